@@ -1,0 +1,37 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+/** One conditional write. */
+final class Change
+{
+    /** A limit that every position is below: the change is unconditional. */
+    public const ALWAYS = \PHP_INT_MAX;
+
+    /**
+     * @param string             $key
+     * @param ?string            $body    the new record; null removes it (a removal is logged like any change,
+     *                                    also when there was nothing to remove)
+     * @param string             $writer  who changes: 12 hexadecimal digits, new for each request
+     * @param int                $limit   done only if nobody else ($writer apart) changed the key after this position
+     * @param int                $expiry  milliseconds since 1970 after which the engine may remove the record by itself; 0 never
+     * @param array<string, int> $guards  other keys, each with the position after which nobody else may have changed it
+     * @param bool               $logged  false: not a change for near tiers (leases); the record's position still
+     *                                    grows with each write, and $limit then also counts the writer's own changes
+     * @param string             $kind    one letter for the log: s(et) d(elete) x(dropped) i(ntent) m(arker)
+     */
+    public function __construct(
+        public readonly string $key,
+        public readonly ?string $body,
+        public readonly string $writer,
+        public readonly int $limit = self::ALWAYS,
+        public readonly int $expiry = 0,
+        public readonly array $guards = [],
+        public readonly bool $logged = true,
+        public readonly string $kind = 's',
+        /** Count the writer's own changes too: compare-and-swap. Always so where $logged is false. */
+        public readonly bool $strict = false,
+    ) {}
+}

@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+/** What became of one Change. */
+final class Outcome
+{
+    /**
+     * @param bool    $done
+     * @param int     $position   done: the change's position; else: the position of the change in the way,
+     *                            or -1 if nothing is known that far back (treat as a conflict)
+     * @param string  $writer     done: who made the key's change before, '' if unknown; else: who made the change in the way
+     * @param int     $previous   done: position of the key's change before, 0 if unknown
+     * @param string  $kind       not done: kind of the change in the way (Change::$kind), '' if unknown
+     * @param ?Record $record     not done: the key's record now, null if it has none
+     * @param ?string $guard      not done: the guard that stopped it, null if it was the key itself
+     */
+    public function __construct(
+        public readonly bool $done,
+        public readonly int $position,
+        public readonly string $writer = '',
+        public readonly int $previous = 0,
+        public readonly string $kind = '',
+        public readonly ?Record $record = null,
+        public readonly ?string $guard = null,
+    ) {}
+}
