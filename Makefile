@@ -1,0 +1,54 @@
+# Everything around the code. `make` alone lists the targets.
+#
+# Every target that needs them installs the packages (bin/setup) and the libraries (Composer) first, and does
+# nothing there the second time.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test test-long check style stan fix bench
+
+export COMPOSER_ALLOW_SUPERUSER := 1
+export COMPOSER_NO_INTERACTION := 1
+
+# apc.enable_cli and apc.shm_size can only be set when PHP starts, so neither phpunit.xml.dist nor ini_set() can.
+PHP := php -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1
+PHPUNIT := $(PHP) vendor/bin/phpunit
+
+help: ## list the targets
+	@echo 'Larder: one cache for PHP. make TARGET, where TARGET is one of'
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 14
+
+setup: ## install what is missing (Debian packages, Composer libraries)
+	@bin/setup
+	@$(MAKE) --no-print-directory vendor/autoload.php
+
+# No lock file is kept: a library is tested with what its users get.
+vendor/autoload.php: composer.json
+	composer update --no-progress --prefer-dist --quiet
+	@touch $@
+
+demo: setup ## show what Larder does, on real engines, in under two minutes
+	$(PHP) demo/run.php
+
+test: setup ## run the tests, on private servers of their own
+	$(PHPUNIT) $(ARGS)
+
+test-long: setup ## run all tests, the long ones too
+	$(PHPUNIT) --exclude-group none $(ARGS)
+
+check: style stan test ## style, types and tests
+
+style: setup ## say where the coding style is not kept
+	vendor/bin/php-cs-fixer check --diff --show-progress=none
+
+fix: setup ## mend the coding style
+	vendor/bin/php-cs-fixer fix --show-progress=none
+
+stan: setup ## check the types with PHPStan at its highest level
+	vendor/bin/phpstan analyse --no-progress --memory-limit=1G
+
+bench: setup ## print the ratios, both sides interleaved in one run
+	$(PHP) -d opcache.enable_cli=1 bench/ratios.php $(ARGS)
+	$(PHP) bench/fpm-cost.php $(ARGS)
