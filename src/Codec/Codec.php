@@ -1,0 +1,329 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Codec;
+
+/**
+ * Values to bytes and back, so that what comes out is what went in.
+ *
+ * This folder holds serializers, compressors and the signature. It knows nothing of keys, expiry or engines.
+ *
+ * The first byte says all that is needed to decode the rest, whatever the configuration is by then:
+ *
+ *      bit 7    bit 6      bits 5 4      bits 3 2 1 0
+ *      0        snapshot   compressor    type
+ *
+ * A snapshot holds objects or PHP references: it must be decoded anew for every reader. Everything else may be
+ * decoded once and shared. Strings are stored as they are and never reach unserialize(). Compressed bodies have
+ * the length of the original before them (see Compression).
+ */
+final class Codec
+{
+    /** The whole of the byte for values that need no serializer. */
+    private const STRING = "\x00";
+    private const INT = "\x01";
+    private const NULL = "\x02";
+    private const FALSE = "\x03";
+    private const TRUE = "\x04";
+    private const FLOAT = "\x05";
+
+    /** Types in bits 0 to 3; the string's is 0. */
+    private const PHP = 6;
+    private const IGBINARY = 7;
+    private const MSGPACK = 8;
+
+    /** Their whole byte. */
+    private const PHP_SHARED = "\x06";
+    private const PHP_SNAPSHOT = "\x46";
+    private const IGBINARY_SHARED = "\x07";
+    private const IGBINARY_SNAPSHOT = "\x47";
+    private const MSGPACK_SHARED = "\x08";
+
+    private const TYPE = 0x0F;
+    private const COMPRESSOR = 0x30;
+    private const SNAPSHOT = 0x40;
+
+    private const SERIALIZERS = ['php' => self::PHP, 'igbinary' => self::IGBINARY, 'msgpack' => self::MSGPACK];
+
+    private function __construct(
+        private readonly int $serializer,
+        private readonly int $compressor,
+        private readonly int $threshold,
+    ) {}
+
+    /**
+     * @param ?string $serializer php, igbinary or msgpack; null: igbinary if it is loaded, else php
+     * @param ?string $compressor none, zstd, lz4 or gzip; null: none
+     * @param int     $threshold  bytes, encoded, from which on to compress
+     *
+     * @throws \InvalidArgumentException an unknown name, or an extension that is not loaded
+     */
+    public static function create(?string $serializer, ?string $compressor, int $threshold = 4096): self
+    {
+        // igbinary is the fastest to read and keeps every type; msgpack does not keep all (see encode()).
+        $serializer ??= \extension_loaded('igbinary') ? 'igbinary' : 'php';
+        $type = self::SERIALIZERS[$serializer]
+            ?? throw new \InvalidArgumentException("Unknown serializer \"{$serializer}\": use php, igbinary or msgpack, or leave it out for the fastest that is loaded.");
+        if ($type !== self::PHP && !\extension_loaded($serializer)) {
+            throw new \InvalidArgumentException("The serializer {$serializer} needs ext-{$serializer}, which this PHP does not have: install it, or leave the option out.");
+        }
+        $by = Compression::NAMES[$compressor ?? 'none']
+            ?? throw new \InvalidArgumentException("Unknown compressor \"{$compressor}\": use none, zstd, lz4 or gzip.");
+        $extension = Compression::missing($by);
+        if ($extension !== null) {
+            throw new \InvalidArgumentException("The compressor {$compressor} needs ext-{$extension}, which this PHP does not have: install it, or use gzip or none.");
+        }
+        if ($threshold < 0) {
+            throw new \InvalidArgumentException("The compression threshold is {$threshold} bytes: use 0 or more.");
+        }
+
+        return new self($type, $by, $threshold);
+    }
+
+    /**
+     * Arrays are msgpack's only if they come back the same: it has no references, and its objects and some of its
+     * arrays differ. What it would change is stored by php.
+     *
+     * @throws NotStorable
+     */
+    public function encode(mixed $value): string
+    {
+        if (\is_string($value)) {
+            $data = self::STRING . $value;
+        } elseif (\is_array($value)) {
+            $arrays = 0;
+            $found = Inspection::glance($value, $arrays);
+            $data = $found === Inspection::PLAIN ? $this->plain($value) : $this->special($value, $found);
+        } elseif (\is_int($value)) {
+            return self::INT . $value;
+        } elseif ($value === null) {
+            return self::NULL;
+        } elseif (\is_bool($value)) {
+            return $value ? self::TRUE : self::FALSE;
+        } elseif (\is_float($value)) {
+            return self::FLOAT . \pack('E', $value);
+        } else {
+            $data = $this->special($value, Inspection::OBJECTS);
+        }
+        if ($this->compressor !== Compression::NONE && \strlen($data) > $this->threshold) {
+            $short = Compression::shrink($this->compressor, \substr($data, 1));
+            if ($short !== null) {
+                return \chr(\ord($data[0]) | $this->compressor << 4) . $short;
+            }
+        }
+
+        return $data;
+    }
+
+    /** Whether each reader must get its own copy by decode(). */
+    public static function isSnapshot(string $data, int $offset = 0): bool
+    {
+        return isset($data[$offset]) && (\ord($data[$offset]) & self::SNAPSHOT) !== 0;
+    }
+
+    /**
+     * The value whose bytes start at $offset and go to the end.
+     *
+     * @throws Undecodable and nothing else; PHP's own warnings, and those of the classes that wake up, are swallowed
+     */
+    public function decode(string $data, int $offset = 0): mixed
+    {
+        if (!isset($data[$offset])) {
+            throw Undecodable::because('it is empty.');
+        }
+        $mark = $data[$offset];
+        if ($mark === self::STRING) {
+            return \substr($data, $offset + 1);
+        }
+        if (\ord($mark) > 5) {
+            return self::body(\ord($mark), $data, $offset + 1);
+        }
+        $rest = \substr($data, $offset + 1);
+        if ($mark === self::INT) {
+            $int = (int) $rest;
+            if ((string) $int === $rest) {
+                return $int;
+            }
+        } elseif ($mark === self::FLOAT) {
+            $float = \strlen($rest) === 8 ? \unpack('E', $rest) : false;
+            if ($float !== false) {
+                return $float[1];
+            }
+        } elseif ($rest === '') {
+            return $mark === self::NULL ? null : $mark === self::TRUE;
+        }
+        throw Undecodable::because('its bytes are damaged.');
+    }
+
+    /** @throws Undecodable */
+    private static function body(int $mark, string $data, int $offset): mixed
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            $compressor = ($mark & self::COMPRESSOR) >> 4;
+            $body = $compressor === Compression::NONE
+                ? \substr($data, $offset)
+                : Compression::expand($compressor, $data, $offset);
+            $type = $mark & self::TYPE;
+            if ($mark < 0x80) {
+                if ($type === 0 && $compressor !== Compression::NONE && ($mark & self::SNAPSHOT) === 0) {
+                    return $body;
+                }
+                $value = ($mark & self::SNAPSHOT) === 0 ? self::shared($type, $body) : self::snapshot($type, $body);
+                // Only arrays and objects are ever serialized, so that anything else is a serializer's way to say no.
+                if (\is_array($value) || \is_object($value)) {
+                    return $value;
+                }
+            }
+        } catch (Undecodable $e) {
+            throw $e;
+        } catch (\Throwable $e) {
+            throw Undecodable::because($e::class . ': ' . $e->getMessage(), $e);
+        } finally {
+            \restore_error_handler();
+        }
+        throw Undecodable::because('its bytes are damaged.');
+    }
+
+    /** @throws Undecodable */
+    private static function shared(int $type, string $body): mixed
+    {
+        return match ($type) {
+            self::IGBINARY => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
+            self::PHP => \unserialize($body, ['allowed_classes' => false]),
+            self::MSGPACK => \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack'),
+            default => null,
+        };
+    }
+
+    /**
+     * An object of a class that cannot be loaded makes the whole value a miss: PHP would hand out a
+     * __PHP_Incomplete_Class, with which the application can do nothing.
+     *
+     * @throws \Throwable
+     */
+    private static function snapshot(int $type, string $body): mixed
+    {
+        $before = \ini_set('unserialize_callback_func', self::class . '::refuse');
+        try {
+            return match ($type) {
+                self::IGBINARY => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
+                self::PHP => \unserialize($body),
+                default => null,
+            };
+        } finally {
+            \ini_set('unserialize_callback_func', (string) $before);
+        }
+    }
+
+    /**
+     * Called by unserialize() for a class that no autoloader knows.
+     *
+     * @internal
+     *
+     * @throws Undecodable
+     */
+    public static function refuse(string $class): never
+    {
+        throw Undecodable::because("the class {$class} is not loaded here.");
+    }
+
+    private static function gone(string $extension): Undecodable
+    {
+        return Undecodable::because("it was serialized with {$extension}, which this PHP does not have; install ext-{$extension}, or flush.");
+    }
+
+    /**
+     * An array without objects.
+     *
+     * @param array<mixed> $value
+     */
+    private function plain(array $value): string
+    {
+        if ($this->serializer === self::IGBINARY) {
+            $body = (string) \igbinary_serialize($value);
+            // 0x25 is igbinary's mark of a reference, followed by the type of what it refers to. A '%' of a text is
+            // rarely followed by a byte that low; if it is, look.
+            if (\preg_match('/%[\x00-\x2F]/', $body) !== 1 || !Inspection::holdsReference($value)) {
+                return self::IGBINARY_SHARED . $body;
+            }
+            $php = self::php($value);
+            if (\str_contains($php, ';R:')) {
+                return self::IGBINARY_SNAPSHOT . $body;
+            }
+
+            // Every reference was to something outside, as the last element's after `foreach ($array as &$v)`.
+            return self::IGBINARY_SHARED . \igbinary_serialize(\unserialize($php));
+        }
+        $php = self::php($value);
+        if (\str_contains($php, ';R:')) {
+            return self::PHP_SNAPSHOT . $php;
+        }
+        if ($this->serializer === self::MSGPACK) {
+            $body = self::msgpack($value, $php);
+            if ($body !== null) {
+                return self::MSGPACK_SHARED . $body;
+            }
+        }
+
+        return self::PHP_SHARED . $php;
+    }
+
+    /**
+     * Objects, arrays with objects, and what is not like other arrays.
+     *
+     * @throws NotStorable
+     */
+    private function special(mixed $value, int $found): string
+    {
+        $objects = Inspection::thorough($value);
+        if (!$objects && \is_array($value) && !Inspection::holdsReference($value)) {
+            return $this->plain($value);
+        }
+        // Classes may warn while they are serialized, as may PHP about what their __sleep() returns.
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return $this->serializer === self::IGBINARY
+                ? self::IGBINARY_SNAPSHOT . \igbinary_serialize($value)
+                : self::PHP_SNAPSHOT . self::php($value);
+        } catch (\Throwable $e) {
+            throw Inspection::refusal($value, $e);
+        } finally {
+            \restore_error_handler();
+        }
+    }
+
+    /** serialize(), with floats in full even where php.ini asks for fewer digits. */
+    private static function php(mixed $value): string
+    {
+        $precision = (int) \ini_get('serialize_precision');
+        if ($precision === -1 || $precision >= 17) {
+            return \serialize($value);
+        }
+        \ini_set('serialize_precision', '-1');
+        try {
+            return \serialize($value);
+        } finally {
+            \ini_set('serialize_precision', (string) $precision);
+        }
+    }
+
+    /**
+     * The bytes, or null if msgpack would give back something else.
+     *
+     * @param array<mixed> $value
+     * @param string       $php   the value as serialize() writes it, in which every difference shows
+     */
+    private static function msgpack(array $value, string $php): ?string
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            $body = \msgpack_pack($value);
+
+            return self::php(\msgpack_unpack($body)) === $php ? $body : null;
+        } finally {
+            \restore_error_handler();
+        }
+    }
+}

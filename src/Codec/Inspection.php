@@ -1,0 +1,231 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Codec;
+
+/**
+ * What is in a value before it is serialized: serialize() and igbinary turn a resource silently into 0, and a
+ * value with objects or references must not be shared by two readers.
+ */
+final class Inspection
+{
+    public const PLAIN = 0;
+    /** Holds objects. */
+    public const OBJECTS = 1;
+    /** Holds something else that must be looked at closely: resources, or it is very deep or large, maybe circular. */
+    public const DOUBTFUL = 2;
+
+    /** Arrays in arrays: unserialize() stops at 4,096 (unserialize_max_depth), the top one and the others' slack included. */
+    private const DEEPEST = 4000;
+
+    /** Depth and number of arrays above which the glance gives up: circular arrays would have no end. */
+    private const GLANCE_DEPTH = 200;
+    private const GLANCE_ARRAYS = 1_000_000;
+
+    /** Values after which the thorough way gives up: serialized, they would be above 512 MB. */
+    private const MOST = 100_000_000;
+
+    /** @var array<int|string, true> objects by id, references by ReflectionReference's id, already seen */
+    private array $seen = [];
+    /** @var array<class-string, bool> whether serialize() takes the properties of this class as they are */
+    private array $open = [];
+    private int $values = 0;
+    private string $what = '';
+
+    private function __construct() {}
+
+    /**
+     * The fast way, on every array that is stored. Nothing but type checks, which are single opcodes.
+     *
+     * @param array<mixed> $array
+     *
+     * @return int PLAIN, or OBJECTS and DOUBTFUL, or-ed
+     */
+    public static function glance(array $array, int &$arrays, int $depth = 0): int
+    {
+        if (++$arrays > self::GLANCE_ARRAYS || $depth > self::GLANCE_DEPTH) {
+            return self::DOUBTFUL;
+        }
+        $found = self::PLAIN;
+        foreach ($array as $value) {
+            if (\is_string($value) || \is_int($value)) {
+                continue;
+            }
+            if (\is_array($value)) {
+                if ($value !== []) {
+                    $found |= self::glance($value, $arrays, $depth + 1);
+                    if ($found >= self::DOUBTFUL) {
+                        return $found;
+                    }
+                }
+            } elseif (\is_object($value)) {
+                $found |= self::OBJECTS;
+            } elseif ($value !== null && !\is_scalar($value)) {
+                // Not is_resource(): that says no to a closed one.
+                return $found | self::DOUBTFUL;
+            }
+        }
+
+        return $found;
+    }
+
+    /**
+     * The thorough way, for values with objects and doubtful ones.
+     *
+     * @return bool whether it holds objects
+     *
+     * @throws NotStorable
+     */
+    public static function thorough(mixed $value): bool
+    {
+        $inspection = new self();
+        $path = $inspection->problem($value, 0);
+        if ($path !== null) {
+            throw NotStorable::at($path, $inspection->what);
+        }
+
+        return $inspection->open !== [];
+    }
+
+    /**
+     * Whether any element, at any depth, is a PHP reference. For plain arrays.
+     *
+     * @param array<mixed> $array
+     */
+    public static function holdsReference(array $array): bool
+    {
+        foreach ($array as $key => $value) {
+            if (\ReflectionReference::fromArrayElement($array, $key) !== null || (\is_array($value) && self::holdsReference($value))) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** What serialize() threw, with the place of the object that threw it. */
+    public static function refusal(mixed $value, \Throwable $cause): NotStorable
+    {
+        $inspection = new self();
+        $path = $inspection->culprit($value) ?? '';
+
+        return NotStorable::at($path, 'does not let itself be serialized (' . $cause->getMessage() . ')', $cause);
+    }
+
+    /** The path to what cannot be stored, null if there is nothing; $what then says what it is. */
+    private function problem(mixed $value, int $depth): ?string
+    {
+        if ($value === null || \is_scalar($value)) {
+            return null;
+        }
+        if (\is_object($value)) {
+            $id = \spl_object_id($value);
+            if (isset($this->seen[$id])) {
+                return null;
+            }
+            $this->seen[$id] = true;
+            if ($value instanceof \Closure || $value instanceof \Generator) {
+                $this->what = 'is a ' . $value::class;
+
+                return '';
+            }
+            if (!$this->open[$value::class] ??= self::isOpen($value)) {
+                return null;
+            }
+            $values = (array) $value;
+        } elseif (\is_array($value)) {
+            $values = $value;
+        } else {
+            $this->what = 'is a ' . \get_debug_type($value);
+
+            return '';
+        }
+        if ($depth > self::DEEPEST) {
+            $this->what = 'is nested deeper than ' . self::DEEPEST . ' levels';
+
+            return '';
+        }
+        foreach ($values as $key => $inner) {
+            if (++$this->values > self::MOST) {
+                $this->what = 'has more than ' . self::MOST . ' elements';
+
+                return '';
+            }
+            if ($inner === null || \is_scalar($inner)) {
+                continue;
+            }
+            if (\is_array($inner)) {
+                // An array can only hold itself through a reference.
+                $reference = \ReflectionReference::fromArrayElement($values, $key)?->getId();
+                if ($reference !== null) {
+                    if (isset($this->seen[$reference])) {
+                        continue;
+                    }
+                    $this->seen[$reference] = true;
+                }
+            }
+            $path = $this->problem($inner, $depth + 1);
+            if ($path !== null) {
+                return self::step($value, $key) . $path;
+            }
+        }
+
+        return null;
+    }
+
+    /** The path, through arrays, to the first object that cannot be serialized. */
+    private function culprit(mixed $value): ?string
+    {
+        if (\is_object($value)) {
+            try {
+                \serialize($value);
+            } catch (\Throwable) {
+                return '';
+            }
+        } elseif (\is_array($value)) {
+            foreach ($value as $key => $inner) {
+                $reference = \ReflectionReference::fromArrayElement($value, $key)?->getId();
+                if ($reference !== null) {
+                    if (isset($this->seen[$reference])) {
+                        continue;
+                    }
+                    $this->seen[$reference] = true;
+                }
+                $path = $this->culprit($inner);
+                if ($path !== null) {
+                    return self::step($value, $key) . $path;
+                }
+            }
+        }
+
+        return null;
+    }
+
+    /**
+     * One step of a path.
+     *
+     * @param array<mixed>|object $in
+     */
+    private static function step(array|object $in, int|string $key): string
+    {
+        if (\is_array($in)) {
+            return \is_int($key) ? "[{$key}]" : "['{$key}']";
+        }
+        // Casting an object to an array puts "\0class\0" or "\0*\0" before private and protected names.
+        $name = (string) $key;
+        $end = \strrpos($name, "\0");
+
+        return '->' . ($end === false ? $name : \substr($name, $end + 1));
+    }
+
+    /** Not those that say themselves what to store, nor internal classes, whose state is not in their properties. */
+    private static function isOpen(object $object): bool
+    {
+        return $object instanceof \stdClass
+            || (!\method_exists($object, '__serialize')
+                && !\method_exists($object, '__sleep')
+                && !$object instanceof \Serializable
+                && (new \ReflectionClass($object))->isUserDefined());
+    }
+}
