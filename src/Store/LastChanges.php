@@ -1,0 +1,59 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+/** The last change of each key after some position, a bounded number of them: what an engine in PHP knows of its log. */
+final class LastChanges
+{
+    /** @var array<array-key, array{int, string, string}> position, writer, kind by key; oldest first */
+    private array $changes = [];
+
+    /**
+     * @param int $floor every change after this position is added here
+     * @param int $most  about how many keys are remembered; the oldest are forgotten first
+     */
+    public function __construct(private int $floor, private readonly int $most = 10_000) {}
+
+    /** All changes after this position are known; of older ones perhaps some. */
+    public function floor(): int
+    {
+        return $this->floor;
+    }
+
+    /** Notes a change newer than all before. */
+    public function add(string $key, int $position, string $writer, string $kind): void
+    {
+        // Taken out first so that it moves to the end.
+        unset($this->changes[$key]);
+        $this->changes[$key] = [$position, $writer, $kind];
+        if (\count($this->changes) > $this->most + ($this->most >> 2)) {
+            // In steps: taking the first out of a PHP array each time walks over all the holes at its start.
+            foreach (\array_slice($this->changes, -$this->most - 1, 1) as [$forgotten]) {
+                $this->floor = $forgotten;
+            }
+            $this->changes = \array_slice($this->changes, -$this->most, null, true);
+        }
+    }
+
+    /** @return ?array{int, string, string} position, writer and kind of the key's last change, if it is known */
+    public function find(string $key): ?array
+    {
+        return $this->changes[$key] ?? null;
+    }
+
+    /** @return ?list<array{string, int, string, string}> as Changes::$list; null if that far back is no longer known */
+    public function after(int $position): ?array
+    {
+        if ($position < $this->floor) {
+            return null;
+        }
+        $list = [];
+        for ($change = \end($this->changes); $change !== false && $change[0] > $position; $change = \prev($this->changes)) {
+            $list[] = [(string) \key($this->changes), $change[0], $change[1], $change[2]];
+        }
+
+        return \array_reverse($list);
+    }
+}

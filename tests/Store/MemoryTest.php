@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Memory;
+use Larder\Store\Store;
+use Larder\Store\StoreFailure;
+use Larder\Tests\Contract\StoreContract;
+
+final class MemoryTest extends StoreContract
+{
+    protected const FORKS = false;
+
+    private ?Memory $memory = null;
+
+    protected function store(): Store
+    {
+        return $this->memory ??= new Memory();
+    }
+
+    public function testTheBudgetIsKeptByEvictingTheLeastRecentlyUsed(): void
+    {
+        $store = new Memory(100_000);
+        self::put($store, 'used', \str_repeat('u', 1000));
+        for ($i = 0; $i < 500; $i++) {
+            self::put($store, "k$i", \str_repeat('x', 1000));
+            self::assertNotNull(self::record($store, 'used'));
+            self::assertLessThanOrEqual(100_000, $store->stats()['bytes']);
+        }
+        self::assertNull(self::record($store, 'k0'));
+        self::assertNotNull(self::record($store, 'k499'));
+        self::assertGreaterThan(40, $store->stats()['entries']);
+    }
+
+    public function testBytesAreZeroWhenAllIsGone(): void
+    {
+        $store = new Memory();
+        foreach (['a', '1', 'a', '1', 'b'] as $i => $key) {
+            self::put($store, $key, \str_repeat('x', $i * 10));
+        }
+        foreach (['a', '1', 'b'] as $key) {
+            self::put($store, $key, null);
+        }
+        self::assertSame(['engine' => 'memory', 'entries' => 0, 'bytes' => 0, 'budget' => 67_108_864], $store->stats());
+    }
+
+    public function testTidyRemovesWhatHasExpired(): void
+    {
+        $store = new Memory();
+        $now = (int) (\microtime(true) * 1000);
+        for ($i = 0; $i < 1000; $i++) {
+            self::attempt($store, new Change("k$i", 'v', self::A, expiry: $i % 2 === 0 ? $now - 1 : $now + 60_000));
+        }
+        self::put($store, 'for ever', 'v');
+        for ($i = 0; $i < 40; $i++) {
+            $store->tidy();
+        }
+        self::assertSame(501, $store->stats()['entries']);
+        self::assertNotNull(self::record($store, 'k1'));
+        self::assertNotNull(self::record($store, 'for ever'));
+    }
+
+    public function testTheLogIsBoundedAndSaysSo(): void
+    {
+        $store = new Memory();
+        $start = $store->since('', 0, '');
+        for ($i = 0; $i < 15_000; $i++) {
+            self::put($store, "k$i", null);
+        }
+        self::assertFalse($store->since($start->epoch, $start->end, '')->complete);
+        $changes = $store->since($start->epoch, 6_000, '');
+        self::assertTrue($changes->complete);
+        self::assertCount(9_000, $changes->list);
+        $outcome = self::attempt($store, new Change('unknown', 'v', self::A, 10));
+        self::assertSame([false, -1], [$outcome->done, $outcome->position], 'What is older than the log counts as a conflict.');
+        self::assertTrue(self::attempt($store, new Change('unknown', 'v', self::A, 6_000))->done);
+    }
+
+    public function testAValueLargerThanTheBudgetIsRefusedVisiblyAndLeavesNothingOlder(): void
+    {
+        $store = new Memory(10_000);
+        self::put($store, 'k', 'old');
+        try {
+            $store->write([new Change('k', \str_repeat('x', 10_001), self::A), new Change('l', 'v', self::A)]);
+            self::fail('Not refused.');
+        } catch (StoreFailure $e) {
+            self::assertStringContainsString('raise budget', $e->getMessage());
+        }
+        self::assertSame(['l'], \array_keys($store->read(['k', 'l'])->records));
+    }
+
+    public function testTwoStoresAreTwo(): void
+    {
+        $one = new Memory();
+        $two = new Memory();
+        self::put($one, 'k', 'v');
+        self::assertNull(self::record($two, 'k'));
+        self::assertNotSame($one->since('', 0, '')->epoch, $two->since('', 0, '')->epoch);
+    }
+}
