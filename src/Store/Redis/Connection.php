@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Redis;
+
+use Larder\Store\StoreFailure;
+
+/**
+ * One connection to a server, made when it is first needed and never shared with another process.
+ *
+ * A connection never reconnects in the midst of something: behind the same address there may be a restarted server
+ * by then, with data from before. ready() is the only place where a new one is made, and it says so by a new number.
+ *
+ * After any failure the connection is closed, so that a late answer is never taken for the next one's.
+ */
+abstract class Connection
+{
+    /**
+     * Nanoseconds without use after which a connection is tried before something is entrusted to it: servers close
+     * idle ones (redis.conf, "timeout"), and a write on such a one would count as lost.
+     */
+    private const IDLE = 1_000_000_000;
+
+    /**
+     * @var list<?object> what was a parent's: kept, so that no destructor says good-bye in the parent's name
+     * @phpstan-ignore property.onlyWritten
+     */
+    private static array $parents = [];
+
+    private bool $open = false;
+    private int $number = 0;
+    private int $process = 0;
+    private int $used = 0;
+    private readonly \Closure $silence;
+
+    final public function __construct(protected readonly Endpoint $endpoint)
+    {
+        // Both libraries let PHP's own warnings out (a name that does not resolve, a broken pipe), and "@" would
+        // still show them to an application's error handler. What they mean arrives as an exception or a reply.
+        $this->silence = static fn(): bool => true;
+    }
+
+    /** Connects and says nothing yet. Throws what the library throws. */
+    abstract protected function open(): void;
+
+    /**
+     * Sends all commands at once and reads all replies.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands
+     *
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT)
+     *
+     * @throws StoreFailure for every other error reply
+     */
+    abstract protected function exchange(array $commands): array;
+
+    /** Forgets the library's object and gives it back. */
+    abstract protected function release(): ?object;
+
+    /** Closes what release() gave. */
+    abstract protected function shut(object $handle): void;
+
+    /** Whether this is how the library says that something went wrong between it and the server. */
+    abstract protected function isFailure(\Throwable $e): bool;
+
+    /**
+     * Sees to it that there is a connection of this process.
+     *
+     * @return int its number: another one than last time means that it is a new connection
+     *
+     * @throws StoreFailure
+     */
+    final public function ready(): int
+    {
+        if ($this->isOpen()) {
+            if (\hrtime(true) - $this->used < self::IDLE || $this->isAlive()) {
+                return $this->number;
+            }
+        } elseif ($this->open) {
+            self::$parents[] = $this->release();
+            $this->open = false;
+        }
+        $this->connect();
+
+        return $this->number;
+    }
+
+    /** Whether there is a connection of this process, as far as is known without asking the server. */
+    final public function isOpen(): bool
+    {
+        return $this->open && $this->process === \getmypid();
+    }
+
+    /**
+     * Commands on the connection of the last ready(), in one round trip.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands
+     *
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT)
+     *
+     * @throws StoreFailure
+     */
+    final public function run(array $commands): array
+    {
+        if (!$this->isOpen()) {
+            throw $this->failure('the connection was lost');
+        }
+        \set_error_handler($this->silence);
+        try {
+            $replies = $this->exchange($commands);
+        } catch (\Throwable $e) {
+            $this->close();
+            throw $this->isFailure($e) ? $this->failure('no answer', $e) : $e;
+        } finally {
+            \restore_error_handler();
+        }
+        $this->used = \hrtime(true);
+
+        return $replies;
+    }
+
+    /** Leaves the server; the next ready() connects anew. A parent's connection is dropped without a word. */
+    final public function close(): void
+    {
+        if (!$this->open) {
+            return;
+        }
+        $ours = $this->isOpen();
+        $this->open = false;
+        $handle = $this->release();
+        if (!$ours) {
+            self::$parents[] = $handle;
+        } elseif ($handle !== null) {
+            \set_error_handler($this->silence);
+            try {
+                $this->shut($handle);
+            } catch (\Throwable $e) {
+                if (!$this->isFailure($e)) {
+                    throw $e;
+                }
+            } finally {
+                \restore_error_handler();
+            }
+        }
+    }
+
+    final public function failure(string $what, ?\Throwable $cause = null): StoreFailure
+    {
+        return StoreFailure::because('Redis at ' . $this->endpoint->name(), $what, $cause);
+    }
+
+    /** An error reply, with what to do about it. */
+    final public function refusal(string $error): StoreFailure
+    {
+        $advice = match (\strstr($error . ' ', ' ', true)) {
+            'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
+            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
+            'READONLY' => '; this is a replica, name the primary instead',
+            'OOM' => '; raise maxmemory, or let it evict: maxmemory-policy allkeys-lru',
+            'MISCONF' => '; the server cannot save to its disk',
+            'MOVED', 'ASK', 'CLUSTERDOWN', 'CROSSSLOT' => '; Redis Cluster is not supported',
+            default => '',
+        };
+
+        return $this->failure('the server refused: ' . $error . $advice);
+    }
+
+    private function connect(): void
+    {
+        $this->open = true;
+        $this->process = (int) \getmypid();
+        \set_error_handler($this->silence);
+        try {
+            $this->open();
+            $greeting = $this->endpoint->greeting();
+            if ($greeting !== []) {
+                $this->exchange($greeting);
+            }
+        } catch (\Throwable $e) {
+            $this->close();
+            throw $this->isFailure($e) ? $this->failure('no connection', $e) : $e;
+        } finally {
+            \restore_error_handler();
+        }
+        ++$this->number;
+        $this->used = \hrtime(true);
+    }
+
+    /** False if the server has hung up meanwhile; a server that does not answer in time is a failure. */
+    private function isAlive(): bool
+    {
+        $start = \hrtime(true);
+        try {
+            $this->run([['PING']]);
+
+            return true;
+        } catch (StoreFailure $e) {
+            if (\hrtime(true) - $start > $this->endpoint->timeout * 5e8) {
+                throw $e;
+            }
+
+            return false;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\Endpoint;
+use Larder\Store\Redis\PhpRedisConnection;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+
+#[RequiresPhpExtension('redis')]
+final class RedisPhpRedisStoreTest extends RedisStoreTestCase
+{
+    protected static function connection(Endpoint $endpoint): Connection
+    {
+        return new PhpRedisConnection($endpoint);
+    }
+}

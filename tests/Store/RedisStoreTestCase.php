@@ -1,0 +1,47 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\Endpoint;
+use Larder\Store\Redis\RedisStore;
+use Larder\Store\Store;
+use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Support\RedisServer;
+
+/** The contract over a real server, whatever the connection. */
+abstract class RedisStoreTestCase extends StoreContract
+{
+    private static ?RedisServer $server = null;
+
+    abstract protected static function connection(Endpoint $endpoint): Connection;
+
+    public static function setUpBeforeClass(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+        self::$server = new RedisServer();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server = null;
+    }
+
+    protected function setUp(): void
+    {
+        parent::setUp();
+        self::$server?->command('FLUSHALL');
+    }
+
+    protected function store(): Store
+    {
+        $server = self::$server ?? throw new \LogicException('No server');
+
+        // Glob characters, NUL and newline: a prefix may be anything.
+        return new RedisStore(static::connection($server->socketEndpoint()), "la*r[d]e?r\\\0\n");
+    }
+}
