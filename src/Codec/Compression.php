@@ -56,22 +56,22 @@ final class Compression
     }
 
     /**
-     * The original, at $offset of $data. May raise PHP warnings: the caller silences them.
+     * The original. May raise PHP warnings: the caller silences them.
      *
      * @throws Undecodable
      */
-    public static function expand(int $compressor, string $data, int $offset): string
+    public static function expand(int $compressor, string $data): string
     {
         $extension = self::missing($compressor);
         if ($extension !== null) {
             throw Undecodable::because("it was compressed with {$extension}, which this PHP does not have; install ext-{$extension}, or flush.");
         }
-        $head = \strlen($data) >= $offset + 4 ? \unpack('N', $data, $offset) : false;
+        $head = \strlen($data) >= 4 ? \unpack('N', $data) : false;
         $length = $head === false ? null : $head[1];
         if (!\is_int($length) || $length > self::LONGEST) {
             throw Undecodable::because('its length is damaged or above 512 MB.');
         }
-        $short = \substr($data, $offset + 4);
+        $short = \substr($data, 4);
         $body = match ($compressor) {
             self::ZSTD => self::zstdLength($short) === $length ? \zstd_uncompress($short) : false,
             // The extension puts the length in 4 bytes, little-endian, before the block and allocates that much.
