@@ -288,6 +288,7 @@ final class RedisStore implements Store
             $change->logged ? ($change->strict ? 's' : '') : 'u',
             $change->body === null ? '' : '1',
             $change->body ?? '',
+            (string) $this->seen,
             ...$guards,
         ];
     }

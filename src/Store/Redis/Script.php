@@ -41,15 +41,15 @@ final class Script
           epoch, n, run = string.match(head, '^(%x+) (%d+) %d+ (%w*)$')
           n = tonumber(n or 0)
         end
-        local here = ''
-        if ARGV[3] == '1' or not epoch then
-          local info = redis.pcall('INFO', 'server')
-          if type(info) == 'string' then here = string.match(info, 'run_id:(%w+)') or '' end
-        end
         local seen = epoch == ARGV[4] and tonumber(ARGV[5]) or 0
         -- Without a run id (an ACL user without INFO) a former end is all that can tell of an older snapshot.
         if run == '' and epoch == ARGV[6] then seen = math.max(seen, tonumber(ARGV[7])) end
-        if not epoch or (here ~= '' and here ~= run) or n < seen then
+        local lost, here = not epoch or n < seen, ''
+        if lost or ARGV[3] == '1' then
+          local info = redis.pcall('INFO', 'server')
+          if type(info) == 'string' then here = string.match(info, 'run_id:(%w+)') or '' end
+        end
+        if lost or (here ~= '' and here ~= run) then
           epoch, n = ARGV[2], 0
           redis.call('DEL', KEYS[1])
           redis.call('SET', KEYS[1], epoch .. ' 0 0 ' .. here)
@@ -76,8 +76,8 @@ final class Script
      * One conditional write.
      *
      * KEYS: head, log, index, the record, records of the guards... ARGV: epoch, key, writer, kind, limit or '' for
-     * none, milliseconds to live or 0, 's'trict or 'u'nlogged or '', '1' if there is a body, the body, then key and
-     * limit of each guard...
+     * none, milliseconds to live or 0, 's'trict or 'u'nlogged or '', '1' if there is a body, the body, the end that
+     * this store has seen, then key and limit of each guard...
      * Gives: 1, position, position and writer of the change before; or 0, position, writer and kind of the change
      * in the way, the record, number of the guard that stopped it; or 2 for another epoch; or 3 and an error.
      */
@@ -87,6 +87,7 @@ final class Script
         if head then epoch, n, v, run = string.match(head, '^(%x+) (%d+) (%d+) (%w*)$') end
         if epoch ~= ARGV[1] then return {2} end
         n, v = tonumber(n), tonumber(v)
+        if n < tonumber(ARGV[10]) then return {2} end
         local key, writer, kind, mode, body = ARGV[2], ARGV[3], ARGV[4], ARGV[7], nil
         if ARGV[8] == '1' then body = ARGV[9] end
 
@@ -136,7 +137,7 @@ final class Script
           if p then return {0, p, pw, pt, redis.call('GET', KEYS[4]), 0} end
         end
         for i = 5, #KEYS do
-          local g = 2 * i
+          local g = 2 * i + 1
           local p, pw, pt = inTheWay(tonumber(ARGV[g + 1]), last(ARGV[g], KEYS[i]))
           if p then return {0, p, pw, pt, redis.call('GET', KEYS[4]), i - 4} end
         end

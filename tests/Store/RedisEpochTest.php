@@ -1,0 +1,207 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\Endpoint;
+use Larder\Store\Redis\RedisStore;
+use Larder\Store\StoreFailure;
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\RedisServer;
+use PHPUnit\Framework\Attributes\DataProvider;
+
+/** Nothing of a server's former life is read, and what is left of it is swept. */
+final class RedisEpochTest extends RedisFixture
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    /** @return iterable<string, array{class-string<Connection>, string}> */
+    public static function restarts(): iterable
+    {
+        foreach (self::connections() as $name => [$connection]) {
+            foreach (['with the append-only file', 'with the snapshot', 'with an older snapshot', 'without data'] as $how) {
+                yield "$name, $how" => [$connection, $how];
+            }
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('restarts')]
+    public function testNothingFromBeforeARestartIsRead(string $connection, string $how): void
+    {
+        $this->server = new RedisServer(
+            save: \str_contains($how, 'snapshot'),
+            appendOnly: $how === 'with the append-only file',
+        );
+        $living = $this->store($connection);
+        $old = self::put($living, 'k', 'old')->position;
+        $before = $living->since('', 0, '');
+        if ($how === 'with an older snapshot') {
+            $this->server->command('SAVE');
+            \copy($this->server->dir . '/dump.rdb', $this->server->dir . '/kept.rdb');
+            self::put($living, 'k', 'newer');
+            self::put($living, 'l', null);
+            $this->server->stop();
+            \rename($this->server->dir . '/kept.rdb', $this->server->dir . '/dump.rdb');
+            $this->server->start();
+        } else {
+            $this->server->restart(keepData: $how !== 'without data');
+        }
+        $kept = $this->server->command('GET', "larder:{$before->epoch}:r:k");
+        self::assertSame($how !== 'without data', \is_string($kept), 'The server has loaded what the case is about.');
+
+        $fresh = $this->store($connection);
+        $view = $fresh->read(['k']);
+        self::assertNotSame($before->epoch, $view->epoch);
+        self::assertSame([], $view->records);
+        self::assertSame([0, false], [$view->at, $fresh->since($before->epoch, $old, '')->complete]);
+
+        // The one that was connected meets a broken connection first, and the new epoch then.
+        self::failure(fn() => $living->read(['k']));
+        $limited = $living->write([new Change('k', 'late', self::A, $old), new Change('m', 'new', self::A)]);
+        self::assertSame([[false, -1], [true, 1]], \array_map(static fn($o) => [$o->done, $o->position], $limited));
+        self::assertNull(self::body($living, 'k'));
+        self::assertSame('new', self::body($fresh, 'm'));
+        self::assertSame($view->epoch, $living->since($before->epoch, $old, '')->epoch);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAllWhoComeAfterARestartAgreeOnOneEpoch(string $connection): void
+    {
+        $this->server = new RedisServer(appendOnly: true);
+        $old = $this->store($connection)->read(['k'])->epoch;
+        $this->server->restart(keepData: true);
+        $epochs = $this->inProcesses(6, fn(int $i) => $this->store($connection)->read(['k'])->epoch);
+        self::assertCount(1, \array_unique($epochs));
+        self::assertNotSame($old, $epochs[0]);
+    }
+
+    /** @return iterable<string, array{class-string<Connection>, string}> */
+    public static function losses(): iterable
+    {
+        foreach (self::connections() as $name => [$connection]) {
+            foreach (['all', 'the head', 'the newest positions', 'sense'] as $what) {
+                yield "$name, $what" => [$connection, $what];
+            }
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('losses')]
+    public function testWhatIsLostUnderALivingConnectionIsANewEpoch(string $connection, string $what): void
+    {
+        $this->server = new RedisServer();
+        foreach (['read', 'since', 'write'] as $first) {
+            $store = $this->store($connection);
+            $epoch = $store->read(['k'])->epoch;
+            $head = $this->server->command('GET', 'larder:head');
+            self::assertIsString($head);
+            $position = self::put($store, 'k', 'old')->position;
+            match ($what) {
+                'all' => $this->server->command('FLUSHALL'),
+                'the head' => $this->server->command('DEL', 'larder:head'),
+                'the newest positions' => $this->server->command('SET', 'larder:head', $head),
+                default => $this->server->command('SET', 'larder:head', 'garbage'),
+            };
+            if ($first === 'read') {
+                $view = $store->read(['k']);
+                self::assertNotSame($epoch, $view->epoch);
+                self::assertSame([], $view->records);
+            } elseif ($first === 'since') {
+                $changes = $store->since($epoch, $position, '');
+                self::assertNotSame($epoch, $changes->epoch);
+                self::assertFalse($changes->complete);
+            } else {
+                $outcomes = $store->write([new Change('k', 'late', self::A, $position), new Change('l', 'v', self::A)]);
+                self::assertSame([false, -1, true], [$outcomes[0]->done, $outcomes[0]->position, $outcomes[1]->done]);
+            }
+            self::assertNull(self::body($store, 'k'));
+            $now = $store->read(['k'])->epoch;
+            self::assertNotSame($epoch, $now);
+            self::assertSame($now, $this->store($connection)->read(['k'])->epoch, 'The new epoch stays.');
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testALogThatIsSetBackIsANewEpochForWhoeverWritesNext(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $store = $this->store($connection);
+        self::put($store, 'a', '1');
+        $head = $this->server->command('GET', 'larder:head');
+        self::assertIsString($head);
+        $other = $this->store($connection);
+        $epoch = $other->read(['a'])->epoch;
+        self::put($store, 'b', '1');
+        $this->server->command('SET', 'larder:head', $head);
+        self::assertTrue(self::put($other, 'c', '1')->done, 'It has not seen the position that is given again.');
+        self::assertNotSame($epoch, $other->read(['c'])->epoch);
+        self::assertNull(self::body($store, 'a'));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testFormerEpochsAreSweptAndNothingElse(string $connection): void
+    {
+        $this->server = new RedisServer(appendOnly: true);
+        $store = $this->store($connection, prefix: 'a*b');
+        $store->write(\array_map(static fn(int $i) => new Change("k$i", 'v', self::A), \range(1, 1500)));
+        $foreign = ['axb:0123456789abcdef:r:k', 'a*b:other', 'a*b', 'a*bc:0123456789abcdef:r:k', 'a*b:not hexadecimal!:k'];
+        foreach ($foreign as $name) {
+            $this->server->command('SET', $name, 'foreign');
+        }
+        $this->server->restart(keepData: true);
+        $store = $this->store($connection, prefix: 'a*b');
+        self::put($store, 'k1', 'new');
+        $steps = 0;
+        do {
+            $store->tidy();
+        } while ($this->server->command('EXISTS', 'a*b:sweep') === 1 && ++$steps < 50);
+        self::assertGreaterThan(1, $steps, 'A step at a time.');
+        $left = $this->server->command('KEYS', '*');
+        self::assertIsArray($left);
+        $epoch = $store->read(['k1'])->epoch;
+        $own = ['a*b:head', "a*b:$epoch:i", "a*b:$epoch:j", "a*b:$epoch:r:k1"];
+        self::assertEqualsCanonicalizing([...$foreign, ...$own], $left);
+
+        $calls = $this->calls();
+        $store->tidy();
+        $fresh = $this->store($connection, prefix: 'a*b');
+        $fresh->tidy();
+        $fresh->read(['k1']);
+        $fresh->tidy();
+        self::assertSame(1, $this->calls() - $calls, 'With nothing to sweep, tidying asks nothing.');
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testWithoutInfoAnOlderSnapshotIsFoundByItsEnd(string $connection): void
+    {
+        $this->server = new RedisServer(save: true);
+        $this->server->command('ACL', 'SETUSER', 'app', 'on', '>secret', '~larder:*', '+@all', '-info');
+        $endpoint = new Endpoint(socket: $this->server->socket, user: 'app', password: 'secret', timeout: 2.0);
+        $store = $this->store($connection, $endpoint);
+        $epoch = $store->read(['k'])->epoch;
+        self::assertSame(1, self::put($store, 'k', 'v')->position);
+        self::assertSame($epoch, $this->store($connection, $endpoint)->read(['k'])->epoch);
+        $changes = $this->store($connection, $endpoint)->since($epoch, 2, '');
+        self::assertNotSame($epoch, $changes->epoch);
+        self::assertNotSame($changes->epoch, $this->store($connection)->read(['k'])->epoch, 'Who knows better does not believe it.');
+    }
+
+    /** Scripts the server has run so far. */
+    private function calls(): int
+    {
+        $info = $this->server->command('INFO', 'commandstats');
+        self::assertIsString($info);
+
+        return (int) (\preg_match('/cmdstat_evalsha:calls=(\d+)/', $info, $m) ? $m[1] : 0);
+    }
+}

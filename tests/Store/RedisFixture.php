@@ -1,0 +1,79 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Outcome;
+use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\Endpoint;
+use Larder\Store\Redis\PhpRedisConnection;
+use Larder\Store\Redis\PredisConnection;
+use Larder\Store\Redis\RedisStore;
+use Larder\Store\StoreFailure;
+use Larder\Tests\Support\RedisServer;
+use PHPUnit\Framework\TestCase;
+
+/** What the tests of the Redis engine beyond the contract have in common: a server a test, both connections. */
+abstract class RedisFixture extends TestCase
+{
+    protected const A = 'aaaaaaaaaaaa';
+    protected const B = 'bbbbbbbbbbbb';
+
+    protected RedisServer $server;
+
+    /** @return iterable<string, array{class-string<Connection>}> */
+    public static function connections(): iterable
+    {
+        if (\extension_loaded('redis')) {
+            yield 'phpredis' => [PhpRedisConnection::class];
+        }
+        yield 'Predis' => [PredisConnection::class];
+    }
+
+    protected function setUp(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+        // Engines may not let a notice or warning out, also not a silenced one.
+        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
+            throw new \ErrorException($message, 0, $level, $file, $line);
+        });
+    }
+
+    protected function tearDown(): void
+    {
+        if (RedisServer::program() !== null) {
+            \restore_error_handler();
+        }
+        unset($this->server);
+    }
+
+    /** @param class-string<Connection> $connection */
+    protected function store(string $connection, ?Endpoint $endpoint = null, string $prefix = 'larder'): RedisStore
+    {
+        return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix);
+    }
+
+    protected static function put(RedisStore $store, string $key, ?string $body, string $writer = self::A): Outcome
+    {
+        return $store->write([new Change($key, $body, $writer, kind: $body === null ? 'd' : 's')])[0];
+    }
+
+    protected static function body(RedisStore $store, string $key): ?string
+    {
+        return ($store->read([$key])->records[$key] ?? null)?->body;
+    }
+
+    protected static function failure(\Closure $work): StoreFailure
+    {
+        try {
+            $work();
+        } catch (StoreFailure $e) {
+            return $e;
+        }
+        self::fail('No StoreFailure.');
+    }
+}
