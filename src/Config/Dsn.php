@@ -1,0 +1,349 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+/**
+ * Where one store lies: what a DSN says, taken apart.
+ *
+ *     sqlite:///dir                      file:///dir                 (without a directory: the user's own)
+ *     redis://[[user]:password@]host[:port][/db]                     rediss:// for TLS; predis:// and predis+tls:// by Predis
+ *     redis://[[user]:password@]/run/redis.sock[?db=1]
+ *     memcached://host[:port][,host[:port]...]                       memcached:///run/memcached.sock
+ *     apcu://                            memory://
+ *
+ * Paths, users, passwords and query values are percent-decoded; `+` means itself. Only the DSN's own words are
+ * read here: which option a query names is Options' business.
+ *
+ * Taken apart by hand and not by parse_url(), which refuses several hosts, loses `#` in passwords, and costs
+ * more; this runs once for each web request.
+ */
+final readonly class Dsn
+{
+    /** Scheme to the extension it stands on ('' none); the tier it can be is in TIERS. */
+    public const EXTENSIONS = [
+        'sqlite' => 'pdo_sqlite',
+        'file' => '',
+        'redis' => 'redis',
+        'rediss' => 'redis',
+        'predis' => '',
+        'predis+tls' => '',
+        'memcached' => 'memcached',
+        'apcu' => 'apcu',
+        'memory' => '',
+    ];
+
+    public const TIERS = [
+        'sqlite' => 'disk',
+        'file' => 'disk',
+        'redis' => 'far',
+        'rediss' => 'far',
+        'predis' => 'far',
+        'predis+tls' => 'far',
+        'memcached' => 'far',
+        'apcu' => 'near',
+        'memory' => 'near',
+    ];
+
+    private const REDIS_PORT = 6379;
+    private const MEMCACHED_PORT = 11211;
+
+    /**
+     * @param string                     $path     the directory of sqlite and file ('' the user's own), or a server's
+     *                                             socket ('' none)
+     * @param string                     $host     of Redis, without the brackets of IPv6; '' with a socket
+     * @param list<array{string, int}>   $servers  of Memcached: host and port, or a socket's path and 0
+     * @param array<array-key, string>   $query    names and values, for Options
+     */
+    public function __construct(
+        public string $scheme,
+        public string $path = '',
+        public string $host = '',
+        public int $port = 0,
+        public array $servers = [],
+        public int $db = 0,
+        public ?string $user = null,
+        #[\SensitiveParameter]
+        public ?string $password = null,
+        #[\SensitiveParameter]
+        public array $query = [],
+    ) {}
+
+    /**
+     * @throws InvalidConfiguration
+     */
+    public static function parse(#[\SensitiveParameter] string $text): self
+    {
+        $colon = \strpos($text, '://');
+        if ($colon === false || $colon === 0) {
+            throw InvalidConfiguration::notADsn($text);
+        }
+        if (\preg_match('/[\x00-\x1f\x7f]/', $text) === 1) {
+            throw InvalidConfiguration::malformed($text, 'it contains a control character', 'remove the line break or NUL byte from it');
+        }
+        $scheme = \substr($text, 0, $colon);
+        $tier = self::TIERS[$scheme] ?? null;
+        if ($tier === null) {
+            $lower = \strtolower($scheme);
+            if (!isset(self::TIERS[$lower])) {
+                throw InvalidConfiguration::unknownScheme($text, $lower);
+            }
+            $scheme = $lower;
+            $tier = self::TIERS[$lower];
+        }
+
+        $rest = \substr($text, $colon + 3);
+        $mark = \strpos($rest, '?');
+        $query = [];
+        if ($mark !== false) {
+            $query = self::query($text, \substr($rest, $mark + 1));
+            $rest = \substr($rest, 0, $mark);
+        }
+
+        if ($tier === 'disk') {
+            return new self($scheme, self::directory($text, $scheme, $rest), query: $query);
+        }
+        if ($tier === 'near') {
+            if ($rest !== '' && $rest !== '/') {
+                throw InvalidConfiguration::malformed($text, $scheme . ':// has no host and no path', 'write ' . $scheme . '://');
+            }
+
+            return new self($scheme, query: $query);
+        }
+        if ($scheme === 'memcached') {
+            return new self($scheme, servers: self::memcached($text, $rest), query: $query);
+        }
+
+        return self::redis($text, $scheme, $rest, $query);
+    }
+
+    /** The DSN without its password and without options: for messages, and to tell one store from another. */
+    public function toString(): string
+    {
+        $text = $this->scheme . '://';
+        if ($this->user !== null || $this->password !== null) {
+            $text .= \rawurlencode($this->user ?? '') . ':***@';
+        }
+        if ($this->servers !== []) {
+            $hosts = [];
+            foreach ($this->servers as [$host, $port]) {
+                $hosts[] = $port === 0 ? $host : self::bracketed($host) . ':' . $port;
+            }
+
+            return $text . \implode(',', $hosts);
+        }
+        if ($this->host !== '') {
+            return $text . self::bracketed($this->host) . ':' . $this->port . '/' . $this->db;
+        }
+
+        return $text . $this->path . ($this->db === 0 ? '' : '?db=' . $this->db);
+    }
+
+    private static function bracketed(string $host): string
+    {
+        return \str_contains($host, ':') ? '[' . $host . ']' : $host;
+    }
+
+    /**
+     * @return array<array-key, string>
+     */
+    private static function query(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $query): array
+    {
+        $result = [];
+        foreach (\explode('&', $query) as $pair) {
+            if ($pair === '') {
+                continue;
+            }
+            $equals = \strpos($pair, '=');
+            if ($equals === false || $equals === 0) {
+                throw InvalidConfiguration::malformed($text, 'its query must be name=value pairs', 'write for example ?prefix=shop&budget=256M');
+            }
+            $name = \rawurldecode(\substr($pair, 0, $equals));
+            if (isset($result[$name])) {
+                throw InvalidConfiguration::malformed($text, 'it gives the option "' . $name . '" twice', 'keep one of the two');
+            }
+            $result[$name] = \rawurldecode(\substr($pair, $equals + 1));
+        }
+
+        return $result;
+    }
+
+    private static function directory(string $text, string $scheme, string $rest): string
+    {
+        if ($rest === '') {
+            return '';
+        }
+        if (\preg_match('~^/?[A-Za-z]:[\\\\/]|^\\\\~', $rest) === 1) {
+            throw InvalidConfiguration::windows($text);
+        }
+        if ($rest[0] !== '/') {
+            throw InvalidConfiguration::malformed(
+                $text,
+                'its directory is not absolute',
+                'write three slashes and the whole path, as in ' . $scheme . ':///' . $rest,
+            );
+        }
+        $path = \rawurldecode($rest);
+        if (\str_contains($path, "\0")) {
+            throw InvalidConfiguration::malformed($text, 'its path contains a NUL byte', 'remove it');
+        }
+        // With a slash at the end lstat() follows a symbolic link (path_resolution(7)), and Directory must not.
+        $path = \rtrim($path, '/');
+        if ($path === '') {
+            throw InvalidConfiguration::malformed($text, 'it names the root directory', 'give Larder a directory of its own, as in ' . $scheme . ':///var/cache/app');
+        }
+
+        return $path;
+    }
+
+    /**
+     * @param array<array-key, string> $query
+     */
+    private static function redis(#[\SensitiveParameter] string $text, string $scheme, #[\SensitiveParameter] string $rest, #[\SensitiveParameter] array $query): self
+    {
+        $slash = \strpos($rest, '/');
+        $authority = $slash === false ? $rest : \substr($rest, 0, $slash);
+        $path = $slash === false ? '' : \rawurldecode(\substr($rest, $slash));
+        $user = $password = null;
+        $at = \strrpos($authority, '@');
+        if ($at !== false) {
+            [$user, $password] = self::credentials($text, $scheme, \substr($authority, 0, $at));
+            $authority = \substr($authority, $at + 1);
+        } elseif (\str_contains($path, '@')) {
+            throw InvalidConfiguration::malformed($text, 'its user or password contains a "/"', 'write %2F for "/", %40 for "@" and %3F for "?" in a user or password');
+        }
+        if (\str_contains($authority, ',')) {
+            throw InvalidConfiguration::cluster($text);
+        }
+        $db = null;
+        if (isset($query['db'])) {
+            $db = self::number($text, $query['db']);
+            unset($query['db']);
+        }
+
+        if ($authority === '') {
+            if ($path === '' || $path === '/') {
+                throw InvalidConfiguration::malformed($text, 'it names no server', 'write ' . $scheme . '://127.0.0.1:6379/0, or ' . $scheme . ':///run/redis.sock for a socket');
+            }
+            if (\ctype_digit(\substr($path, 1))) {
+                throw InvalidConfiguration::malformed($text, 'it has a database number and no server', 'write ' . $scheme . '://127.0.0.1:6379' . $path);
+            }
+            if ($scheme === 'rediss' || $scheme === 'predis+tls') {
+                throw InvalidConfiguration::malformed($text, 'there is no TLS over a socket', 'write ' . ($scheme === 'rediss' ? 'redis' : 'predis') . '://' . $path);
+            }
+
+            return new self($scheme, $path, db: $db ?? 0, user: $user, password: $password, query: $query);
+        }
+
+        [$host, $port] = self::address($text, $authority, self::REDIS_PORT);
+        if ($path !== '' && $path !== '/') {
+            if (!\ctype_digit(\substr($path, 1))) {
+                throw InvalidConfiguration::malformed(
+                    $text,
+                    'after the host comes the number of a database',
+                    'write ' . $scheme . '://' . $authority . '/0, or for a socket three slashes: ' . $scheme . ':///' . $authority . $path,
+                );
+            }
+            if ($db !== null) {
+                throw InvalidConfiguration::malformed($text, 'it gives the database twice', 'keep either ' . $path . ' or ?db=' . $db);
+            }
+            $db = self::number($text, \substr($path, 1));
+        }
+
+        return new self($scheme, '', $host, $port, [], $db ?? 0, $user, $password, $query);
+    }
+
+    /**
+     * @return array{?string, string}
+     */
+    private static function credentials(#[\SensitiveParameter] string $text, string $scheme, #[\SensitiveParameter] string $part): array
+    {
+        $colon = \strpos($part, ':');
+        if ($colon === false) {
+            throw InvalidConfiguration::malformed($text, 'it has one word before the "@"', 'write ' . $scheme . '://:password@host or ' . $scheme . '://user:password@host');
+        }
+        $password = \rawurldecode(\substr($part, $colon + 1));
+        if ($password === '') {
+            throw InvalidConfiguration::malformed($text, 'its password is empty', 'leave out everything up to the "@", or write the password (is the variable it comes from set?)');
+        }
+        $user = \rawurldecode(\substr($part, 0, $colon));
+
+        return [$user === '' ? null : $user, $password];
+    }
+
+    /**
+     * @return non-empty-list<array{string, int}>
+     */
+    private static function memcached(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $rest): array
+    {
+        if (\str_contains($rest, '@')) {
+            throw InvalidConfiguration::malformed($text, 'Larder does not log in to Memcached', 'leave out the user and password, and let Memcached listen on a socket or a private network');
+        }
+        $servers = [];
+        foreach (\explode(',', $rest) as $part) {
+            if ($part !== '' && $part[0] === '/' && $part !== '/') {
+                $server = [\rawurldecode($part), 0];
+            } else {
+                $slash = \strpos($part, '/');
+                if ($slash !== false && $slash !== \strlen($part) - 1) {
+                    throw InvalidConfiguration::malformed($text, 'Memcached has no databases', 'leave out "' . \substr($part, $slash) . '", or write three slashes for a socket: memcached:///run/memcached.sock');
+                }
+                $part = \rtrim($part, '/');
+                if ($part === '') {
+                    throw InvalidConfiguration::malformed($text, 'it names no server', 'write memcached://127.0.0.1:11211, or memcached:///run/memcached.sock for a socket');
+                }
+                $server = self::address($text, $part, self::MEMCACHED_PORT);
+            }
+            if (\in_array($server, $servers, true)) {
+                throw InvalidConfiguration::malformed($text, 'it names a server twice', 'keep "' . $part . '" once');
+            }
+            $servers[] = $server;
+        }
+
+        return $servers;
+    }
+
+    /**
+     * @return array{string, int} host without brackets, port
+     */
+    private static function address(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $address, int $port): array
+    {
+        if ($address[0] === '[') {
+            $end = \strpos($address, ']');
+            if ($end === false || \preg_match('/^[0-9A-Fa-f:.]+(?:%[\w.-]+)?$/', \substr($address, 1, $end - 1)) !== 1) {
+                throw InvalidConfiguration::malformed($text, 'its IPv6 address is not one', 'write it in brackets, as in [::1]:' . $port);
+            }
+            $host = \substr($address, 1, $end - 1);
+            $tail = \substr($address, $end + 1);
+        } else {
+            $colon = \strpos($address, ':');
+            $host = $colon === false ? $address : \substr($address, 0, $colon);
+            $tail = $colon === false ? '' : \substr($address, $colon);
+            if (\strpos($tail, ':', 1 - (int) ($tail === '')) !== false) {
+                throw InvalidConfiguration::malformed($text, 'it has two colons in its address', 'write an IPv6 address in brackets, as in [::1]:' . $port);
+            }
+            if (\preg_match('/^[\w.-]+$/', $host) !== 1) {
+                throw InvalidConfiguration::malformed($text, 'its host is not a host name', 'write a name or an address, as in 127.0.0.1:' . $port);
+            }
+        }
+        if ($tail !== '') {
+            $digits = \substr($tail, 1);
+            if ($tail[0] !== ':' || !\ctype_digit($digits) || \strlen($digits) > 5 || (int) $digits < 1 || (int) $digits > 65535) {
+                throw InvalidConfiguration::malformed($text, 'its port is not a number from 1 to 65535', 'write for example 127.0.0.1:' . $port);
+            }
+            $port = (int) $digits;
+        }
+
+        return [$host, $port];
+    }
+
+    private static function number(#[\SensitiveParameter] string $text, string $digits): int
+    {
+        if (!\ctype_digit($digits) || \strlen($digits) > 5) {
+            throw InvalidConfiguration::malformed($text, 'its database is not a number', 'write 0, the number Redis starts with, or another below its "databases" setting');
+        }
+
+        return (int) $digits;
+    }
+}

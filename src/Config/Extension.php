@@ -1,0 +1,40 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+/** The PHP extensions Larder can use, and how to come by them. */
+final class Extension
+{
+    /** Extension to what it is for, its Debian package ('' none), its PECL package ('' comes with PHP). */
+    public const KNOWN = [
+        'pdo_sqlite' => ['the default disk tier', 'php-sqlite3', ''],
+        'apcu' => ['a near tier in shared memory (near=apcu)', 'php-apcu', 'apcu'],
+        'redis' => ['the far tier over Redis or Valkey', 'php-redis', 'redis'],
+        'memcached' => ['the far tier over Memcached', 'php-memcached', 'memcached'],
+        'igbinary' => ['smaller values, read faster', 'php-igbinary', 'igbinary'],
+        'msgpack' => ['a serializer other languages read', 'php-msgpack', 'msgpack'],
+        'zstd' => ['compression that is small and fast', '', 'zstd'],
+        'lz4' => ['compression that is fastest', '', 'lz4'],
+        'zlib' => ['compression with gzip', 'php-common', ''],
+        'posix' => ['knowing whose process this is', 'php-common', ''],
+        'pcntl' => ['a live display that ends cleanly', 'php-cli', ''],
+    ];
+
+    public static function advice(string $extension): string
+    {
+        [, $debian, $pecl] = self::KNOWN[$extension] ?? ['', '', $extension];
+        $ways = [];
+        if ($debian !== '') {
+            $ways[] = 'on Debian or Ubuntu type "apt install ' . $debian . '"';
+        }
+        if ($pecl !== '') {
+            $ways[] = ($debian === '' ? '' : 'elsewhere ') . 'type "pecl install ' . $pecl . '"';
+        } else {
+            $ways[] = 'elsewhere enable it in php.ini, as it comes with PHP';
+        }
+
+        return 'To install it, ' . \implode(', ', $ways) . '; then restart php-fpm.';
+    }
+}

@@ -1,0 +1,233 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+/**
+ * A DSN or an option that cannot be meant: what is wrong, and what to write instead.
+ *
+ * No message contains a password or a secret.
+ */
+final class InvalidConfiguration extends \InvalidArgumentException
+{
+    public static function notADsn(#[\SensitiveParameter] string $text): self
+    {
+        if ($text === '') {
+            return new self('The DSN is empty. Write for example sqlite:///var/cache/app, or give none for the default.');
+        }
+        if (\preg_match('~^[A-Za-z]:[\\\\/]|^\\\\\\\\~', $text) === 1) {
+            return self::windows($text);
+        }
+        if ($text[0] === '/') {
+            return new self('"' . self::redacted($text) . '" is a path and not a DSN. Write sqlite://' . self::redacted($text) . ' instead.');
+        }
+        if (\preg_match('~^([A-Za-z][A-Za-z0-9+.-]*):(.*)$~s', $text, $match) === 1) {
+            $rest = self::redacted($match[2]);
+            $advice = match (Dsn::TIERS[\strtolower($match[1])] ?? '') {
+                'near' => $match[1] . '://',
+                'disk' => $match[1] . ':///' . \ltrim($rest, '/'),
+                'far' => $match[1] . '://' . (\str_starts_with($rest, '/') ? '/' . \ltrim($rest, '/') : $rest),
+                default => 'sqlite:///var/cache/app or redis://127.0.0.1:6379/0',
+            };
+
+            return new self('"' . self::redacted($text) . '" lacks the "://" after its scheme. Write ' . $advice . ' instead.');
+        }
+        if (isset(Dsn::TIERS[$text])) {
+            return new self('"' . $text . '" is a scheme without an address. Write ' . self::example($text) . ' instead.');
+        }
+
+        return new self('"' . self::redacted($text) . '" is not a DSN.' . self::didYouMean($text, \array_keys(Dsn::TIERS)) . ' Write for example sqlite:///var/cache/app or redis://127.0.0.1:6379/0.');
+    }
+
+    public static function malformed(#[\SensitiveParameter] string $text, string $wrong, string $instead): self
+    {
+        return new self('Malformed DSN "' . self::redacted($text) . '": ' . $wrong . '. To mend it, ' . $instead . '.');
+    }
+
+    public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme): self
+    {
+        $known = \implode(', ', \array_keys(Dsn::TIERS));
+        if ($scheme === 'segment') {
+            return new self('The segment tier (segment://) is not built in yet. For a near tier in shared memory write near=apcu instead.');
+        }
+        if (\preg_match('/cluster|sentinel/', $scheme) === 1) {
+            return self::cluster($text);
+        }
+        $meant = match ($scheme) {
+            'tcp', 'unix', 'valkey', 'phpredis', 'keydb' => ' Did you mean redis://?',
+            'tls', 'ssl', 'valkeys', 'redis+tls' => ' Did you mean rediss://?',
+            'prediss', 'predis+ssl' => ' Did you mean predis+tls://?',
+            'memcache' => ' Did you mean memcached://?',
+            'apc' => ' Did you mean apcu://?',
+            'array', 'null' => ' Did you mean memory://?',
+            'files', 'filesystem', 'dir' => ' Did you mean file://?',
+            'sqlite3', 'pdo', 'pdo_sqlite' => ' Did you mean sqlite://?',
+            default => self::didYouMean($scheme, \array_keys(Dsn::TIERS), '://'),
+        };
+
+        return new self('Unknown scheme "' . $scheme . '" in the DSN "' . self::redacted($text) . '".' . $meant . ' Known are: ' . $known . '.');
+    }
+
+    public static function cluster(#[\SensitiveParameter] string $text): self
+    {
+        return new self('"' . self::redacted($text) . '" names a Redis Cluster, a Sentinel, or several Redis servers, which Larder does not speak to yet. '
+            . 'Write the DSN of one server, redis://host:6379/0, or use memcached://host1,host2.');
+    }
+
+    public static function windows(#[\SensitiveParameter] string $text): self
+    {
+        return new self('"' . self::redacted($text) . '" is a Windows path. Larder keeps files only on systems with POSIX permissions: use redis:// or memcached:// on Windows, or WSL.');
+    }
+
+    /** @param list<string> $known */
+    public static function unknownOption(string $name, array $known): self
+    {
+        $meant = match (\strtolower($name)) {
+            'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
+            'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
+            'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' Redis Cluster and Sentinel are not spoken to yet: write the DSN of one server.',
+            'database', 'dbindex' => ' Did you mean "db"? It belongs into the query of a redis:// or predis:// DSN.',
+            'db' => ' It belongs into the query of a redis:// or predis:// DSN.',
+            'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set() and remember().',
+            'password', 'auth', 'user', 'username' => ' User and password belong into the DSN: redis://user:password@host.',
+            'host', 'port', 'path' => ' It belongs into the DSN: redis://host:port, sqlite:///path.',
+            default => self::didYouMean($name, $known),
+        };
+
+        return new self('Unknown option "' . self::printable($name) . '".' . $meant . ' Known are: ' . \implode(', ', $known) . '.');
+    }
+
+    public static function misplacedOption(string $name, string $tier): self
+    {
+        return new self('The option "' . self::printable($name) . '" stands in the DSN of the ' . $tier . ' tier. Options are for the whole cache: write it beside the tiers.');
+    }
+
+    public static function wrongType(string $option, string $expected, mixed $given): self
+    {
+        return new self('The option "' . $option . '" must be ' . $expected . ', not ' . \get_debug_type($given) . '.');
+    }
+
+    public static function size(string $option, mixed $given): self
+    {
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be a size in bytes above zero. Write for example ' . $option . '=256M, 1G or 67108864.');
+    }
+
+    public static function seconds(string $option, mixed $given, string $example): self
+    {
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be a number of seconds above zero. Write for example ' . $option . '=' . $example . '.');
+    }
+
+    public static function prefix(string $given): self
+    {
+        return new self('The prefix "' . self::printable($given) . '" must be 1 to 64 letters, digits and any of "_ . : -", beginning with a letter, a digit or "_". Write for example prefix=shop.');
+    }
+
+    /** @param list<string> $known */
+    public static function choice(string $option, string $given, array $known): self
+    {
+        return new self('The option "' . $option . '" is "' . self::printable($given) . '".' . self::didYouMean($given, $known) . ' It can be: ' . \implode(', ', $known) . '.');
+    }
+
+    public static function flag(string $option, mixed $given): self
+    {
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be true or false. Write ' . $option . '=1 or ' . $option . '=0.');
+    }
+
+    public static function emptySecret(): self
+    {
+        return new self('The option "secret" is empty, which would sign nothing. Leave it out, or give it a long random text (is the variable it comes from set?).');
+    }
+
+    public static function onlyInArray(string $option): self
+    {
+        return new self('The option "' . $option . '" cannot be written in a DSN. Give an array: Cache::open([\'dsn\' => \'…\', \'' . $option . '\' => …]).');
+    }
+
+    public static function wrongTier(string $tier, Dsn $dsn): self
+    {
+        $fits = \array_keys(Dsn::TIERS, $tier, true);
+
+        return new self('"' . $dsn->toString() . '" cannot be the ' . $tier . ' tier. The ' . $tier . ' tier can be: ' . \implode('://, ', $fits) . '://; ' . $dsn->scheme . ':// is written as ' . Dsn::TIERS[$dsn->scheme] . '=…');
+    }
+
+    public static function tierTwice(string $tier, Dsn $dsn): self
+    {
+        return new self('The DSN "' . $dsn->toString() . '" is itself the ' . $tier . ' tier, and the option "' . $tier . '" gives another one. Keep one of the two.');
+    }
+
+    public static function missingExtension(string $extension, string $for): self
+    {
+        return new self($for . ' needs the PHP extension ' . $extension . ', which is not loaded in ' . \PHP_SAPI . '. ' . Extension::advice($extension));
+    }
+
+    public static function disabledApcu(): self
+    {
+        return new self('apcu:// needs APCu, which is loaded but switched off in ' . \PHP_SAPI . '. '
+            . 'Set apc.enabled=1' . (\PHP_SAPI === 'cli' ? ' and apc.enable_cli=1' : '') . ' in php.ini, or use sqlite://, which web and command line share.');
+    }
+
+    public static function missingPredis(string $for): self
+    {
+        return new self($for . ' needs Predis. To install it, type "composer require predis/predis".');
+    }
+
+    public static function missingRedis(string $for): self
+    {
+        return new self($for . ' needs the PHP extension redis or the package Predis, and neither is there. '
+            . Extension::advice('redis') . ' Or type "composer require predis/predis".');
+    }
+
+    public static function directory(string $path, string $wrong, string $instead): self
+    {
+        return new self('The cache directory "' . self::printable($path) . '" ' . $wrong . '. To mend it, ' . $instead . '.');
+    }
+
+    /** A DSN as it may be shown: without password and secret, also where it is malformed. */
+    public static function redacted(#[\SensitiveParameter] string $text): string
+    {
+        $text = \preg_replace(['~(:/*).*@~s', '~(\bsecret=)[^&]*~i'], ['$1***@', '$1***'], $text) ?? '…';
+
+        return self::printable($text);
+    }
+
+    private static function printable(string $text): string
+    {
+        if (\strlen($text) > 200) {
+            $text = \substr($text, 0, 200) . '…';
+        }
+
+        return \preg_replace('/[\x00-\x1f\x7f]/', '?', $text) ?? '…';
+    }
+
+    private static function shown(mixed $given): string
+    {
+        return \is_scalar($given) ? '"' . self::printable(\is_bool($given) ? ($given ? 'true' : 'false') : (string) $given) . '"' : 'of type ' . \get_debug_type($given);
+    }
+
+    private static function example(string $scheme): string
+    {
+        return match (Dsn::TIERS[$scheme]) {
+            'disk' => $scheme . ':///var/cache/app',
+            'near' => $scheme . '://',
+            default => $scheme . '://127.0.0.1' . ($scheme === 'memcached' ? ':11211' : ':6379/0'),
+        };
+    }
+
+    /** @param list<string> $known */
+    private static function didYouMean(string $given, array $known, string $tail = ''): string
+    {
+        $given = \strtolower(\substr($given, 0, 40));
+        $best = null;
+        $least = \max(2, \intdiv(\strlen($given), 3)) + 1;
+        foreach ($known as $word) {
+            $distance = \levenshtein($given, \strtolower($word));
+            if ($distance < $least) {
+                $least = $distance;
+                $best = $word;
+            }
+        }
+
+        return $best === null ? '' : ' Did you mean "' . $best . $tail . '"?';
+    }
+}

@@ -1,0 +1,321 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+use Psr\Log\LoggerInterface;
+
+/**
+ * What Cache::open() was asked for, checked: the tiers and every option, each with its default.
+ *
+ * This folder turns a DSN, an array or nothing into tiers: Options and Dsn read, Directory finds and guards the
+ * place for files, StoreFactory builds the engines, and InvalidConfiguration and WrongUser say what is wrong. It
+ * does not know what the tiers do with each other.
+ */
+final readonly class Options
+{
+    public const PREFIX = 'larder';
+    public const BUDGET = 268_435_456;
+    public const NEAR_BUDGET = 67_108_864;
+    public const TIMEOUT = 0.25;
+    public const LEASE = 30.0;
+
+    public const NAMES = [
+        'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
+        'secret', 'logger', 'cacheOnly',
+    ];
+
+    public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
+    public const COMPRESSORS = ['none' => '', 'zstd' => 'zstd', 'lz4' => 'lz4', 'gzip' => 'zlib'];
+
+    private const UNITS = ['' => 1, 'K' => 1024, 'M' => 1_048_576, 'G' => 1_073_741_824, 'T' => 1_099_511_627_776];
+
+    /** The last tier, whose word counts. */
+    public Dsn $truth;
+
+    /**
+     * @param ?string $serializer  php, igbinary or msgpack; null: the fastest that is loaded and keeps types
+     * @param ?string $compressor  none, zstd, lz4 or gzip; null: the fastest that is loaded
+     * @param int     $budget      bytes on disk
+     * @param int     $nearBudget  bytes of a memory near tier (APCu's own is apc.shm_size)
+     * @param float   $timeout     seconds that a request waits for a part, at most
+     * @param float   $lease       seconds that a computation may take before another begins
+     * @param ?string $secret      signs what a far server keeps
+     * @param bool    $cacheOnly   no database stands behind this cache: the last set wins
+     */
+    public function __construct(
+        public ?Dsn $near = null,
+        public ?Dsn $disk = null,
+        public ?Dsn $far = null,
+        public string $prefix = self::PREFIX,
+        public ?string $serializer = null,
+        public ?string $compressor = null,
+        public int $budget = self::BUDGET,
+        public int $nearBudget = self::NEAR_BUDGET,
+        public float $timeout = self::TIMEOUT,
+        public float $lease = self::LEASE,
+        #[\SensitiveParameter]
+        public ?string $secret = null,
+        public ?LoggerInterface $logger = null,
+        public bool $cacheOnly = false,
+    ) {
+        $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
+    }
+
+    /**
+     * From a DSN, an array of options, or null for the environment's LARDER_DSN or else the embedded default.
+     *
+     * An array that names no `dsn`, `disk` or `far` adds its options to what null would give, so that
+     * ['near' => 'apcu'] is APCu before the embedded default.
+     *
+     * @param null|string|array<array-key, mixed> $source
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function from(#[\SensitiveParameter] null|string|array $source = null): self
+    {
+        if (\is_array($source)) {
+            $dsn = $source['dsn'] ?? null;
+            unset($source['dsn']);
+            if ($dsn !== null && !\is_string($dsn)) {
+                throw InvalidConfiguration::wrongType('dsn', 'a string', $dsn);
+            }
+            if ($dsn !== null || !isset($source['disk']) && !isset($source['far'])) {
+                $source = self::merged(self::expanded($dsn), $source);
+            }
+        } else {
+            $source = self::expanded($source);
+        }
+
+        return self::checked($source);
+    }
+
+    /**
+     * A DSN as the array that says the same.
+     *
+     * @return array<array-key, mixed>
+     */
+    private static function expanded(#[\SensitiveParameter] ?string $text): array
+    {
+        $text ??= self::environment();
+        if ($text === null) {
+            return ['disk' => new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file')];
+        }
+        $dsn = Dsn::parse($text);
+        $tier = Dsn::TIERS[$dsn->scheme];
+        if ($dsn->query === []) {
+            return [$tier => $dsn];
+        }
+        $options = $dsn->query;
+        if (isset($options['logger'])) {
+            throw InvalidConfiguration::onlyInArray('logger');
+        }
+        if (isset($options['dsn'])) {
+            throw InvalidConfiguration::onlyInArray('dsn');
+        }
+        if (isset($options[$tier])) {
+            throw InvalidConfiguration::tierTwice($tier, $dsn);
+        }
+        $options[$tier] = new Dsn($dsn->scheme, $dsn->path, $dsn->host, $dsn->port, $dsn->servers, $dsn->db, $dsn->user, $dsn->password);
+
+        return $options;
+    }
+
+    /**
+     * What the array says beside the DSN; a tier that both name is two truths.
+     *
+     * @param array<array-key, mixed> $base
+     * @param array<array-key, mixed> $over
+     *
+     * @return array<array-key, mixed>
+     */
+    private static function merged(#[\SensitiveParameter] array $base, #[\SensitiveParameter] array $over): array
+    {
+        foreach (['near', 'disk', 'far'] as $tier) {
+            if (isset($over[$tier], $base[$tier]) && $base[$tier] instanceof Dsn) {
+                throw InvalidConfiguration::tierTwice($tier, $base[$tier]);
+            }
+        }
+
+        return $over + $base;
+    }
+
+    /** The web server's parameters reach getenv() too, but dotenv libraries write only $_SERVER or $_ENV. */
+    private static function environment(): ?string
+    {
+        $text = \getenv('LARDER_DSN');
+        if ($text === false || $text === '') {
+            $text = $_SERVER['LARDER_DSN'] ?? $_ENV['LARDER_DSN'] ?? '';
+        }
+
+        return \is_string($text) && $text !== '' ? $text : null;
+    }
+
+    /**
+     * @param array<array-key, mixed> $given
+     */
+    private static function checked(#[\SensitiveParameter] array $given): self
+    {
+        $near = $disk = $far = null;
+        $prefix = self::PREFIX;
+        $serializer = $compressor = $secret = $logger = null;
+        $budget = self::BUDGET;
+        $nearBudget = self::NEAR_BUDGET;
+        $timeout = self::TIMEOUT;
+        $lease = self::LEASE;
+        $cacheOnly = false;
+        foreach ($given as $name => $value) {
+            if ($value === null) {
+                if (!\in_array($name, self::NAMES, true)) {
+                    throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
+                }
+                continue;
+            }
+            switch ($name) {
+                case 'near':
+                    $near = self::tier('near', $value);
+                    break;
+                case 'disk':
+                    $disk = self::tier('disk', $value);
+                    break;
+                case 'far':
+                    $far = self::tier('far', $value);
+                    break;
+                case 'prefix':
+                    $prefix = self::text('prefix', $value);
+                    if (\preg_match('/^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/D', $prefix) !== 1) {
+                        throw InvalidConfiguration::prefix($prefix);
+                    }
+                    break;
+                case 'serializer':
+                    $serializer = self::choice('serializer', $value, self::SERIALIZERS);
+                    break;
+                case 'compressor':
+                    $compressor = self::choice('compressor', $value, self::COMPRESSORS);
+                    break;
+                case 'budget':
+                    $budget = self::size('budget', $value);
+                    break;
+                case 'near_budget':
+                    $nearBudget = self::size('near_budget', $value);
+                    break;
+                case 'timeout':
+                    $timeout = self::seconds('timeout', $value, '0.25');
+                    break;
+                case 'lease':
+                    $lease = self::seconds('lease', $value, '30');
+                    break;
+                case 'secret':
+                    $secret = self::text('secret', $value);
+                    if ($secret === '') {
+                        throw InvalidConfiguration::emptySecret();
+                    }
+                    break;
+                case 'logger':
+                    if (!$value instanceof LoggerInterface) {
+                        throw InvalidConfiguration::wrongType('logger', 'a Psr\Log\LoggerInterface', $value);
+                    }
+                    $logger = $value;
+                    break;
+                case 'cacheOnly':
+                    $cacheOnly = self::flag('cacheOnly', $value);
+                    break;
+                default:
+                    throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
+            }
+        }
+        if ($near !== null && $near->scheme === 'apcu' && !\apcu_enabled()) {
+            if ($disk === null && $far === null) {
+                throw InvalidConfiguration::disabledApcu();
+            }
+            // Switched off, as for the command line by default (apc.enable_cli): one level less, and nobody is misled,
+            // because the command line could not see the web's APCu anyway.
+            $near = null;
+        }
+
+        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly);
+    }
+
+    private static function tier(string $tier, #[\SensitiveParameter] mixed $value): Dsn
+    {
+        if (!$value instanceof Dsn) {
+            $text = self::text($tier, $value);
+            $dsn = match ($text) {
+                'apcu', 'memory', 'sqlite', 'file' => new Dsn($text),
+                'segment' => throw InvalidConfiguration::unknownScheme($text, $text),
+                default => Dsn::parse($text),
+            };
+            if ($dsn->query !== []) {
+                $name = (string) \array_key_first($dsn->query);
+                throw \in_array($name, self::NAMES, true)
+                    ? InvalidConfiguration::misplacedOption($name, $tier)
+                    : InvalidConfiguration::unknownOption($name, self::NAMES);
+            }
+            $value = $dsn;
+        }
+        if (Dsn::TIERS[$value->scheme] !== $tier) {
+            throw InvalidConfiguration::wrongTier($tier, $value);
+        }
+        $extension = Dsn::EXTENSIONS[$value->scheme];
+        if ($extension !== '' && !\extension_loaded($extension)) {
+            if ($extension !== 'redis') {
+                throw InvalidConfiguration::missingExtension($extension, $value->scheme . '://');
+            }
+            if (!\class_exists(\Predis\Client::class)) {
+                throw InvalidConfiguration::missingRedis($value->scheme . '://');
+            }
+        } elseif (($value->scheme === 'predis' || $value->scheme === 'predis+tls') && !\class_exists(\Predis\Client::class)) {
+            throw InvalidConfiguration::missingPredis($value->scheme . '://');
+        }
+
+        return $value;
+    }
+
+    private static function text(string $option, #[\SensitiveParameter] mixed $value): string
+    {
+        return \is_string($value) ? $value : throw InvalidConfiguration::wrongType($option, 'a string', $value);
+    }
+
+    /** @param array<string, string> $known name to the extension it needs */
+    private static function choice(string $option, mixed $value, array $known): string
+    {
+        $value = self::text($option, $value);
+        $extension = $known[$value] ?? throw InvalidConfiguration::choice($option, $value, \array_keys($known));
+        if ($extension !== '' && !\extension_loaded($extension)) {
+            throw InvalidConfiguration::missingExtension($extension, $option . '=' . $value);
+        }
+
+        return $value;
+    }
+
+    private static function size(string $option, mixed $value): int
+    {
+        if (\is_string($value) && \preg_match('/^(\d{1,18})\s*([KMGT]?)(?:i?B)?$/Di', $value, $match) === 1) {
+            $unit = self::UNITS[\strtoupper($match[2])];
+            $value = (int) $match[1] > \intdiv(\PHP_INT_MAX, $unit) ? $value : (int) $match[1] * $unit;
+        }
+
+        return \is_int($value) && $value > 0 ? $value : throw InvalidConfiguration::size($option, $value);
+    }
+
+    private static function seconds(string $option, mixed $value, string $example): float
+    {
+        if (\is_string($value) && !\is_numeric($value) || !\is_scalar($value) || \is_bool($value)) {
+            throw InvalidConfiguration::seconds($option, $value, $example);
+        }
+        $seconds = (float) $value;
+
+        return $seconds > 0.0 && $seconds < 1e9 ? $seconds : throw InvalidConfiguration::seconds($option, $value, $example);
+    }
+
+    private static function flag(string $option, mixed $value): bool
+    {
+        return match (true) {
+            \is_bool($value) => $value,
+            $value === 1, $value === '1', $value === 'true', $value === 'yes', $value === 'on' => true,
+            $value === 0, $value === '0', $value === 'false', $value === 'no', $value === 'off' => false,
+            default => throw InvalidConfiguration::flag($option, $value),
+        };
+    }
+}

@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+use Larder\Store\Apcu;
+use Larder\Store\Files;
+use Larder\Store\Memcached\MemcachedStore;
+use Larder\Store\Memory;
+use Larder\Store\Redis\Endpoint;
+use Larder\Store\Redis\PhpRedisConnection;
+use Larder\Store\Redis\PredisConnection;
+use Larder\Store\Redis\RedisStore;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\Store\Store;
+use Larder\Store\StoreFailure;
+
+/** From a DSN to its engine. Directories are checked here and made; servers are not spoken to yet. */
+final class StoreFactory
+{
+    /**
+     * @throws InvalidConfiguration
+     * @throws WrongUser
+     * @throws StoreFailure when a directory cannot be created now
+     */
+    public static function make(Dsn $dsn, Options $options): Store
+    {
+        switch ($dsn->scheme) {
+            case 'sqlite':
+            case 'file':
+                $directory = self::directory($dsn, $options);
+                Directory::prepare($directory);
+
+                return $dsn->scheme === 'sqlite'
+                    ? new SqliteStore($directory, $options->budget, $options->timeout)
+                    : new Files($directory, $options->budget, $options->timeout);
+            case 'memory':
+                return new Memory($options->nearBudget);
+            case 'apcu':
+                $mark = self::mark($options);
+
+                return new Apcu($options->prefix . ':' . $mark, self::runtime($options) . '/apcu-' . $mark . '.lock', $options->timeout);
+            case 'memcached':
+                return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
+            default:
+                return new RedisStore(self::redis($dsn, $options), $options->prefix);
+        }
+    }
+
+    /**
+     * The directory of a sqlite or file tier. Each prefix has one of its own, so that no site can read another's
+     * keys; the default prefix has the one that was named.
+     */
+    public static function directory(Dsn $dsn, Options $options): string
+    {
+        $path = $dsn->path === '' ? Directory::default() : $dsn->path;
+
+        return $options->prefix === Options::PREFIX ? $path : $path . '/prefix-' . $options->prefix;
+    }
+
+    /**
+     * A directory for lock files and for invalidations kept while a part is down, made if it is not there: the
+     * disk tier's, or else the user's own.
+     *
+     * @throws InvalidConfiguration
+     * @throws WrongUser
+     * @throws StoreFailure when it cannot be created now
+     */
+    public static function runtime(Options $options): string
+    {
+        $path = self::directory($options->disk ?? new Dsn('file'), $options);
+        Directory::prepare($path);
+
+        return $path;
+    }
+
+    /** Redis by its extension; where that is not loaded, by Predis, which speaks to the same server. */
+    private static function redis(Dsn $dsn, Options $options): PhpRedisConnection|PredisConnection
+    {
+        $endpoint = new Endpoint(
+            host: $dsn->host,
+            port: $dsn->port,
+            socket: $dsn->path,
+            db: $dsn->db,
+            user: $dsn->user,
+            password: $dsn->password,
+            tls: $dsn->scheme === 'rediss' || $dsn->scheme === 'predis+tls',
+            timeout: $options->timeout,
+        );
+        if (($dsn->scheme === 'redis' || $dsn->scheme === 'rediss') && \extension_loaded('redis')) {
+            return new PhpRedisConnection($endpoint);
+        }
+
+        return new PredisConnection($endpoint);
+    }
+
+    /**
+     * Tells this cache from others in the same APCu, which all pools of a php-fpm master share: by its user, since
+     * the lock file is the user's, and by its truth tier, since a near tier that changes its truth starts cold.
+     */
+    private static function mark(Options $options): string
+    {
+        $truth = $options->truth;
+        $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();
+
+        return \substr(\md5(Directory::user() . ' ' . $place), 0, 8);
+    }
+}
