@@ -13,18 +13,21 @@ namespace Larder\Store;
 final class Judge
 {
     /**
-     * @param \Closure(string): ?Record  $peek  a key's record now, the body may be left out
+     * @param \Closure(string): ?Record  $peek  a key's record now; of the body the first byte is enough
      * @param \Closure(int): LastChanges $cover what is known of the log, from this position on if possible
      */
     public function __construct(private readonly \Closure $peek, private readonly \Closure $cover) {}
 
     /**
-     * @param ?Record $record the record of the change's key now
+     * @param ?Record $record the record of the change's key now; of the body the first byte is enough
      *
      * @return ?array{int, string, string, ?string} position, writer and kind of the change in the way, the guard it is at
      */
     public function conflict(Change $change, ?Record $record): ?array
     {
+        if ($record !== null && !$change->strict && $change->logged && ($record->body[0] ?? '') === Change::HELD) {
+            return [$record->position, $record->writer, 'i', null];
+        }
         if ($change->limit !== Change::ALWAYS) {
             if ($change->logged) {
                 $conflict = $this->after($change->key, $record, $change->limit, $change->strict ? null : $change->writer);

@@ -68,17 +68,8 @@ final class Memory implements Store
     public function write(array $changes): array
     {
         $outcomes = [];
-        $refused = 0;
         foreach ($changes as $change) {
             $outcomes[] = $this->apply($change);
-            if ($change->body !== null && \strlen($change->body) > $this->budget) {
-                $this->remove($change->key);
-                $refused = \strlen($change->body);
-            }
-        }
-        if ($refused !== 0) {
-            // After the others were done, and with nothing older left under the key.
-            throw StoreFailure::because('memory', "a value of $refused bytes is larger than the budget of {$this->budget}; raise budget");
         }
         if ($this->bytes > $this->budget) {
             $this->evict();
@@ -119,6 +110,10 @@ final class Memory implements Store
         $conflict = $this->judge->conflict($change, $record);
         if ($conflict !== null) {
             return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
+        }
+        if ($change->body !== null && \strlen($change->body) > $this->budget) {
+            // Never to be kept: refused visibly, before all the others are evicted for it.
+            return new Outcome(false, -1, record: $record);
         }
         [$previous, $writer] = Judge::before($key, $record, $this->log);
         if ($change->logged) {

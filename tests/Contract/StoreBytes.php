@@ -7,7 +7,7 @@ namespace Larder\Tests\Contract;
 use Larder\Store\Change;
 use PHPUnit\Framework\Attributes\DataProvider;
 
-/** Part of StoreContract: any bytes are a key, any bytes are a body, as many as anybody likes. */
+/** Part of StoreContract: any bytes are a key, any bytes are a body, as many as anybody likes; and all are counted. */
 trait StoreBytes
 {
     /** @return iterable<string, array{string}> */
@@ -97,5 +97,35 @@ trait StoreBytes
         }
         self::assertCount(300, $all);
         self::assertSame('body 299', $all['e:g:299']);
+    }
+
+    public function testEachGivesWhatIsThereAndNothingElse(): void
+    {
+        $store = $this->store();
+        $position = self::put($store, '12', 'v')->position;
+        self::put($store, 'gone', 'v');
+        self::put($store, 'gone', null);
+        foreach ($this->store()->each() as $key => $record) {
+            self::assertSame('12', $key);
+            self::assertEquals(new Record('v', $position, self::A), $record);
+            $seen = true;
+        }
+        self::assertTrue($seen ?? false);
+    }
+
+    public function testStatsCount(): void
+    {
+        $store = $this->store();
+        foreach (['a', 'b', 'c'] as $key) {
+            self::put($store, $key, \str_repeat('x', 1000));
+        }
+        $stats = $store->stats();
+        self::assertSame(['engine', 'entries', 'bytes', 'budget'], \array_keys($stats));
+        self::assertNotSame('', $stats['engine']);
+        self::assertGreaterThanOrEqual(3, $stats['entries']);
+        self::assertGreaterThanOrEqual(3000, $stats['bytes']);
+        self::assertGreaterThanOrEqual(0, $stats['budget']);
+        $store->tidy();
+        self::assertSame('x', self::record($store, 'a')?->body[0], 'Tidying removes nothing that is within the budget.');
     }
 }

@@ -211,6 +211,27 @@ abstract class StoreContract extends TestCase
         self::assertTrue(self::attempt($store, new Change('k', 'x', self::A, guards: ['guard' => $before, '77' => $flush]))->done);
     }
 
+    public function testAHeldRecordIsReplacedByCompareAndSwapOnly(): void
+    {
+        $store = $this->store();
+        $held = self::put($store, 'k', Change::HELD . 'body', self::A, 'i')->position;
+        $end = $store->since('', 0, '');
+        foreach (['v', null] as $body) {
+            foreach ([self::A, self::B] as $writer) {
+                foreach ([Change::ALWAYS, $held] as $limit) {
+                    $outcome = self::attempt($this->store(), new Change('k', $body, $writer, $limit));
+                    self::assertSame([false, $held, self::A, 'ibody'], [$outcome->done, $outcome->position, $outcome->writer, $outcome->record?->body]);
+                }
+            }
+        }
+        self::assertSame([], $store->since($end->epoch, $end->end, $end->token)->list);
+        self::assertFalse(self::attempt($store, new Change('k', 'v', self::B, $held - 1, strict: true))->done);
+        self::assertTrue(self::attempt($store, new Change('k', 'v', self::B, $held, strict: true))->done);
+        self::put($store, 'k', Change::HELD);
+        self::assertTrue(self::attempt($store, new Change('k', null, self::B, strict: true))->done, 'Also without a limit.');
+        self::assertNull(self::record($store, 'k'));
+    }
+
     public function testChangesOfABatchAreJudgedOneByOneInTheirOrder(): void
     {
         $store = $this->store();
@@ -347,36 +368,6 @@ abstract class StoreContract extends TestCase
         self::assertSame('w', self::record($store, 'k')?->body, 'The old expiry does not hold for the new record.');
         $gone = self::attempt($store, new Change('l', 'v', self::A, expiry: 1, logged: false));
         self::assertTrue(self::attempt($store, new Change('l', 'w', self::B, $gone->position, logged: false))->done);
-    }
-
-    public function testEachGivesWhatIsThereAndNothingElse(): void
-    {
-        $store = $this->store();
-        $position = self::put($store, '12', 'v')->position;
-        self::put($store, 'gone', 'v');
-        self::put($store, 'gone', null);
-        foreach ($this->store()->each() as $key => $record) {
-            self::assertSame('12', $key);
-            self::assertEquals(new Record('v', $position, self::A), $record);
-            $seen = true;
-        }
-        self::assertTrue($seen ?? false);
-    }
-
-    public function testStatsCount(): void
-    {
-        $store = $this->store();
-        foreach (['a', 'b', 'c'] as $key) {
-            self::put($store, $key, \str_repeat('x', 1000));
-        }
-        $stats = $store->stats();
-        self::assertSame(['engine', 'entries', 'bytes', 'budget'], \array_keys($stats));
-        self::assertNotSame('', $stats['engine']);
-        self::assertGreaterThanOrEqual(3, $stats['entries']);
-        self::assertGreaterThanOrEqual(3000, $stats['bytes']);
-        self::assertGreaterThanOrEqual(0, $stats['budget']);
-        $store->tidy();
-        self::assertSame('x', self::record($store, 'a')?->body[0], 'Tidying removes nothing that is within the budget.');
     }
 
     /**
