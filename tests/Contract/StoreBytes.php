@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Contract;
 
 use Larder\Store\Change;
+use Larder\Store\Record;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 /** Part of StoreContract: any bytes are a key, any bytes are a body, as many as anybody likes; and all are counted. */
