@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Codec;
 
-/** Values of every kind that must come out as they went in, and classes to make them of. */
+/** Values of every kind that must come out as they went in; the small classes they are made of are below. */
 final class Fixtures
 {
     /** @return array<string, mixed> */
