@@ -1,0 +1,211 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Config;
+
+use Larder\Config\Directory;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\WrongUser;
+use Larder\Store\StoreFailure;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Directory::class)]
+#[CoversClass(WrongUser::class)]
+final class DirectoryTest extends TestCase
+{
+    /** A user who is not root: www-data on Debian. */
+    private const OTHER = 33;
+
+    private string $root;
+
+    protected function setUp(): void
+    {
+        $this->root = \sys_get_temp_dir() . '/larder-directory-' . \bin2hex(\random_bytes(6));
+        \mkdir($this->root, 0o755);
+        \chmod($this->root, 0o755);
+        // Whoever is told of a warning, also a suppressed one, must hear none.
+        \set_error_handler(static function (int $level, string $message): never {
+            throw new \ErrorException($message, 0, $level);
+        });
+    }
+
+    protected function tearDown(): void
+    {
+        \restore_error_handler();
+        Child::run(['rm', '-rf', $this->root]);
+    }
+
+    private function needRoot(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('only root can be two users');
+        }
+    }
+
+    private static function mode(string $path): string
+    {
+        \clearstatcache();
+
+        return \sprintf('%04o', (int) \fileperms($path) & 0o7777);
+    }
+
+    public function testMakesAPrivateDirectoryWithWhatIsAbove(): void
+    {
+        $path = $this->root . '/a/b';
+        $umask = \umask(0);
+        Directory::prepare($path);
+        \umask($umask);
+
+        self::assertSame('0700', self::mode($path));
+        self::assertSame('0700', self::mode(\dirname($path)));
+        self::assertSame('0600', self::mode($path . '/CACHEDIR.TAG'));
+        self::assertStringStartsWith('Signature: 8a477f597d28d172789f06886806bc55', (string) \file_get_contents($path . '/CACHEDIR.TAG'));
+        Directory::prepare($path);
+    }
+
+    public function testMendsAnEmptyOneAndItsOwn(): void
+    {
+        $path = $this->root . '/empty';
+        \mkdir($path, 0o755);
+        \chmod($path, 0o777);
+        Directory::prepare($path);
+        self::assertSame('0700', self::mode($path));
+
+        \file_put_contents($path . '/something', '');
+        \chmod($path, 0o750);
+        Directory::prepare($path);
+        self::assertSame('0700', self::mode($path), 'tagged, so it is its own');
+    }
+
+    public function testLeavesOtherPeoplesFilesAlone(): void
+    {
+        $path = $this->root . '/site';
+        \mkdir($path, 0o755);
+        \file_put_contents($path . '/index.html', '');
+        try {
+            Directory::prepare($path);
+            self::fail('accepted');
+        } catch (InvalidConfiguration $e) {
+            self::assertStringContainsString($path . '/larder', $e->getMessage());
+            self::assertStringContainsString('chmod 700', $e->getMessage());
+        }
+        self::assertSame('0755', self::mode($path));
+
+        \file_put_contents($path . '/CACHEDIR.TAG', 'Signature: 8a477f597d28d172789f06886806bc55 of another program');
+        $this->expectException(InvalidConfiguration::class);
+        Directory::prepare($path);
+    }
+
+    public function testRefusesASymbolicLinkAndAFile(): void
+    {
+        \mkdir($this->root . '/real', 0o700);
+        \symlink($this->root . '/real', $this->root . '/link');
+        \symlink($this->root . '/gone', $this->root . '/dangling');
+        \file_put_contents($this->root . '/file', '');
+
+        foreach (['link' => 'leads to: ' . $this->root . '/real', 'dangling' => 'remove the link', 'file' => 'is a file'] as $name => $says) {
+            try {
+                Directory::prepare($this->root . '/' . $name);
+                self::fail('accepted: ' . $name);
+            } catch (InvalidConfiguration $e) {
+                self::assertStringContainsString($says, $e->getMessage());
+            }
+        }
+        self::assertFileDoesNotExist($this->root . '/gone');
+    }
+
+    public function testOneThatCannotBeMadeIsAFailedPart(): void
+    {
+        $this->expectException(StoreFailure::class);
+        $this->expectExceptionMessage('cannot be created');
+
+        Directory::prepare('/proc/larder/cache');
+    }
+
+    public function testAnotherUserIsRefusedWithTheCommandToType(): void
+    {
+        $this->needRoot();
+        $path = $this->root . '/roots';
+        Directory::prepare($path);
+        $refusal = 'catch (Larder\Config\WrongUser $e) { echo get_class($e), "|", $e->owner, "|", $e->command; }';
+
+        $child = Child::php('try { Larder\Config\Directory::prepare("' . $path . '"); echo "accepted"; } ' . $refusal, self::OTHER);
+        self::assertStringStartsWith(WrongUser::class . '|root|sudo -u root', $child->output . $child->errors);
+
+        // What lies inside cannot even be looked at: that is the same refusal, and not a directory that cannot be made.
+        $child = Child::php('try { Larder\Config\Directory::prepare("' . $path . '/prefix-shop"); echo "accepted"; } ' . $refusal, self::OTHER);
+        self::assertStringStartsWith(WrongUser::class . '|root|sudo -u root', $child->output . $child->errors);
+        self::assertSame('', $child->errors);
+    }
+
+    public function testRootIsRefusedInAnothersDirectoryUntilItBecomesThatUser(): void
+    {
+        $this->needRoot();
+        $path = $this->root . '/others';
+        \mkdir($path, 0o700);
+        \chown($path, self::OTHER);
+        \chgrp($path, self::OTHER);
+        self::assertSame(self::OTHER, Directory::owner($path));
+        self::assertSame(self::OTHER, Directory::owner($path . '/not/yet'));
+
+        $code = 'class_exists(Larder\Store\StoreFailure::class); class_exists(Larder\Config\WrongUser::class);'
+            . 'try { Larder\Config\Directory::prepare("' . $path . '"); echo "accepted"; } catch (Larder\Config\WrongUser $e) { echo "refused|"; }'
+            . 'var_dump(Larder\Config\Directory::become("' . $path . '/not/yet"));'
+            . 'Larder\Config\Directory::prepare("' . $path . '/not/yet");'
+            . 'echo posix_geteuid(), "|", posix_getegid(), "|", implode(",", posix_getgroups()), "|", fileowner("' . $path . '/not/yet");'
+            . 'echo @posix_setuid(0) ? "|came back" : "|for good";';
+        $child = Child::php($code);
+        self::assertSame("refused|bool(true)\n33|33|33|33|for good", $child->output . $child->errors);
+    }
+
+    public function testRootStaysRootInItsOwnDirectory(): void
+    {
+        $this->needRoot();
+
+        self::assertFalse(Directory::become($this->root));
+        self::assertSame(0, \posix_geteuid());
+    }
+
+    public function testTheDefaultIsTheUsersAndDoesNotAskTheEnvironment(): void
+    {
+        $code = 'echo Larder\Config\Directory::default();';
+        $here = Child::php($code)->output;
+        $elsewhere = Child::run(
+            [\PHP_BINARY, '-r', 'require "' . \dirname(__DIR__, 2) . '/vendor/autoload.php"; ' . $code],
+            ['HOME' => '/nonexistent', 'XDG_CACHE_HOME' => '/tmp/x', 'TMPDIR' => $this->root],
+        )->output;
+
+        self::assertSame($here, $elsewhere);
+        self::assertStringStartsWith('/', $here);
+    }
+
+    public function testAUserWithoutAHomeHasADirectoryByNumber(): void
+    {
+        $this->needRoot();
+        $child = Child::php('echo Larder\Config\Directory::default();', 65534);
+
+        self::assertSame('/var/tmp/larder-65534', $child->output . $child->errors);
+    }
+
+    public function testUnderOpenBasedirNothingWarns(): void
+    {
+        $base = \dirname(__DIR__, 2) . ':' . $this->root;
+        $code = 'set_error_handler(static function (int $l, string $m): never { fwrite(STDERR, "WARNED: " . $m); exit(9); });'
+            . 'Larder\Config\Directory::default(); Larder\Config\Directory::prepare("' . $this->root . '/in");'
+            . 'try { Larder\Config\Directory::prepare("/var/larder-out"); echo "accepted"; }'
+            . 'catch (Larder\Store\StoreFailure $e) { echo $e->getMessage(); }';
+        $child = Child::php($code, options: ['-d', 'open_basedir=' . $base]);
+
+        self::assertSame(0, $child->status, $child->errors);
+        self::assertStringContainsString('open_basedir is', $child->output);
+        self::assertDirectoryExists($this->root . '/in');
+    }
+
+    public function testNamesUsers(): void
+    {
+        self::assertSame('root', Directory::name(0));
+        self::assertSame('#999999', Directory::name(999999));
+    }
+}

@@ -1,0 +1,181 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Config;
+
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Dsn::class)]
+#[CoversClass(InvalidConfiguration::class)]
+final class DsnTest extends TestCase
+{
+    /** @return iterable<string, array{string, Dsn, string}> */
+    public static function wellFormed(): iterable
+    {
+        $cases = [
+            ['sqlite:///var/cache/app', new Dsn('sqlite', '/var/cache/app'), 'sqlite:///var/cache/app'],
+            ['sqlite:///var/cache/app//', new Dsn('sqlite', '/var/cache/app'), 'sqlite:///var/cache/app'],
+            ['SQLite:///a', new Dsn('sqlite', '/a'), 'sqlite:///a'],
+            ['sqlite://', new Dsn('sqlite'), 'sqlite://'],
+            ['file:///a%20b/c%3Fd+e', new Dsn('file', '/a b/c?d+e'), 'file:///a b/c?d+e'],
+            ['sqlite:///d?near=apcu&prefix=shop&budget=256M', new Dsn('sqlite', '/d', query: ['near' => 'apcu', 'prefix' => 'shop', 'budget' => '256M']), 'sqlite:///d'],
+            ['sqlite:///d?far=redis:///run/r.sock?db=2&', new Dsn('sqlite', '/d', query: ['far' => 'redis:///run/r.sock?db=2']), 'sqlite:///d'],
+            ['apcu://', new Dsn('apcu'), 'apcu://'],
+            ['memory://', new Dsn('memory'), 'memory://'],
+            ['redis://127.0.0.1', new Dsn('redis', '', '127.0.0.1', 6379), 'redis://127.0.0.1:6379/0'],
+            ['redis://127.0.0.1/', new Dsn('redis', '', '127.0.0.1', 6379), 'redis://127.0.0.1:6379/0'],
+            ['redis://cache.example.org:6380/3', new Dsn('redis', '', 'cache.example.org', 6380, [], 3), 'redis://cache.example.org:6380/3'],
+            ['redis://h?db=3', new Dsn('redis', '', 'h', 6379, [], 3), 'redis://h:6379/3'],
+            ['redis://[::1]:7000/1', new Dsn('redis', '', '::1', 7000, [], 1), 'redis://[::1]:7000/1'],
+            ['redis://[fe80::1%eth0]', new Dsn('redis', '', 'fe80::1%eth0', 6379), 'redis://[fe80::1%eth0]:6379/0'],
+            ['redis:///run/redis.sock?db=1', new Dsn('redis', '/run/redis.sock', db: 1), 'redis:///run/redis.sock?db=1'],
+            ['redis://:pw@/run/redis.sock', new Dsn('redis', '/run/redis.sock', password: 'pw'), 'redis://:***@/run/redis.sock'],
+            ['redis://:p%40%2F%3F#+x@h', new Dsn('redis', '', 'h', 6379, password: 'p@/?#+x'), 'redis://:***@h:6379/0'],
+            ['redis://:a@b@h', new Dsn('redis', '', 'h', 6379, password: 'a@b'), 'redis://:***@h:6379/0'],
+            ['rediss://user:pass@host', new Dsn('rediss', '', 'host', 6379, [], 0, 'user', 'pass'), 'rediss://user:***@host:6379/0'],
+            ['predis://h:1', new Dsn('predis', '', 'h', 1), 'predis://h:1/0'],
+            ['predis+tls://h', new Dsn('predis+tls', '', 'h', 6379), 'predis+tls://h:6379/0'],
+            ['memcached://127.0.0.1:11211,host2:11212', new Dsn('memcached', servers: [['127.0.0.1', 11211], ['host2', 11212]]), 'memcached://127.0.0.1:11211,host2:11212'],
+            ['memcached://a,[::1]:5', new Dsn('memcached', servers: [['a', 11211], ['::1', 5]]), 'memcached://a:11211,[::1]:5'],
+            ['memcached:///run/mc.sock', new Dsn('memcached', servers: [['/run/mc.sock', 0]]), 'memcached:///run/mc.sock'],
+        ];
+        foreach ($cases as $case) {
+            yield $case[0] => $case;
+        }
+    }
+
+    #[DataProvider('wellFormed')]
+    public function testReadsAndShowsItself(string $text, Dsn $expected, string $shown): void
+    {
+        $dsn = Dsn::parse($text);
+
+        self::assertEquals($expected, $dsn);
+        self::assertSame($shown, $dsn->toString());
+    }
+
+    /** @return iterable<string, array{string, string}> text, part of what the message must say */
+    public static function wrong(): iterable
+    {
+        $cases = [
+            ['', 'empty'],
+            ['/var/cache', 'Write sqlite:///var/cache'],
+            ['C:\\cache', 'Windows path'],
+            ['C:/cache', 'Windows path'],
+            ['sqlite:///C:/cache', 'Windows path'],
+            ['file://D:\\x', 'Windows path'],
+            ['\\\\server\\share', 'Windows path'],
+            ['redis', 'Write redis://127.0.0.1:6379/0'],
+            ['memcached', 'Write memcached://127.0.0.1:11211'],
+            ['apcu', 'Write apcu://'],
+            ['sqlite', 'Write sqlite:///var/cache/app'],
+            ['nonsense', 'is not a DSN'],
+            ['redsi', 'Did you mean "redis"?'],
+            ['redis:/run/x.sock', 'Write redis:///run/x.sock'],
+            ['redis:localhost', 'Write redis://localhost'],
+            ['sqlite:/dir', 'Write sqlite:///dir'],
+            ['sqlite:dir', 'Write sqlite:///dir'],
+            ['memory:', 'Write memory://'],
+            ['http:/x', 'lacks the "://"'],
+            ['://x', 'is not a DSN'],
+            ['rediz://h', 'Did you mean "redis://"?'],
+            ['sqlit:///d', 'Did you mean "sqlite://"?'],
+            ['valkey://h', 'Did you mean redis://?'],
+            ['tcp://h', 'Did you mean redis://?'],
+            ['tls://h', 'Did you mean rediss://?'],
+            ['memcache://h', 'Did you mean memcached://?'],
+            ['array://', 'Did you mean memory://?'],
+            ['https://h', 'Known are: sqlite, file, redis'],
+            ['segment://', 'not built in yet'],
+            ['redis-cluster://a', 'Redis Cluster'],
+            ['rediscluster://a,b', 'Redis Cluster'],
+            ['redis+sentinel://a', 'Sentinel'],
+            ['redis-sentinel://a', 'Sentinel'],
+            ['redis://a:1,b:2', 'several Redis servers'],
+            ['predis://a,b', 'several Redis servers'],
+            ['sqlite://dir', 'sqlite:///dir'],
+            ['sqlite:///', 'root directory'],
+            ['sqlite:////', 'root directory'],
+            ['sqlite:///a%00b', 'NUL'],
+            ["sqlite:///a\nb", 'control character'],
+            ['sqlite:///d?prefix', 'name=value'],
+            ['sqlite:///d?=1', 'name=value'],
+            ['sqlite:///d?prefix=a&prefix=b', 'twice'],
+            ['apcu://host', 'write apcu://'],
+            ['memory:///dir', 'write memory://'],
+            ['redis://', 'names no server'],
+            ['redis:///', 'names no server'],
+            ['redis:///0', 'redis://127.0.0.1:6379/0'],
+            ['redis://run/redis.sock', 'redis:///run/redis.sock'],
+            ['redis://h/x', 'number of a database'],
+            ['redis://h/-1', 'number of a database'],
+            ['redis://h?db=x', 'not a number'],
+            ['redis://h?db=-1', 'not a number'],
+            ['redis://h/1?db=1', 'database twice'],
+            ['redis://h:0', '1 to 65535'],
+            ['redis://h:65536', '1 to 65535'],
+            ['redis://h:', '1 to 65535'],
+            ['redis://h:6379x', '1 to 65535'],
+            ['redis://::1', 'in brackets'],
+            ['redis://[::1', 'IPv6'],
+            ['redis://[zz]', 'IPv6'],
+            ['redis://[::1]x', '1 to 65535'],
+            ['redis://h h', 'host name'],
+            ['redis://pw@h', 'redis://:password@host'],
+            ['redis://user:@h', 'password is empty'],
+            ['redis://:a/b@h', '%2F'],
+            ['rediss:///run/redis.sock', 'no TLS over a socket'],
+            ['memcached://', 'names no server'],
+            ['memcached://a,,b', 'names no server'],
+            ['memcached://a,a:11211', 'twice'],
+            ['memcached://a/1', 'no databases'],
+            ['memcached://u:p@a', 'does not log in'],
+        ];
+        foreach ($cases as $case) {
+            yield \addcslashes($case[0], "\n") => $case;
+        }
+    }
+
+    #[DataProvider('wrong')]
+    public function testSaysWhatIsWrongAndWhatToWriteInstead(string $text, string $says): void
+    {
+        $this->expectException(InvalidConfiguration::class);
+        $this->expectExceptionMessage($says);
+
+        Dsn::parse($text);
+    }
+
+    #[DataProvider('withPassword')]
+    public function testNoMessageTellsAPassword(string $text): void
+    {
+        try {
+            Dsn::parse($text);
+            self::fail('accepted: ' . $text);
+        } catch (InvalidConfiguration $e) {
+            self::assertStringNotContainsString('hunter2', (string) $e);
+        }
+    }
+
+    /** @return iterable<array{string}> */
+    public static function withPassword(): iterable
+    {
+        yield ['redis://user:hunter2@h:0'];
+        yield ['redis://hunter2@h'];
+        yield ['redis://:hunter2/x@h'];
+        yield ['redis://:hunter2?x@h'];
+        yield ['redis://:hunter2@a,b'];
+        yield ['redis:user:hunter2@h'];
+        yield ['redsi://user:hunter2@h'];
+        yield ['redis-cluster://user:hunter2@h'];
+        yield ['memcached://user:hunter2@h'];
+        yield ['user:hunter2@h'];
+        yield ["redis://user:hunter2@h\n"];
+        yield ['sqlite://x?secret=hunter2'];
+        yield ['sqlite:///d?secret=hunter2&oops'];
+        yield ['sqlite:///d?secret=hunter2&secret=hunter2'];
+    }
+}

@@ -1,0 +1,291 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Config;
+
+use Larder\Config\Dsn;
+use Larder\Config\Extension;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+use Psr\Log\NullLogger;
+
+#[CoversClass(Options::class)]
+#[CoversClass(Extension::class)]
+#[CoversClass(InvalidConfiguration::class)]
+final class OptionsTest extends TestCase
+{
+    private string|false $environment;
+
+    protected function setUp(): void
+    {
+        $this->environment = \getenv('LARDER_DSN');
+        \putenv('LARDER_DSN');
+    }
+
+    protected function tearDown(): void
+    {
+        \putenv($this->environment === false ? 'LARDER_DSN' : 'LARDER_DSN=' . $this->environment);
+        unset($_ENV['LARDER_DSN']);
+    }
+
+    public function testNothingIsTheEmbeddedDefault(): void
+    {
+        $options = Options::from(null);
+
+        self::assertEquals(new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file'), $options->truth);
+        self::assertSame($options->truth, $options->disk);
+        self::assertNull($options->near);
+        self::assertNull($options->far);
+        self::assertSame('larder', $options->prefix);
+        self::assertSame(256 * 1024 * 1024, $options->budget);
+        self::assertSame(64 * 1024 * 1024, $options->nearBudget);
+        self::assertSame(0.25, $options->timeout);
+        self::assertSame(30.0, $options->lease);
+        self::assertNull($options->serializer);
+        self::assertNull($options->compressor);
+        self::assertNull($options->secret);
+        self::assertNull($options->logger);
+        self::assertFalse($options->cacheOnly);
+    }
+
+    public function testTheEnvironmentReplacesTheDefaultOnly(): void
+    {
+        \putenv('LARDER_DSN=file:///from/environment?prefix=env');
+
+        self::assertSame('file:///from/environment', Options::from(null)->truth->toString());
+        self::assertSame('env', Options::from([])->prefix);
+        self::assertSame('file:///given', Options::from('file:///given')->truth->toString());
+        self::assertSame('larder', Options::from('file:///given')->prefix);
+        self::assertSame('memory://', Options::from(['dsn' => 'memory://'])->truth->toString());
+        self::assertSame('mine', Options::from(['prefix' => 'mine'])->prefix, 'an array goes over the environment');
+
+        \putenv('LARDER_DSN=');
+        self::assertSame('', Options::from(null)->truth->path, 'an empty variable is none');
+        $_ENV['LARDER_DSN'] = 'file:///dotenv';
+        self::assertSame('/dotenv', Options::from(null)->truth->path);
+    }
+
+    /** @return iterable<string, array{string, string}> */
+    public static function alone(): iterable
+    {
+        yield 'sqlite' => ['sqlite:///d', 'disk'];
+        yield 'file' => ['file:///d', 'disk'];
+        yield 'memory' => ['memory://', 'near'];
+        yield 'redis' => ['redis://h', 'far'];
+        yield 'predis' => ['predis://h', 'far'];
+        yield 'memcached' => ['memcached://h', 'far'];
+    }
+
+    #[DataProvider('alone')]
+    public function testADsnAloneIsTheTruthAndNothingElse(string $dsn, string $slot): void
+    {
+        $options = Options::from($dsn);
+
+        foreach (['near', 'disk', 'far'] as $tier) {
+            if ($tier === $slot) {
+                self::assertSame($options->truth, $options->{$tier});
+            } else {
+                self::assertNull($options->{$tier});
+            }
+        }
+    }
+
+    public function testTheLastTierIsTheTruth(): void
+    {
+        $all = Options::from(['far' => 'redis://h', 'near' => 'memory://', 'disk' => 'file:///d']);
+        self::assertSame($all->far, $all->truth);
+        self::assertSame('memory', $all->near?->scheme);
+        self::assertSame('/d', $all->disk?->path);
+
+        $two = Options::from('file:///d?near=memory');
+        self::assertSame($two->disk, $two->truth);
+        self::assertSame([], $two->truth->query, 'options are taken out of it');
+
+        $over = Options::from('file:///d?far=redis:///run/r.sock?db=2');
+        self::assertSame($over->far, $over->truth);
+        self::assertSame(2, $over->truth->db);
+    }
+
+    public function testNearAloneInAnArrayStandsBeforeTheDefault(): void
+    {
+        $options = Options::from(['near' => 'memory']);
+
+        self::assertSame('memory', $options->near?->scheme);
+        self::assertSame($options->disk, $options->truth);
+
+        \putenv('LARDER_DSN=redis://h');
+        self::assertSame('redis', Options::from(['near' => 'memory'])->truth->scheme);
+    }
+
+    public function testAnArrayWithATierIgnoresTheEnvironment(): void
+    {
+        \putenv('LARDER_DSN=file:///from/environment?prefix=env');
+        $options = Options::from(['far' => 'redis://h']);
+
+        self::assertNull($options->disk);
+        self::assertSame('larder', $options->prefix);
+    }
+
+    public function testEveryOptionInADsn(): void
+    {
+        $options = Options::from('file:///d?prefix=shop.1&serializer=php&compressor=none&budget=1G&near_budget=512k&timeout=0.5&lease=5&secret=a%26b&cacheOnly=1&near=memory');
+
+        self::assertSame('shop.1', $options->prefix);
+        self::assertSame('php', $options->serializer);
+        self::assertSame('none', $options->compressor);
+        self::assertSame(1 << 30, $options->budget);
+        self::assertSame(512 * 1024, $options->nearBudget);
+        self::assertSame(0.5, $options->timeout);
+        self::assertSame(5.0, $options->lease);
+        self::assertSame('a&b', $options->secret);
+        self::assertTrue($options->cacheOnly);
+    }
+
+    public function testEveryOptionInAnArray(): void
+    {
+        $logger = new NullLogger();
+        $options = Options::from([
+            'dsn' => 'file:///d', 'prefix' => 'shop', 'serializer' => 'igbinary', 'compressor' => 'gzip', 'budget' => 4096,
+            'near_budget' => '2 MiB', 'timeout' => 1, 'lease' => 2.5, 'secret' => 's', 'logger' => $logger, 'cacheOnly' => true, 'near' => null,
+        ]);
+
+        self::assertSame('igbinary', $options->serializer);
+        self::assertSame('gzip', $options->compressor);
+        self::assertSame(4096, $options->budget);
+        self::assertSame(2 << 20, $options->nearBudget);
+        self::assertSame(1.0, $options->timeout);
+        self::assertSame(2.5, $options->lease);
+        self::assertSame($logger, $options->logger);
+        self::assertTrue($options->cacheOnly);
+        self::assertNull($options->near);
+    }
+
+    /** @return iterable<string, array{mixed, int}> */
+    public static function sizes(): iterable
+    {
+        yield 'bytes' => ['65536', 65536];
+        yield 'int' => [65536, 65536];
+        yield 'K' => ['64K', 65536];
+        yield 'MB' => ['1MB', 1 << 20];
+        yield 'MiB' => ['1MiB', 1 << 20];
+        yield 'g' => ['2g', 2 << 30];
+        yield 'T' => ['1T', 1 << 40];
+        yield 'B' => ['100B', 100];
+    }
+
+    #[DataProvider('sizes')]
+    public function testSizes(mixed $given, int $bytes): void
+    {
+        self::assertSame($bytes, Options::from(['dsn' => 'memory://', 'budget' => $given])->budget);
+    }
+
+    /** @return iterable<string, array{null|string|array<string, mixed>, string}> */
+    public static function wrong(): iterable
+    {
+        foreach ([-1, 0, '-1', '0', '0M', '', 'much', '1.5.2M', '1X', 1.5, true, [], '99999999999999T', 'M', "1M\n"] as $budget) {
+            yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], '"budget"'];
+        }
+        foreach ([-1, 0, '0', 'soon', '', \NAN, \INF, true, [], '1s'] as $i => $timeout) {
+            yield 'timeout ' . $i => [['dsn' => 'memory://', 'timeout' => $timeout], '"timeout"'];
+            yield 'lease ' . $i => [['dsn' => 'memory://', 'lease' => $timeout], '"lease"'];
+        }
+        foreach (['', ' ', 'a b', 'a/b', '.', '..', '../x', "a\n", 'ä', \str_repeat('x', 65)] as $i => $prefix) {
+            yield 'prefix ' . $i => [['dsn' => 'memory://', 'prefix' => $prefix], 'prefix'];
+        }
+        yield 'negative budget in a DSN' => ['file:///d?budget=-256M', 'Write for example budget=256M'];
+        yield 'negative near budget' => ['file:///d?near_budget=-1', '"near_budget"'];
+        yield 'unknown option' => ['file:///d?prefx=a', 'Did you mean "prefix"?'];
+        yield 'unknown option in an array' => [['dsn' => 'memory://', 'cache_only' => true], 'Did you mean "cacheOnly"?'];
+        yield 'unknown option that is null' => [['nera' => null], 'Did you mean "near"?'];
+        yield 'list' => [['redis://h'], 'Unknown option "0"'];
+        yield 'cluster option' => ['redis://h?cluster=1', 'Redis Cluster'];
+        yield 'sentinel option' => ['redis://h?redis_sentinel=main', 'Sentinel'];
+        yield 'db of another' => ['memcached://h?db=1', 'redis://'];
+        yield 'password' => ['redis://h?password=x', 'redis://user:password@host'];
+        yield 'ttl' => ['file:///d?ttl=5', 'argument of set()'];
+        yield 'logger in a DSN' => ['file:///d?logger=monolog', 'array'];
+        yield 'dsn in a DSN' => ['file:///d?dsn=memory://', 'array'];
+        yield 'logger' => [['logger' => 'monolog'], 'LoggerInterface'];
+        yield 'dsn type' => [['dsn' => 5], 'a string'];
+        yield 'prefix type' => [['dsn' => 'memory://', 'prefix' => 5], 'a string'];
+        yield 'tier type' => [['far' => 5], 'a string'];
+        yield 'serializer' => ['file:///d?serializer=ibginary', 'Did you mean "igbinary"?'];
+        yield 'compressor' => ['file:///d?compressor=brotli', 'It can be: none, zstd, lz4, gzip'];
+        yield 'flag' => ['file:///d?cacheOnly=maybe', 'cacheOnly=1'];
+        yield 'empty secret' => ['file:///d?secret=', 'empty'];
+        yield 'segment' => ['file:///d?near=segment', 'not built in yet'];
+        yield 'segment in an array' => [['near' => 'segment://'], 'not built in yet'];
+        yield 'far is a disk' => [['far' => 'file:///d'], 'cannot be the far tier'];
+        yield 'near is far' => [['near' => 'redis://h'], 'far='];
+        yield 'same tier twice' => ['file:///d?disk=file:///e', 'Keep one of the two'];
+        yield 'dsn and tier' => [['dsn' => 'file:///d', 'disk' => 'file:///e'], 'Keep one of the two'];
+        yield 'option inside a tier' => [['far' => 'redis://h?prefix=a'], 'beside the tiers'];
+        yield 'unknown option inside a tier' => [['far' => 'redis://h?prefx=a'], 'Did you mean "prefix"?'];
+        yield 'far by a word' => ['file:///d?far=redis', 'redis://127.0.0.1:6379/0'];
+    }
+
+    /** @param null|string|array<string, mixed> $source */
+    #[DataProvider('wrong')]
+    public function testSaysWhatIsWrong(null|string|array $source, string $says): void
+    {
+        $this->expectException(InvalidConfiguration::class);
+        $this->expectExceptionMessage($says);
+
+        Options::from($source);
+    }
+
+    public function testAMissingExtensionIsNamedWithItsPackage(): void
+    {
+        if (\extension_loaded('zstd')) {
+            self::markTestSkipped('zstd is loaded');
+        }
+        try {
+            Options::from('file:///d?compressor=zstd');
+            self::fail('accepted');
+        } catch (InvalidConfiguration $e) {
+            self::assertStringContainsString('zstd', $e->getMessage());
+            self::assertStringContainsString('pecl install zstd', $e->getMessage());
+        }
+    }
+
+    /** PHP without any shared extension: what is missing there is said, one by one. */
+    public function testMissingExtensionsInABarePhp(): void
+    {
+        $code = 'foreach (["sqlite:///d", "redis://h", "memcached://h", "apcu://", "file:///d?near=apcu", "file:///d?serializer=igbinary"] as $dsn) {'
+            . 'try { Larder\Config\Options::from($dsn); echo "accepted\n"; }'
+            . 'catch (Larder\Config\InvalidConfiguration $e) { echo $e->getMessage(), "\n"; } }'
+            . 'echo Larder\Config\Options::from(null)->truth->scheme, "\n";';
+        $lines = \explode("\n", \trim(Child::php($code, options: ['-n'])->output));
+
+        if (\count($lines) !== 7 || \str_contains($lines[0], 'accepted')) {
+            self::markTestSkipped('extensions are compiled into this PHP: ' . \implode(' | ', $lines));
+        }
+        self::assertStringContainsString('apt install php-sqlite3', $lines[0]);
+        self::assertSame('accepted', $lines[1], 'Predis speaks for the missing extension');
+        self::assertStringContainsString('apt install php-memcached', $lines[2]);
+        self::assertStringContainsString('pecl install memcached', $lines[2]);
+        self::assertStringContainsString('apt install php-apcu', $lines[3]);
+        self::assertStringContainsString('apt install php-apcu', $lines[4]);
+        self::assertStringContainsString('apt install php-igbinary', $lines[5]);
+        self::assertSame('file', $lines[6], 'without pdo_sqlite the default is file');
+    }
+
+    #[RequiresPhpExtension('apcu')]
+    public function testApcuSwitchedOffIsNoNearTierAndNoTruth(): void
+    {
+        $code = '$o = Larder\Config\Options::from("file:///d?near=apcu"); var_dump($o->near?->scheme);'
+            . 'try { Larder\Config\Options::from("apcu://"); } catch (Larder\Config\InvalidConfiguration $e) { echo $e->getMessage(); }';
+
+        $off = Child::php($code, options: ['-d', 'apc.enable_cli=0'])->output;
+        self::assertStringStartsWith('NULL', $off);
+        self::assertStringContainsString('apc.enable_cli=1', $off);
+
+        $on = Child::php($code, options: ['-d', 'apc.enable_cli=1'])->output;
+        self::assertSame("string(4) \"apcu\"\n", $on);
+    }
+}
