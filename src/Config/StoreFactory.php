@@ -81,7 +81,7 @@ final class StoreFactory
         $endpoint = new Endpoint(
             host: $dsn->host,
             port: $dsn->port,
-            socket: $dsn->path,
+            socket: $dsn->path === '' ? null : $dsn->path,
             db: $dsn->db,
             user: $dsn->user,
             password: $dsn->password,
@@ -99,7 +99,7 @@ final class StoreFactory
      * Tells this cache from others in the same APCu, which all pools of a php-fpm master share: by its user, since
      * the lock file is the user's, and by its truth tier, since a near tier that changes its truth starts cold.
      */
-    private static function mark(Options $options): string
+    public static function mark(Options $options): string
     {
         $truth = $options->truth;
         $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();

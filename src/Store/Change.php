@@ -11,6 +11,18 @@ final class Change
     public const ALWAYS = \PHP_INT_MAX;
 
     /**
+     * A record whose body begins with this byte is held: it stops every change that is not strict, whatever the
+     * limit (an intent stands on the key; only who has read it may replace it, by compare-and-swap).
+     */
+    public const HELD = 'i';
+
+    /**
+     * Records whose bodies begin with one of these (intents, markers of flushes and invalidations) say what must not
+     * be shown: an engine that evicts by itself never evicts them.
+     */
+    public const KEPT = ['i', 'm'];
+
+    /**
      * @param string             $key
      * @param ?string            $body    the new record; null removes it (a removal is logged like any change,
      *                                    also when there was nothing to remove)

@@ -78,6 +78,11 @@ final class Memory implements Store
         return $outcomes;
     }
 
+    public function forgets(): bool
+    {
+        return false;
+    }
+
     public function tidy(): void
     {
         $now = (int) (\microtime(true) * 1000);
@@ -143,11 +148,14 @@ final class Memory implements Store
     private function evict(): void
     {
         $enough = $this->budget - \intdiv($this->budget, 10);
-        foreach ($this->records as $key => $_) {
+        foreach ($this->records as $key => [$record]) {
             if ($this->bytes <= $enough) {
                 break;
             }
-            $this->remove((string) $key);
+            // A marker or an intent says what must not be shown: it goes with the epoch only.
+            if (!\in_array($record->body[0] ?? '', Change::KEPT, true)) {
+                $this->remove((string) $key);
+            }
         }
     }
 }

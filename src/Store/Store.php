@@ -58,6 +58,12 @@ interface Store
     public function write(array $changes): array;
 
     /**
+     * Whether a record without an expiry may vanish by itself (be evicted) while the epoch goes on. Where it may, a
+     * marker that is not there counts as lost, and is made anew.
+     */
+    public function forgets(): bool;
+
+    /**
      * A small, bounded piece of housekeeping (expired records, budget), called at the end of a request.
      * Never throws; never takes longer than a few milliseconds.
      */

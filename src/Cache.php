@@ -1,0 +1,508 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder;
+
+use Larder\Codec\NotStorable;
+use Larder\Config\Assembly;
+use Larder\Config\InvalidConfiguration;
+use Larder\Tier\ApcuNear;
+use Larder\Tier\Copies;
+use Larder\Tier\Entry;
+use Larder\Tier\InvalidKey;
+use Larder\Tier\Report;
+use Larder\Tier\Space;
+use Larder\Tier\Tiers;
+use Larder\Tier\Verdict;
+
+/**
+ * The front door: one cache over up to four tiers.
+ *
+ * `false` always means: not done. Nothing here throws because a part has failed: then a get is a miss, a write is
+ * false, and one line in the log says why. What throws: a key that cannot be one (Tier\InvalidKey), a value that
+ * cannot be stored (Codec\NotStorable), a configuration that makes no sense (Config\InvalidConfiguration).
+ *
+ * Keys are any non-empty strings of up to 65,536 bytes. Times are seconds; 0 is no expiry, a negative one has passed.
+ */
+final class Cache
+{
+    /** Gets that may follow one another without a look at the clock, when they follow within CLOSE nanoseconds each. */
+    private const RUN = 15;
+    private const CLOSE = 250;
+
+    /** @var array<array-key, mixed> the copies' $values, by reference: a hit is an array look-up */
+    private array $values;
+    private readonly Copies $copies;
+    private int $free = 0;
+    private int $granted = 0;
+    private int $checked = 0;
+    private int $lookups = 0;
+
+    /** APCu as the nearest tier is asked from here, without a call in between. Derived anew with each view. */
+    private ?ApcuNear $near = null;
+    private int $version = 0;
+    private string $nearPrefix = '';
+    /** Compact copies lie between these two: made after the last flush, and not after this request's view. */
+    private string $floor = '';
+    private string $ceiling = '';
+    private int $floorAt = 0;
+    private int $ceilingAt = 0;
+    private int $gets = 0;
+
+    private function __construct(private readonly Tiers $tiers, private readonly Space $space)
+    {
+        $copies = $tiers->stack->copies($space);
+        if ($copies === null) {
+            $copies = new Copies($tiers->codec, $tiers->stack->ledger, $space->entries);
+            $tiers->stack->register($space, $copies);
+        }
+        $this->copies = $copies;
+        $this->values = &$copies->values;
+    }
+
+    /**
+     * @param null|string|array<string, mixed> $source a DSN, an array of tiers and options, or null: LARDER_DSN from
+     *                                                 the environment, else SQLite in a private directory of this user
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function open(#[\SensitiveParameter] null|string|array $source = null): self
+    {
+        [$tiers, $space] = Assembly::build($source);
+
+        return new self($tiers, $space);
+    }
+
+    public function get(string $key, mixed $default = null): mixed
+    {
+        if (--$this->free < 0) {
+            $this->check();
+        }
+
+        return $this->values[$key] ?? $this->lookup($key, $default);
+    }
+
+    /**
+     * Stores a value in every tier before it returns. Where somebody else changed the key since this request first
+     * read it, the table of conflicts decides: a set that it dropped returns true, and the key is invalidated.
+     *
+     * @param int          $ttl  seconds; 0 no expiry, negative: as expired
+     * @param list<string> $tags
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function set(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    {
+        $name = $this->space->key($key);
+        $entry = $this->entry($value, $ttl, $tags);
+        if ($ttl < 0) {
+            return $this->delete($key);
+        }
+        $this->tiers->here();
+
+        return $this->done($key, $name, $value, $entry, $this->tiers->writer->set($name, $this->space, $entry));
+    }
+
+    /**
+     * Stores if there is no value; atomic across processes and servers. False also when the truth tier is down.
+     *
+     * @param list<string> $tags
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function add(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    {
+        $entry = $this->entry($value, $ttl, $tags);
+
+        return $this->atomic($key, $value, static fn (?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
+    }
+
+    /**
+     * Stores if there is a value; atomic across processes and servers. False also when the truth tier is down.
+     *
+     * @param list<string> $tags
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function replace(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    {
+        $entry = $this->entry($value, $ttl, $tags);
+        if ($ttl < 0) {
+            return $this->has($key) && $this->delete($key);
+        }
+
+        return $this->atomic($key, $value, static fn (?Entry $there): ?Entry => $there === null ? null : $entry);
+    }
+
+    /**
+     * Stores a value that was just computed after a miss: here and near at once, in the truth tier with commit() or
+     * at the request's end. False, and not stored, if somebody changed the key meanwhile.
+     *
+     * @param list<string> $tags
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function fill(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    {
+        $name = $this->space->key($key);
+        $entry = $this->entry($value, $ttl, $tags);
+        if ($ttl < 0) {
+            return true;
+        }
+        $this->tiers->here();
+        $filled = $this->tiers->writer->fill($name, $this->space, $entry);
+        if ($filled || $this->tiers->truth->down()) {
+            // Without a truth tier the request still has what it computed.
+            $this->copies->keepValue($key, $value, $entry);
+        } else {
+            $this->copies->drop($key);
+        }
+
+        return $filled;
+    }
+
+    /**
+     * The value, or what $compute returns, computed by one process for all that miss it at the same time.
+     *
+     * @param \Closure(): mixed $compute an exception passes on, and the next caller computes
+     * @param list<string>      $tags
+     * @param int               $soft    seconds after which one caller renews it while the others get the old value; 0 never
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function remember(string $key, \Closure $compute, int $ttl = 0, array $tags = [], int $soft = 0): mixed
+    {
+        if (--$this->free < 0) {
+            $this->check();
+        }
+        if (isset($this->values[$key])) {
+            return $this->values[$key];
+        }
+        $name = $this->space->key($key);
+        if (isset($this->copies->entries[$key])) {
+            $value = $this->copies->decode($key, $found);
+            if ($found) {
+                return $value;
+            }
+        }
+        $this->tiers->here();
+        $this->lookups++;
+        $wrap = fn (mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
+
+        return $this->tiers->computation->value(
+            $name, $key, $this->space, $this->copies, $compute, $wrap, isset($this->copies->own[$key]),
+        );
+    }
+
+    public function has(string $key): bool
+    {
+        return $this->get($key, $this->tiers) !== $this->tiers;
+    }
+
+    /** Removes the key everywhere, and with it what others are about to fill. True also if it was not there. */
+    public function delete(string $key): bool
+    {
+        return $this->deleteMultiple([$key]);
+    }
+
+    /** Empties this space, and the groups in it, at once and in constant time. */
+    public function flush(): bool
+    {
+        $this->tiers->here();
+
+        return $this->tiers->writer->mark([$this->space->flush()]);
+    }
+
+    /**
+     * Adds to an integer, atomically across processes and servers; one that is missing starts at $initial.
+     *
+     * @return int|false the new value; false, unchanged: not an integer, beyond 64 bits, or the truth tier is down
+     */
+    public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
+    {
+        return $this->count($key, static fn (int $n): int|float => $n + $by, $initial, $ttl);
+    }
+
+    /** @return int|false see increment() */
+    public function decrement(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
+    {
+        return $this->count($key, static fn (int $n): int|float => $n - $by, $initial, $ttl);
+    }
+
+    /**
+     * @param iterable<string|int> $keys
+     *
+     * @return array<array-key, mixed> found keys only
+     */
+    public function getMultiple(iterable $keys): array
+    {
+        $found = $missing = [];
+        foreach ($keys as $key) {
+            $key = (string) $key;
+            $value = $this->get($key, $this->tiers);
+            if ($value !== $this->tiers) {
+                $found[$key] = $value;
+            }
+        }
+
+        return $found;
+    }
+
+    /** @param array<array-key, mixed> $values by key */
+    public function setMultiple(array $values, int $ttl = 0): bool
+    {
+        if ($values === []) {
+            return true;
+        }
+        $entries = [];
+        foreach ($values as $key => $value) {
+            $entries[$this->space->key((string) $key)] = $this->entry($value, $ttl, []);
+        }
+        if ($ttl < 0) {
+            return $this->deleteMultiple(\array_keys($values));
+        }
+        $this->tiers->here();
+        $verdicts = $this->tiers->writer->setMany($entries, $this->space);
+        $done = true;
+        foreach ($values as $key => $value) {
+            $name = $this->space->entries . $key;
+            $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
+        }
+
+        return $done;
+    }
+
+    /** @param iterable<string|int> $keys */
+    public function deleteMultiple(iterable $keys): bool
+    {
+        $names = [];
+        foreach ($keys as $key) {
+            $names[] = $this->space->key((string) $key);
+            $this->copies->drop((string) $key);
+        }
+        if ($names === []) {
+            return true;
+        }
+        $this->tiers->here();
+        $done = $this->tiers->writer->delete($names, $this->space);
+        foreach ($done ? $names : [] as $name) {
+            $this->tiers->intents->ended($name);
+        }
+
+        return $done;
+    }
+
+    /** Invalidates every entry of this space that carries one of the tags, at once and in constant time. */
+    public function invalidateTags(string ...$tags): bool
+    {
+        $markers = $this->space->tags($tags);
+        $this->tiers->here();
+
+        return $markers === [] || $this->tiers->writer->mark($markers);
+    }
+
+    /** A key space of its own, with its own tags and flush. */
+    public function group(string $name, bool $cacheOnly = false): self
+    {
+        if ($name === '') {
+            throw InvalidKey::empty('group name');
+        }
+
+        return new self($this->tiers, $this->space->group($name, $cacheOnly));
+    }
+
+    /**
+     * "I am about to change what these are computed from": until this request sets or deletes them, or ends, nothing
+     * is stored under them and readers go to the database.
+     */
+    public function intend(string ...$keys): void
+    {
+        $this->tiers->here();
+        foreach ($keys as $key) {
+            $this->copies->drop($key);
+            $this->tiers->intents->put($this->space->key($key), $this->space);
+        }
+    }
+
+    /** In a process that lives on: a new request begins, nothing is held from before. Commits first. */
+    public function refresh(): void
+    {
+        $this->tiers->refresh();
+        $this->version = -1;
+    }
+
+    /** Writes the fills that wait for the request's end. */
+    public function commit(): void
+    {
+        $this->tiers->commit();
+    }
+
+    /**
+     * What each tier did in this process: hits, misses, writes, time (seconds), bytes, entries, errors; under
+     * `conflicts` what the table of conflicts decided.
+     *
+     * @return array<string, array<string, int|float|string>>
+     */
+    public function stats(): array
+    {
+        return Report::stats($this->tiers, $this->gets + $this->granted - $this->free, $this->lookups, $this->copies);
+    }
+
+    /**
+     * Where a key lies, for people.
+     *
+     * @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}>
+     */
+    public function inspect(string $key): array
+    {
+        return Report::inspect($this->tiers, $this->space, $this->space->key($key), $this->copies->has($key));
+    }
+
+    /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> everything in the truth tier, by key */
+    public function entries(): iterable
+    {
+        return Report::entries($this->tiers);
+    }
+
+    /** The clock is looked at: copies that have ended go, and what others changed is learned once a second. */
+    private function check(): void
+    {
+        $now = \hrtime(true);
+        $this->gets += $this->granted + 1;
+        if ($now >= $this->tiers->stack->due) {
+            $this->tiers->here();
+            $this->tiers->stack->renew();
+        }
+        if ($now >= $this->copies->due) {
+            $this->copies->expire();
+        }
+        // Many gets in a row, as in a loop over keys, look at the clock once in RUN; all others each time.
+        $close = $now - $this->checked < self::CLOSE * ($this->granted + 1);
+        $this->free = $this->granted = $close ? self::RUN : 0;
+        $this->checked = $now;
+    }
+
+    private function lookup(string $key, mixed $default): mixed
+    {
+        if ($this->version !== $this->tiers->stack->version) {
+            $this->derive();
+        }
+        if ($this->near !== null) {
+            $raw = \apcu_fetch($this->nearPrefix . $key);
+            if (\is_string($raw)) {
+                if ($raw < $this->ceiling && $raw > $this->floor && !isset($this->copies->own[$key])) {
+                    if ((++$this->tiers->stack->nearHits & 1023) === 0) {
+                        $this->copies->trim();
+                    }
+
+                    return $this->values[$key] = \substr($raw, 9);
+                }
+            } elseif (\is_array($raw) && $raw[0] > $this->floorAt && $raw[0] <= $this->ceilingAt && !isset($this->copies->own[$key])) {
+                $this->tiers->stack->nearHits++;
+
+                return $this->values[$key] = $raw[1];
+            }
+        }
+
+        return $this->find($key, $default);
+    }
+
+    private function find(string $key, mixed $default): mixed
+    {
+        $this->lookups++;
+        if (isset($this->copies->entries[$key])) {
+            $value = $this->copies->decode($key, $found);
+            if ($found) {
+                return $value;
+            }
+        }
+        $this->tiers->here();
+        $name = $this->space->key($key);
+        $entry = isset($this->copies->own[$key]) ? null : $this->tiers->stack->near($name, $this->space);
+        $entry ??= $this->tiers->stack->fetchMany([$name], $this->space)[$name] ?? null;
+        if ($entry === null) {
+            return $default;
+        }
+        $value = $this->copies->put($key, $entry, $found);
+
+        return $found ? $value : $default;
+    }
+
+    private function derive(): void
+    {
+        $stack = $this->tiers->stack;
+        $this->version = $stack->version;
+        $near = $stack->nearReadable ? $stack->nears[0] ?? null : null;
+        $this->near = $near instanceof ApcuNear ? $near : null;
+        if ($this->near !== null) {
+            $this->nearPrefix = $this->near->prefix . $this->space->entries;
+            $this->floorAt = $stack->floor($this->space);
+            $this->ceilingAt = $stack->ledger->start();
+            $this->floor = 's' . \pack('J', $this->floorAt);
+            $this->ceiling = 's' . \pack('J', $this->ceilingAt + 1);
+            // Asking for the floor may have renewed the view.
+            $this->version = $stack->version;
+        }
+    }
+
+    /** @param list<string> $tags */
+    private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
+    {
+        return Entry::make($this->tiers->codec->encode($value), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+    }
+
+    private function done(string $key, string $name, mixed $value, Entry $entry, Verdict $verdict): bool
+    {
+        if ($verdict === Verdict::Store || $verdict === Verdict::Same) {
+            $this->copies->keepValue($key, $value, $entry);
+        } else {
+            $this->copies->drop($key);
+        }
+        if ($verdict !== Verdict::Failed) {
+            $this->tiers->intents->ended($name);
+        }
+
+        return $verdict !== Verdict::Failed;
+    }
+
+    /** @param \Closure(?Entry): ?Entry $decide */
+    private function atomic(string $key, mixed $value, \Closure $decide): bool
+    {
+        $this->tiers->here();
+        $this->copies->drop($key);
+        $entry = $this->tiers->writer->atomic($this->space->key($key), $this->space, $decide);
+        if ($entry !== null) {
+            $this->copies->keepValue($key, $value, $entry);
+        }
+
+        return $entry !== null;
+    }
+
+    /** @param \Closure(int): (int|float) $step */
+    private function count(string $key, \Closure $step, int $initial, int $ttl): int|false
+    {
+        $codec = $this->tiers->codec;
+        $count = false;
+        $decide = static function (?Entry $there) use ($codec, $step, $initial, $ttl, &$count): ?Entry {
+            $from = $there === null ? $initial : $codec->decode($there->payload);
+            // Beyond 64 bits PHP's sum is a float.
+            $count = \is_int($from) ? $step($from) : false;
+            if (!\is_int($count)) {
+                return null;
+            }
+            $payload = $codec->encode($count);
+
+            return $there === null ? Entry::make($payload, $ttl, 0, []) : $there->with($payload);
+        };
+        $this->tiers->here();
+        $this->copies->drop($key);
+        $entry = $this->tiers->writer->atomic($this->space->key($key), $this->space, $decide);
+        if ($entry === null || !\is_int($count)) {
+            return false;
+        }
+        $this->copies->keepValue($key, $count, $entry);
+
+        return $count;
+    }
+}

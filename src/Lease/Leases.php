@@ -1,0 +1,153 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lease;
+
+use Larder\Store\Change;
+use Larder\Store\Record;
+use Larder\Tier\Entry;
+use Larder\Tier\Space;
+use Larder\Tier\Truth;
+
+/**
+ * The right to compute a key, with an end.
+ *
+ * This folder holds who computes and for how long; what is done with the result is Tier/'s. A lease is a record of
+ * its own in the truth tier, taken by compare-and-swap and not logged: `l<deadline ms> <process> <key waited for>`.
+ * It ends when it is released, when its deadline passes, or, on the same machine, when its process is dead.
+ */
+final class Leases
+{
+    /** How far a chain of processes that wait for one another is followed. */
+    private const CHAIN = 16;
+
+    /** @var array<string, int> leases held by this process: entry key to the lease record's version */
+    private array $held = [];
+
+    public function __construct(private readonly Truth $truth, private readonly string $writer) {}
+
+    /** Takes the lease of an entry's key if nobody has it. Null: the truth tier cannot be asked. */
+    public function take(string $key, int $milliseconds): ?bool
+    {
+        $version = 0;
+        // Once for a free lease, once more over a dead one; who loses both races has lost.
+        for ($try = 0; $try < 2; $try++) {
+            $outcomes = $this->truth->write([$this->change($key, $milliseconds, '', $version)]);
+            if ($outcomes === null) {
+                return null;
+            }
+            if ($outcomes[0]->done) {
+                $this->held[$key] = $outcomes[0]->position;
+
+                return true;
+            }
+            $record = $outcomes[0]->record;
+            if ($record !== null && self::stands($record)) {
+                return false;
+            }
+            $version = $record->position ?? \max(0, $outcomes[0]->position);
+        }
+
+        return false;
+    }
+
+    /** The one reader that is sent to renew a value whose bounded life is over. */
+    public function renews(string $key, int $milliseconds): bool
+    {
+        return isset($this->held[$key]) || $this->take($key, $milliseconds) === true;
+    }
+
+    public function holds(string $key): bool
+    {
+        return isset($this->held[$key]);
+    }
+
+    public function holdsAny(): bool
+    {
+        return $this->held !== [];
+    }
+
+    /** The change that gives a lease back, to be written together with the value; null if it is not held. */
+    public function release(string $key): ?Change
+    {
+        if (!isset($this->held[$key])) {
+            return null;
+        }
+        $version = $this->held[$key];
+        unset($this->held[$key]);
+
+        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true);
+    }
+
+    /** @return list<Change> */
+    public function releaseAll(): array
+    {
+        $changes = [];
+        foreach (\array_keys($this->held) as $key) {
+            $change = $this->release($key);
+            if ($change !== null) {
+                $changes[] = $change;
+            }
+        }
+
+        return $changes;
+    }
+
+    /** A forked child holds nothing: these are its parent's. */
+    public function forget(): void
+    {
+        $this->held = [];
+    }
+
+    public static function stands(Record $record): bool
+    {
+        $parts = \explode(' ', \substr($record->body, 1), 3);
+
+        return \count($parts) === 3 && (int) $parts[0] > Entry::now() && !Owner::isKnownDead($parts[1]);
+    }
+
+    /**
+     * Writes into the leases held that their process now waits for $key ('' for no more), so that two processes
+     * that wait for each other can see it.
+     */
+    public function waitFor(string $key, int $milliseconds): void
+    {
+        foreach ($this->held as $mine => $version) {
+            $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $version)]);
+            if ($outcomes !== null && $outcomes[0]->done) {
+                $this->held[$mine] = $outcomes[0]->position;
+            }
+        }
+    }
+
+    /** Whether whoever computes $key waits, over however many others, for a key that this process computes. */
+    public function wouldDeadlock(string $key): bool
+    {
+        for ($i = 0; $i < self::CHAIN && $key !== ''; $i++) {
+            if (isset($this->held[$key])) {
+                return true;
+            }
+            $lease = Space::lease($key);
+            $record = $this->truth->read([$lease])?->records[$lease] ?? null;
+            $key = $record === null ? '' : (\explode(' ', $record->body, 3)[2] ?? '');
+        }
+
+        return false;
+    }
+
+    private function change(string $key, int $milliseconds, string $waits, int $version): Change
+    {
+        $deadline = Entry::now() + $milliseconds;
+
+        return new Change(
+            Space::lease($key),
+            'l' . $deadline . ' ' . Owner::current() . ' ' . $waits,
+            $this->writer,
+            $version,
+            $deadline,
+            logged: false,
+            strict: true,
+        );
+    }
+}

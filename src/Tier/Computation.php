@@ -1,0 +1,166 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Lease\Leases;
+
+/**
+ * remember(): one computation for all who miss the same key, in whatever processes.
+ *
+ * The value is committed together with the lease's release, as soon as it is computed. Who waits, looks for both in
+ * one read, in growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and would wait for another
+ * says so in its lease; where that would close a circle, it computes the second one itself.
+ */
+final class Computation
+{
+    private const MINIMUM_PAUSE = 500;
+    private const MAXIMUM_PAUSE = 15000;
+
+    /** @param int $lease milliseconds */
+    public function __construct(
+        private readonly Tiers $tiers,
+        private readonly Leases $leases,
+        private readonly int $lease,
+    ) {}
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
+     * @param bool                   $own     the request changed the key: near copies are not asked
+     */
+    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $own): mixed
+    {
+        $stack = $this->tiers->stack;
+        $entry = $own ? null : $stack->near($name, $space);
+        $entry ??= $stack->fetchMany([$name], $space)[$name] ?? null;
+        if ($entry !== null) {
+            $value = $copies->put($key, $entry, $found);
+            if ($found) {
+                if (!$entry->stale(Entry::now())) {
+                    return $value;
+                }
+                // Past its soft expiry: one renews it, all others have the old value and wait for nobody. The copy
+                // does not stay, so that the next call asks again.
+                $copies->drop($key);
+                if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
+                    return $value;
+                }
+
+                return $this->compute($name, $key, $space, $copies, $compute, $wrap, true);
+            }
+        }
+        if ($this->leases->holds($name)) {
+            // Asked for from within its own computation, or sent to renew it: nobody else will.
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+        }
+
+        return $this->await($name, $key, $space, $copies, $compute, $wrap);
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     */
+    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap): mixed
+    {
+        $stack = $this->tiers->stack;
+        $lease = Space::lease($name);
+        $end = \hrtime(true) + $this->lease * 1000000;
+        $pause = self::MINIMUM_PAUSE;
+        $told = false;
+        try {
+            do {
+                $taken = $this->leases->take($name, $this->lease);
+                if ($taken !== false) {
+                    break;
+                }
+                if ($this->leases->holdsAny()) {
+                    if (!$told) {
+                        $told = true;
+                        $this->leases->waitFor($name, $this->lease);
+                    }
+                    if ($this->leases->wouldDeadlock($name)) {
+                        $taken = null;
+                        break;
+                    }
+                }
+                do {
+                    \usleep($pause + \random_int(0, $pause >> 2));
+                    $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
+                    $view = $stack->read([$name, $lease], $space);
+                    $record = $view?->records[$name] ?? null;
+                    $entry = $view === null || $record === null ? null : $stack->valid($name, $record, $space);
+                    if ($view !== null && $record !== null && $entry !== null && !$entry->outlived(Entry::now())) {
+                        $value = $copies->put($key, $entry, $found);
+                        if ($found) {
+                            $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+
+                            return $value;
+                        }
+                    }
+                } while (isset($view->records[$lease]) && Leases::stands($view->records[$lease]) && \hrtime(true) < $end);
+            } while (\hrtime(true) < $end);
+        } finally {
+            if ($told) {
+                $this->leases->waitFor('', $this->lease);
+            }
+        }
+        if ($taken === true) {
+            // Somebody may have stored it between the miss and the lease.
+            $view = $stack->read([$name], $space);
+            $record = $view?->records[$name] ?? null;
+            $entry = $record === null ? null : $stack->valid($name, $record, $space);
+            if ($record !== null && $entry !== null && !$entry->outlived(Entry::now()) && !$entry->stale(Entry::now())) {
+                $value = $copies->put($key, $entry, $found);
+                if ($found) {
+                    $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+                    $this->release($name);
+
+                    return $value;
+                }
+            }
+        }
+
+        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $taken === true);
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     */
+    private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
+    {
+        $stack = $this->tiers->stack;
+        // What is computed now is computed from what is now: that, and not an earlier read, is its position.
+        $view = $stack->read([$name], $space);
+        if ($view !== null) {
+            $stack->ledger->anew($name, $view->at);
+        }
+        try {
+            $value = $compute();
+            $entry = $wrap($value);
+        } catch (\Throwable $throwable) {
+            if ($release) {
+                $this->release($name);
+            }
+
+            throw $throwable;
+        }
+        if ($this->tiers->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
+            || $this->tiers->truth->down()) {
+            $copies->keepValue($key, $value, $entry);
+        }
+
+        return $value;
+    }
+
+    private function release(string $name): void
+    {
+        $change = $this->leases->release($name);
+        if ($change !== null) {
+            $this->tiers->truth->write([$change]);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Codec\Codec;
+use Larder\Codec\Undecodable;
+use Larder\Journal\Ledger;
+
+/**
+ * The request tier of one space: copies that die with the request.
+ *
+ * $values holds what may be handed out as it is. What must be decoded anew for each reader (objects, references), a
+ * null, and an array not asked for yet wait encoded in $entries. The front door binds $values by reference, so that
+ * a hit costs it no more than an array look-up.
+ */
+final class Copies
+{
+    /** More copies, or bytes, than this in one space: the older half goes. */
+    private const MANY = 20000;
+    private const BYTES = 67108864;
+
+    /** @var array<array-key, mixed> never null, object or reference */
+    public array $values = [];
+
+    /** @var array<array-key, Entry> */
+    public array $entries = [];
+
+    /** @var array<array-key, true> keys this request changed: near copies of them are not asked */
+    public array $own = [];
+
+    /** hrtime() at which the next copy ends. */
+    public int $due = \PHP_INT_MAX;
+
+    /** @var array<array-key, int> milliseconds since 1970 */
+    private array $ends = [];
+    private int $bytes = 0;
+
+    public function __construct(
+        private readonly Codec $codec,
+        private readonly Ledger $ledger,
+        /** What the space's keys begin with in the stores. */
+        private readonly string $prefix,
+    ) {}
+
+    /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
+    public function put(string $key, Entry $entry, ?bool &$found = null): mixed
+    {
+        $found = true;
+        try {
+            $value = $this->codec->decode($entry->payload);
+        } catch (Undecodable) {
+            $found = false;
+
+            return null;
+        }
+        if ($value === null || Codec::isSnapshot($entry->payload)) {
+            $this->keep($key, $entry);
+        } else {
+            $this->room($entry);
+            unset($this->entries[$key]);
+            $this->values[$key] = $value;
+            $this->ending($key, $entry);
+        }
+
+        return $value;
+    }
+
+    /** Keeps a value that the application still holds: an array may be changed through its references, so not as it is. */
+    public function keepValue(string $key, mixed $value, Entry $entry): void
+    {
+        if (!\is_scalar($value)) {
+            $this->keep($key, $entry);
+
+            return;
+        }
+        $this->room($entry);
+        unset($this->entries[$key]);
+        $this->values[$key] = $value;
+        $this->ending($key, $entry);
+    }
+
+    /** Keeps an entry encoded; it is decoded when asked for. */
+    public function keep(string $key, Entry $entry): void
+    {
+        $this->room($entry);
+        unset($this->values[$key]);
+        $this->entries[$key] = $entry;
+        $this->ending($key, $entry);
+    }
+
+    /** The value of an encoded copy. */
+    public function decode(string $key, ?bool &$found = null): mixed
+    {
+        $entry = $this->entries[$key];
+        $this->bytes -= \strlen($entry->payload);
+        $value = $this->put($key, $entry, $found);
+        if (!$found) {
+            unset($this->entries[$key]);
+        }
+
+        return $value;
+    }
+
+    public function has(string $key): bool
+    {
+        return isset($this->values[$key]) || isset($this->entries[$key]);
+    }
+
+    public function drop(string $key): void
+    {
+        unset($this->values[$key], $this->entries[$key], $this->ends[$key]);
+    }
+
+    public function clear(): void
+    {
+        $this->values = $this->entries = $this->ends = [];
+        $this->bytes = 0;
+        $this->due = \PHP_INT_MAX;
+    }
+
+    /** Drops the copies whose time is over. */
+    public function expire(): void
+    {
+        $now = Entry::now();
+        $next = \PHP_INT_MAX;
+        foreach ($this->ends as $key => $end) {
+            if ($end <= $now) {
+                $this->drop((string) $key);
+                $this->ledger->gone($this->prefix . $key);
+            } elseif ($end < $next) {
+                $next = $end;
+            }
+        }
+        $this->due = $next === \PHP_INT_MAX ? $next : \hrtime(true) + \min(86400000, $next - $now) * 1000000;
+    }
+
+    public function count(): int
+    {
+        return \count($this->values) + \count($this->entries);
+    }
+
+    public function bytes(): int
+    {
+        return $this->bytes;
+    }
+
+    /** The front door put copies into $values by itself: keep the bound. */
+    public function trim(): void
+    {
+        if (\count($this->values) > self::MANY) {
+            $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
+            $this->ledger->goneAll();
+        }
+    }
+
+    private function ending(string $key, Entry $entry): void
+    {
+        if ($entry->until() === 0) {
+            unset($this->ends[$key]);
+
+            return;
+        }
+        $now = Entry::now();
+        $end = $entry->sure > $now ? $entry->sure : ($entry->expiry > 0 ? $entry->expiry : \PHP_INT_MAX);
+        if ($entry->soft > $now && $entry->soft < $end) {
+            $end = $entry->soft;
+        }
+        $this->ends[$key] = $end;
+        $due = \hrtime(true) + \min(86400000, $end - $now) * 1000000;
+        if ($due < $this->due) {
+            $this->due = $due;
+        }
+    }
+
+    private function room(Entry $entry): void
+    {
+        $this->bytes += \strlen($entry->payload);
+        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) >= self::MANY) {
+            $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
+            $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);
+            $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
+            $this->bytes = \intdiv($this->bytes, 2);
+            $this->ledger->goneAll();
+        }
+    }
+}

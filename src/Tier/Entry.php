@@ -1,0 +1,163 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+/**
+ * A value as it is kept: encoded, with what is needed to know whether it is still good.
+ *
+ * As bytes ("body"), the first one says what a record is:
+ *
+ *     v | created 8 | payload                                            a value without conditions
+ *     w | created 8 | expiry 8 | soft 8 | sure 8 | n 2 | n x (length 2, tag) | payload
+ *     d deleted      x dropped (by the table of conflicts)      m marker (a flush or a tag's invalidation)
+ *     i intents, see Intent      l lease, see Lease\Owner
+ *
+ * All times are milliseconds since 1970, big-endian; 0 means none.
+ */
+final class Entry
+{
+    public const DELETED = 'd';
+    public const DROPPED = 'x';
+    public const MARKER = 'm';
+    public const INTENT = 'i';
+
+    /** How long a value of bounded life lives, and how long it may be shown on while one reader renews it. */
+    public const BOUNDED_LIFE = 2000;
+
+    /** Clocks of two servers may differ this much before an entry "from the future" counts as expired. */
+    private const SKEW = 60000;
+
+    /** @param list<string> $tags full marker keys */
+    public function __construct(
+        /** What Codec::encode() returned. */
+        public readonly string $payload,
+        public readonly int $created,
+        public readonly int $expiry = 0,
+        public readonly int $soft = 0,
+        /** When a value of bounded life ends; 0 for all others. */
+        public readonly int $sure = 0,
+        public readonly array $tags = [],
+    ) {}
+
+    public static function now(): int
+    {
+        return (int) (\microtime(true) * 1000);
+    }
+
+    /**
+     * @param int          $ttl  seconds, 0 for no end
+     * @param int          $soft seconds, 0 for never
+     * @param list<string> $tags full marker keys
+     */
+    public static function make(string $payload, int $ttl, int $soft, array $tags): self
+    {
+        $now = self::now();
+
+        return new self($payload, $now, self::after($now, $ttl), self::after($now, $soft), 0, $tags);
+    }
+
+    /** Beyond 64 bits an end is none. */
+    private static function after(int $now, int $seconds): int
+    {
+        return $seconds === 0 || $seconds > 9000000000000 ? 0 : $now + $seconds * 1000;
+    }
+
+    public function body(): string
+    {
+        if ($this->expiry === 0 && $this->soft === 0 && $this->sure === 0 && $this->tags === []) {
+            return 'v' . \pack('J', $this->created) . $this->payload;
+        }
+        $tags = '';
+        foreach ($this->tags as $tag) {
+            $tags .= \pack('n', \strlen($tag)) . $tag;
+        }
+
+        return 'w' . \pack('JJJJn', $this->created, $this->expiry, $this->soft, $this->sure, \count($this->tags))
+            . $tags . $this->payload;
+    }
+
+    /** Null where the bytes are no value, or are damaged. */
+    public static function fromBody(string $body): ?self
+    {
+        $kind = $body[0] ?? '';
+        if ($kind === 'v' && \strlen($body) > 9) {
+            /** @var array{1: int} $head */
+            $head = \unpack('J', $body, 1);
+
+            return new self(\substr($body, 9), $head[1]);
+        }
+        if ($kind !== 'w' || \strlen($body) < 36) {
+            return null;
+        }
+        /** @var array{created: int, expiry: int, soft: int, sure: int, count: int} $head */
+        $head = \unpack('Jcreated/Jexpiry/Jsoft/Jsure/ncount', $body, 1);
+        $offset = 35;
+        $tags = [];
+        for ($i = 0; $i < $head['count']; $i++) {
+            if (\strlen($body) < $offset + 2) {
+                return null;
+            }
+            $length = (\ord($body[$offset]) << 8) | \ord($body[$offset + 1]);
+            $tags[] = \substr($body, $offset + 2, $length);
+            $offset += 2 + $length;
+        }
+        $payload = \substr($body, $offset);
+
+        return $payload === ''
+            ? null
+            : new self($payload, $head['created'], $head['expiry'], $head['soft'], $head['sure'], $tags);
+    }
+
+    /** Ended by its time, or made in a future that a clock set back has not reached yet. */
+    public function expired(int $now): bool
+    {
+        return $this->expiry !== 0 && ($now >= $this->expiry || $now < $this->created - self::SKEW);
+    }
+
+    /** A value of bounded life whose two seconds are over; a clock set back ends it too. */
+    public function outlived(int $now): bool
+    {
+        return $this->sure !== 0 && ($now >= $this->sure || $now < $this->created - 1000);
+    }
+
+    /** Past even the time in which it is shown on while one reader renews it. */
+    public function over(int $now): bool
+    {
+        return $this->sure !== 0 && ($now >= $this->sure + self::BOUNDED_LIFE || $now < $this->created - 1000);
+    }
+
+    public function stale(int $now): bool
+    {
+        return $this->soft !== 0 && $now >= $this->soft;
+    }
+
+    public function bounded(int $now): self
+    {
+        return new self($this->payload, $now, $this->expiry, $this->soft, $now + self::BOUNDED_LIFE, $this->tags);
+    }
+
+    public function expiring(int $expiry): self
+    {
+        return new self($this->payload, $this->created, $expiry, $this->soft, $this->sure, $this->tags);
+    }
+
+    public function with(string $payload): self
+    {
+        return new self($payload, $this->created, $this->expiry, $this->soft, $this->sure, $this->tags);
+    }
+
+    /** The earliest time at which this may be anything else than a plain hit; 0 for never. */
+    public function until(): int
+    {
+        $until = $this->expiry;
+        foreach ([$this->soft, $this->sure] as $time) {
+            if ($time !== 0 && ($until === 0 || $time < $until)) {
+                $until = $time;
+            }
+        }
+
+        return $until;
+    }
+}

@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Codec\Signer;
+
+/** Entries to record bodies and back, signed where a secret is set: `s | mac 16 | body`. */
+final class Envelope
+{
+    public function __construct(private readonly ?Signer $signer) {}
+
+    public function seal(string $key, Entry $entry): string
+    {
+        return $this->signer === null ? $entry->body() : 's' . $this->signer->sign($key, $entry->body());
+    }
+
+    /** Null: no value, damaged, or not signed with this secret. */
+    public function open(string $key, string $body): ?Entry
+    {
+        if ($this->signer === null) {
+            return Entry::fromBody($body);
+        }
+        $body = ($body[0] ?? '') === 's' ? $this->signer->open($key, \substr($body, 1)) : null;
+
+        return $body === null ? null : Entry::fromBody($body);
+    }
+}

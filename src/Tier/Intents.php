@@ -1,0 +1,84 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Lease\Owner;
+use Larder\Store\Change;
+
+/** The intents of this request: put on keys, and ended, if no set or delete did it, with a change of the key. */
+final class Intents
+{
+    private const TRIES = 50;
+
+    /** @var array<string, Space> by key */
+    private array $standing = [];
+
+    public function __construct(
+        private readonly Stack $stack,
+        private readonly Truth $truth,
+        private readonly Writer $writer,
+    ) {}
+
+    public function put(string $key, Space $space): bool
+    {
+        for ($try = 0; $try < self::TRIES; $try++) {
+            $view = $this->stack->read([$key], $space);
+            if ($view === null) {
+                return false;
+            }
+            $record = $view->records[$key] ?? null;
+            if ($record !== null) {
+                $this->writer->noteForeign($key, $record->writer, $record->position);
+            }
+            $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), Entry::now());
+            $standing['w' . $this->stack->writer] = [Entry::now() + Intent::LIFE, Owner::current()];
+            $outcomes = $this->truth->write([new Change(
+                $key,
+                Intent::body($standing),
+                $this->stack->writer,
+                $record->position ?? $view->at,
+                kind: Entry::INTENT,
+                strict: true,
+            )], [$key]);
+            if ($outcomes === null) {
+                return false;
+            }
+            if ($outcomes[0]->done) {
+                $this->standing[$key] = $space;
+                $this->writer->gone($key, $space);
+
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** A set or delete of the key has ended its intent. */
+    public function ended(string $key): void
+    {
+        unset($this->standing[$key]);
+    }
+
+    /** The request is over: whatever still stands goes, with a change of its key. */
+    public function end(): void
+    {
+        foreach ($this->standing as $key => $space) {
+            $view = $this->stack->read([$key], $space);
+            $record = $view->records[$key] ?? null;
+            // Gone or replaced already: somebody else ended it, with a change.
+            if ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
+                $this->writer->takeAwayRecord($key, $record);
+            }
+        }
+        $this->standing = [];
+    }
+
+    /** After a fork: these are the parent's. */
+    public function forget(): void
+    {
+        $this->standing = [];
+    }
+}

@@ -1,0 +1,21 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+/** A key, tag or group name that cannot be one. */
+final class InvalidKey extends \InvalidArgumentException
+{
+    public const LONGEST = 65536;
+
+    public static function empty(string $what): self
+    {
+        return new self("A $what must not be empty: give it at least one character.");
+    }
+
+    public static function tooLong(string $what, int $bytes, int $most): self
+    {
+        return new self("This $what has $bytes bytes, at most $most are possible: hash it, for example with hash('xxh128', …).");
+    }
+}

@@ -1,0 +1,46 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+/**
+ * flock() with a bound: a lock that the kernel releases when its holder dies, whatever it died of, and that nobody
+ * waits for longer than told, should its holder have been stopped.
+ */
+final class Lock
+{
+    /** @return resource|null null where the file cannot be opened */
+    public static function open(string $file)
+    {
+        \set_error_handler(static fn (): bool => true);
+        $old = \umask(0o077);
+        try {
+            $handle = \fopen($file, 'c+');
+
+            return $handle === false ? null : $handle;
+        } finally {
+            \umask($old);
+            \restore_error_handler();
+        }
+    }
+
+    /** @param resource $handle */
+    public static function take($handle, float $seconds): bool
+    {
+        if (\flock($handle, \LOCK_EX | \LOCK_NB)) {
+            return true;
+        }
+        $end = \hrtime(true) + (int) ($seconds * 1e9);
+        $pause = 20;
+        do {
+            \usleep($pause);
+            if (\flock($handle, \LOCK_EX | \LOCK_NB)) {
+                return true;
+            }
+            $pause = \min(1000, $pause * 2);
+        } while (\hrtime(true) < $end);
+
+        return false;
+    }
+}

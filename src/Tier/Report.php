@@ -1,0 +1,132 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Store\Record;
+
+/** What the tiers hold and did, for people: statistics, where a key lies, what there is. Off every hot path. */
+final class Report
+{
+    /** @return array<string, array<string, int|float|string>> */
+    public static function stats(Tiers $tiers, int $gets, int $lookups, Copies $copies): array
+    {
+        $stack = $tiers->stack;
+        $truth = $tiers->truth;
+        $first = $lookups + $stack->nearHits;
+        $stats = ['request' => [
+            'engine' => 'array',
+            'hits' => \max(0, $gets - $first),
+            'misses' => \min($gets, $first),
+            'writes' => 0,
+            'time' => 0.0,
+            'bytes' => $copies->bytes(),
+            'entries' => $copies->count(),
+            'errors' => 0,
+        ]];
+        foreach ($stack->nears as $i => $near) {
+            $own = $near->stats();
+            $stats[$i === 0 ? 'near' : 'disk'] = [
+                'engine' => $own['engine'],
+                'hits' => $i === 0 ? $stack->nearHits : 0,
+                'misses' => $i === 0 ? $stack->nearMisses : 0,
+                'writes' => 0,
+                'time' => 0.0,
+                'bytes' => $own['bytes'],
+                'entries' => $own['entries'],
+                'errors' => $own['errors'],
+                'refused' => $own['refused'],
+                'budget' => $own['budget'],
+            ];
+        }
+        $own = $truth->stats();
+        $stats['truth'] = [
+            'engine' => $own['engine'],
+            'hits' => $truth->hits,
+            'misses' => $truth->misses,
+            'writes' => $truth->writes,
+            'time' => $truth->time / 1e9,
+            'bytes' => $own['bytes'],
+            'entries' => $own['entries'],
+            'errors' => $truth->errors,
+            'budget' => $own['budget'],
+        ];
+        $stats['conflicts'] = [
+            'dropped' => $tiers->writer->dropped,
+            'bounded' => $tiers->writer->bounded,
+            'refused' => $tiers->writer->refused,
+        ];
+
+        return $stats;
+    }
+
+    /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
+    public static function inspect(Tiers $tiers, Space $space, string $name, bool $copied): array
+    {
+        $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied)];
+        foreach ($tiers->stack->nears as $i => $near) {
+            $hit = $tiers->stack->nearReadable ? $near->get($name) : null;
+            $rows[] = ['tier' => ($i === 0 ? 'near' : 'disk') . ' (' . $near->stats()['engine'] . ')']
+                + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : 'value', $hit !== null);
+        }
+        $view = $tiers->stack->read([$name], $space);
+        $record = $view?->records[$name] ?? null;
+        $entry = $record === null ? null : $tiers->stack->envelope->open($name, $record->body);
+        $kind = match (true) {
+            $view === null => 'unreachable',
+            $record === null => 'absent',
+            $entry === null => ['d' => 'deleted', 'x' => 'dropped by a conflict', 'i' => 'an intent stands'][$record->body[0] ?? ''] ?? 'not readable',
+            $tiers->stack->valid($name, $record, $space) === null => $entry->expired(Entry::now()) ? 'expired' : 'flushed or invalidated',
+            $entry->sure !== 0 => 'value of bounded life',
+            default => 'value',
+        };
+        $rows[] = ['tier' => 'truth (' . $tiers->truth->stats()['engine'] . ')']
+            + self::row($entry, $record?->position, $kind, \str_starts_with($kind, 'value'));
+
+        return $rows;
+    }
+
+    /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> */
+    public static function entries(Tiers $tiers): iterable
+    {
+        $now = Entry::now();
+        foreach ($tiers->truth->each() as $name => $record) {
+            $entry = self::value($tiers, $name, $record);
+            if ($entry === null || $entry->expired($now)) {
+                continue;
+            }
+            $colon = (int) \strpos($name, ':', 2);
+            yield \substr($name, $colon + 1) => [
+                'size' => \strlen($entry->payload),
+                'age' => \max(0, $now - $entry->created) / 1000,
+                'ttl' => $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
+                'group' => \rawurldecode(\substr($name, 2, $colon - 2)),
+            ];
+        }
+    }
+
+    private static function value(Tiers $tiers, string $name, Record $record): ?Entry
+    {
+        return $name[0] === 'e' ? $tiers->stack->envelope->open($name, $record->body) : null;
+    }
+
+    /** @return array{found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string} */
+    private static function row(?Entry $entry, ?int $position, string $kind, bool $found): array
+    {
+        $now = Entry::now();
+
+        return [
+            'found' => $found,
+            'age' => $entry === null || $entry->created === 0 ? null : \max(0, $now - $entry->created) / 1000,
+            'size' => $entry === null ? null : \strlen($entry->payload),
+            'ttl' => $entry === null || $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
+            'tags' => $entry === null ? [] : \array_map(
+                static fn (string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1),
+                $entry->tags,
+            ),
+            'position' => $position,
+            'kind' => $kind,
+        ];
+    }
+}

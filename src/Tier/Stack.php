@@ -1,0 +1,418 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Journal\Ledger;
+use Larder\Lease\Leases;
+use Larder\Store\Change;
+use Larder\Store\Record;
+use Larder\Store\View;
+
+/**
+ * How tiers stack: what one request sees of them, and how it reads.
+ *
+ * This folder holds everything between the front door and the engines: reading down and filling up (here), writing
+ * and the table of conflicts (Writer, Judge), intents, the near tiers, failing open (Truth, Kept, Alarm). Engines
+ * know nothing of it; the front door knows nothing of engines.
+ */
+final class Stack
+{
+    /** Nanoseconds after which a process that lives on renews its copies. */
+    private const RENEWAL = 1000000000;
+
+    /** Grows when the view is renewed: what was derived from it is to be derived again. */
+    public int $version = 0;
+
+    /** hrtime() of the next renewal. */
+    public int $due = 0;
+
+    /** The near tiers could follow the journal and may be read. */
+    public bool $nearReadable = true;
+    public int $nearHits = 0;
+    public int $nearMisses = 0;
+    public readonly Ledger $ledger;
+
+    /** Names this request in the journal: its own changes do not count against it. */
+    public string $writer;
+
+    /** @var array<string, int> positions of flush and tag markers known in this request */
+    private array $markers = [];
+
+    /** @var array<string, array{Space, Copies}> by path */
+    private array $spaces = [];
+    private int $pid;
+
+    /** @param list<Near> $nears nearest first */
+    public function __construct(
+        public readonly Truth $truth,
+        public readonly array $nears,
+        public readonly Envelope $envelope,
+        public readonly Leases $leases,
+    ) {
+        $this->ledger = new Ledger();
+        $this->pid = (int) \getmypid();
+        $this->writer = self::name();
+        $this->begin();
+    }
+
+    public function register(Space $space, Copies $copies): void
+    {
+        $this->spaces[$space->entries] = [$space, $copies];
+    }
+
+    /** The copies of a space, if it was opened before in this request. */
+    public function copies(Space $space): ?Copies
+    {
+        return $this->spaces[$space->entries][1] ?? null;
+    }
+
+    /** @return list<Copies> */
+    public function allCopies(): array
+    {
+        return \array_values(\array_column($this->spaces, 1));
+    }
+
+    /** The request begins, or begins anew: nothing is held from before. */
+    public function begin(): void
+    {
+        $this->markers = [];
+        foreach ($this->spaces as [, $copies]) {
+            $copies->clear();
+            $copies->own = [];
+        }
+        $this->nearReadable = true;
+        $known = ['', 0, ''];
+        foreach ($this->nears as $near) {
+            $known = $near->state();
+            break;
+        }
+        $changes = $this->truth->since(...$known);
+        if ($changes === null) {
+            $this->nearReadable = false;
+            $this->ledger->beginBlind();
+        } else {
+            foreach ($this->nears as $i => $near) {
+                if ($i > 0) {
+                    $known = $near->state();
+                    $changes = $this->truth->since(...$known) ?? $changes;
+                }
+                $same = $changes->complete && $known === [$changes->epoch, $changes->end, $changes->token];
+                $this->nearReadable = ($same || $near->follow($changes)) && $this->nearReadable;
+            }
+            $this->ledger->begin($changes);
+        }
+        $this->version++;
+        $this->due = \hrtime(true) + self::RENEWAL;
+    }
+
+    /** Learns what others changed meanwhile, and drops the copies of it; what was read stays the measure of writes. */
+    public function renew(): void
+    {
+        $this->due = \hrtime(true) + self::RENEWAL;
+        $changes = $this->truth->since($this->ledger->epoch, $this->ledger->seen, $this->ledger->token);
+        if ($changes === null) {
+            // Nobody says what changed: nothing that was copied before is shown any longer.
+            $this->nearReadable = false;
+            $this->forgetAll();
+
+            return;
+        }
+        $before = $this->ledger->seen;
+        $epoch = $this->ledger->epoch;
+        $this->ledger->learn($changes, $this->writer);
+        if (!$changes->complete || $changes->epoch !== $epoch) {
+            $this->forgetAll();
+        } else {
+            foreach ($changes->list as [$key, $position, $writer]) {
+                $this->changed($key, $position, $writer === $this->writer);
+            }
+        }
+        $this->nearReadable = true;
+        foreach ($this->nears as $near) {
+            $state = $near->state();
+            if ($state[0] === $changes->epoch && $state[1] >= $changes->end) {
+                continue;
+            }
+            $news = $state[0] === $changes->epoch && $state[1] >= $before && $epoch === $changes->epoch
+                ? $changes : $this->truth->since(...$state);
+            $this->nearReadable = $news !== null && $near->follow($news) && $this->nearReadable;
+        }
+        $this->version++;
+    }
+
+    /** The entry of a key that is good now, from the nearest tier that has it. */
+    public function fetch(string $key, Space $space): ?Entry
+    {
+        return $this->near($key, $space) ?? $this->fetchMany([$key], $space)[$key] ?? null;
+    }
+
+    /**
+     * From the truth tier, at one position.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @return array<string, Entry>
+     */
+    public function fetchMany(array $keys, Space $space): array
+    {
+        $view = $this->read($keys, $space);
+        $found = [];
+        if ($view !== null) {
+            foreach ($keys as $key) {
+                $entry = $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
+                if ($entry !== null) {
+                    $found[$key] = $entry;
+                }
+            }
+            $this->truth->hits += \count($found);
+            $this->truth->misses += \count($keys) - \count($found);
+        }
+
+        return $found;
+    }
+
+    /** What the near tiers have, good now. */
+    public function near(string $key, Space $space): ?Entry
+    {
+        if ($this->nears === [] || !$this->nearReadable) {
+            return null;
+        }
+        foreach ($this->nears as $level => $near) {
+            $hit = $near->get($key);
+            if ($hit === null) {
+                continue;
+            }
+            [$entry, $position] = $hit;
+            $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : Entry::now();
+            if ($position <= $this->floor($space) || $entry->expired($now) || $entry->outlived($now)
+                || !$this->tagsHold($entry, $position)) {
+                continue;
+            }
+            $this->nearHits++;
+            $this->ledger->hit($key, $position, $entry->sure !== 0);
+            for ($i = 0; $i < $level; $i++) {
+                $this->nears[$i]->put($key, $entry, $position, $this->ledger->seen);
+            }
+
+            return $entry;
+        }
+        $this->nearMisses++;
+
+        return null;
+    }
+
+    /**
+     * Records of the truth, together with the flush markers of their space that are not known yet.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    public function read(array $keys, Space $space): ?View
+    {
+        $ask = $keys;
+        foreach ($space->flushes as $marker) {
+            if (!isset($this->markers[$marker])) {
+                $ask[] = $marker;
+            }
+        }
+        $view = $this->truth->read($ask);
+        if ($view !== null && $view->epoch !== $this->ledger->epoch) {
+            // The store began anew: learn it first, then look again.
+            $this->renew();
+            $view = $this->truth->read([...$keys, ...$space->flushes]);
+            $ask = [...$keys, ...$space->flushes];
+        }
+        if ($view === null) {
+            return null;
+        }
+        for ($i = \count($keys), $n = \count($ask); $i < $n; $i++) {
+            $this->learnMarker($ask[$i], $view);
+        }
+
+        return $view;
+    }
+
+    /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
+    public function judgeRecord(string $key, ?Record $record, View $view, Space $space): ?Entry
+    {
+        $entry = $record === null ? null : $this->valid($key, $record, $space);
+        if ($record === null || $entry === null) {
+            $this->ledger->miss($key, $view->at);
+
+            return null;
+        }
+        $now = Entry::now();
+        if ($entry->outlived($now)) {
+            if ($entry->over($now)) {
+                $this->ledger->miss($key, $view->at);
+
+                return null;
+            }
+            if ($this->leases->renews($key, Entry::BOUNDED_LIFE)) {
+                $this->ledger->anew($key, $view->at);
+
+                return null;
+            }
+        } else {
+            foreach ($this->nears as $near) {
+                $near->put($key, $entry, $record->position, $view->at);
+            }
+        }
+        $this->ledger->hit($key, $record->position, $entry->sure !== 0);
+
+        return $entry;
+    }
+
+    /** The entry in a record: a value, signed where that is asked for, not expired, flushed or invalidated. */
+    public function valid(string $key, Record $record, Space $space): ?Entry
+    {
+        if (($record->body[0] ?? '') === Entry::INTENT) {
+            if (Intent::alive(Intent::parse($record->body), Entry::now()) === []) {
+                // Nobody is left who could end it: whoever notices changes the key.
+                $this->truth->write([new Change($key, null, $this->writer, $record->position, kind: Entry::DELETED, strict: true)]);
+            }
+
+            return null;
+        }
+        $entry = $this->envelope->open($key, $record->body);
+
+        return $entry === null || $entry->expired(Entry::now()) || $record->position <= $this->floor($space)
+            || !$this->tagsHold($entry, $record->position) ? null : $entry;
+    }
+
+    /** The last flush that covers a space. */
+    public function floor(Space $space): int
+    {
+        $floor = 0;
+        foreach ($space->flushes as $marker) {
+            $position = $this->marker($marker);
+            if ($position > $floor) {
+                $floor = $position;
+            }
+        }
+
+        return $floor;
+    }
+
+    /** @return array<string, int> the markers that a value of this space with these tags depends on, each with its limit */
+    public function guards(Space $space, Entry $entry, int $reference): array
+    {
+        $guards = [];
+        foreach ([...$space->flushes, ...$entry->tags] as $marker) {
+            $guards[$marker] = $this->ledger->limit($marker, $reference);
+        }
+
+        return $guards;
+    }
+
+    /** A change that this process made or learned of. */
+    public function changed(string $key, int $position, bool $own): void
+    {
+        if ($key[0] === 'f' || $key[0] === 't') {
+            $this->markers[$key] = \max($position, $this->markers[$key] ?? 0);
+            if ($key[0] === 'f') {
+                foreach ($this->spaces as [$space, $copies]) {
+                    if (Space::covers($key, $space->entries)) {
+                        $copies->clear();
+                        $this->ledger->goneAll();
+                    }
+                }
+            } else {
+                // Which copies carry the tag is not kept; the tags of one space concern only that space.
+                $path = \substr($key, 2, (int) \strpos($key, ':', 2) - 2);
+                if (isset($this->spaces['e:' . $path . ':'])) {
+                    $this->spaces['e:' . $path . ':'][1]->clear();
+                    $this->ledger->goneAll();
+                }
+            }
+            $this->version++;
+        } elseif (!$own && $key[0] === 'e') {
+            $colon = \strpos($key, ':', 2);
+            $space = \substr($key, 0, (int) $colon + 1);
+            if (isset($this->spaces[$space])) {
+                $name = \substr($key, (int) $colon + 1);
+                $copies = $this->spaces[$space][1];
+                if ($copies->has($name)) {
+                    $copies->drop($name);
+                    $this->ledger->gone($key);
+                }
+            }
+        }
+    }
+
+    /** After a fork: the child is a request of its own and owes nothing that its parent promised. */
+    public function forked(): bool
+    {
+        $pid = (int) \getmypid();
+        if ($pid === $this->pid) {
+            return false;
+        }
+        $this->pid = $pid;
+        $this->writer = self::name();
+        $this->leases->forget();
+        $this->version++;
+
+        return true;
+    }
+
+    private function tagsHold(Entry $entry, int $position): bool
+    {
+        foreach ($entry->tags as $tag) {
+            if ($this->marker($tag) >= $position) {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    private function marker(string $marker): int
+    {
+        if (isset($this->markers[$marker])) {
+            return $this->markers[$marker];
+        }
+        if ($this->nearReadable) {
+            foreach ($this->nears as $near) {
+                $position = $near->marker($marker);
+                if ($position !== null) {
+                    return $this->markers[$marker] = $position;
+                }
+            }
+        }
+        $view = $this->truth->read([$marker]);
+
+        // Without an answer nothing is known to be good.
+        return $view === null ? \PHP_INT_MAX : $this->learnMarker($marker, $view);
+    }
+
+    private function learnMarker(string $marker, View $view): int
+    {
+        $position = $view->records[$marker]->position ?? 0;
+        if ($position === 0 && $this->truth->store->forgets()) {
+            // The store may have evicted it: what it guarded counts as invalidated from now.
+            $outcome = $this->truth->write([new Change($marker, Entry::MARKER, $this->writer, $view->at, kind: Entry::MARKER, strict: true)]);
+            $position = $outcome === null ? \PHP_INT_MAX : $outcome[0]->position;
+        }
+        foreach ($this->nears as $near) {
+            $near->putMarker($marker, $position, \max($view->at, $position === \PHP_INT_MAX ? 0 : $position));
+        }
+
+        return $this->markers[$marker] = $position;
+    }
+
+    private function forgetAll(): void
+    {
+        $this->markers = [];
+        foreach ($this->spaces as [, $copies]) {
+            $copies->clear();
+        }
+        $this->ledger->goneAll();
+        $this->version++;
+    }
+
+    private static function name(): string
+    {
+        return \bin2hex(\random_bytes(6));
+    }
+}

@@ -1,0 +1,226 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Store\Change;
+use Larder\Store\Changes;
+use Larder\Store\Store;
+use Larder\Store\StoreFailure;
+
+/**
+ * A store that is not the truth as a near tier: the disk before a far server.
+ *
+ * Its records have positions of their own, which mean nothing to the truth: a copy is `n | truth's position 8 | body`,
+ * and `<name>:state` says up to where the truth's journal was followed. That a copy is not older than the state is
+ * checked by the store itself: every write is guarded by the state's record.
+ */
+final class StoreNear implements Near
+{
+    /** Copies dropped in one go. */
+    private const BATCH = 500;
+    private const TRIES = 5;
+
+    private string $generation = '';
+    private int $position = 0;
+    /** The state record's position in this store: what writes are guarded by. */
+    private int $guard = 0;
+    private int $errors = 0;
+    private int $refused = 0;
+    private readonly string $writer;
+    private readonly string $stateKey;
+
+    public function __construct(private readonly Store $store, private readonly string $name)
+    {
+        $this->writer = \bin2hex(\random_bytes(6));
+        $this->stateKey = $name . ':state';
+    }
+
+    public function state(): array
+    {
+        try {
+            $record = $this->store->read([$this->stateKey])->records[$this->stateKey] ?? null;
+        } catch (StoreFailure) {
+            $this->errors++;
+
+            return ['', 0, ''];
+        }
+        $state = \explode(' ', \substr($record->body ?? '', 1), 4);
+        if ($record === null || \count($state) !== 4) {
+            $this->guard = $record->position ?? 0;
+
+            return ['', 0, ''];
+        }
+        $this->generation = $state[0];
+        $this->position = (int) $state[2];
+        $this->guard = $record->position;
+
+        return [$state[1], $this->position, $state[3]];
+    }
+
+    public function follow(Changes $changes): bool
+    {
+        try {
+            for ($try = 0; $try < self::TRIES; $try++) {
+                [$epoch, $position] = $this->state();
+                if ($epoch === $changes->epoch && $position >= $changes->end) {
+                    return true;
+                }
+                $gone = [];
+                if ($epoch !== $changes->epoch || !$changes->complete) {
+                    $this->generation = \bin2hex(\random_bytes(4));
+                } else {
+                    $gone = $this->outdated($changes, $position);
+                }
+                // First the copies, then the state: whoever is killed between has only dropped too much.
+                foreach (\array_chunk($gone, self::BATCH) as $batch) {
+                    $this->store->write($batch);
+                }
+                $body = 'n' . $this->generation . ' ' . $changes->epoch . ' ' . $changes->end . ' ' . $changes->token;
+                $outcome = $this->store->write([
+                    new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true),
+                ])[0];
+                if ($outcome->done) {
+                    $this->guard = $outcome->position;
+                    $this->position = $changes->end;
+
+                    return true;
+                }
+            }
+        } catch (StoreFailure) {
+            $this->errors++;
+        }
+
+        return false;
+    }
+
+    public function get(string $key): ?array
+    {
+        $key = $this->key($key);
+        try {
+            $body = $this->store->read([$key])->records[$key]->body ?? '';
+        } catch (StoreFailure) {
+            $this->errors++;
+
+            return null;
+        }
+        if (\strlen($body) < 10) {
+            return null;
+        }
+        $entry = Entry::fromBody(\substr($body, 9));
+
+        return $entry === null ? null : [$entry, self::position($body)];
+    }
+
+    public function marker(string $key): ?int
+    {
+        $key = $this->key($key);
+        try {
+            $body = $this->store->read([$key])->records[$key]->body ?? '';
+        } catch (StoreFailure) {
+            $this->errors++;
+
+            return null;
+        }
+
+        return \strlen($body) === 9 ? self::position($body) : null;
+    }
+
+    public function put(string $key, Entry $entry, int $position, int $at): void
+    {
+        $this->store($key, $entry->body(), $position, $at, $entry->expiry);
+    }
+
+    public function putMarker(string $key, int $position, int $at): void
+    {
+        $this->store($key, '', $position, $at, 0);
+    }
+
+    public function drop(string $key): void
+    {
+        try {
+            $this->store->write([new Change($this->key($key), null, $this->writer, kind: Entry::DELETED)]);
+        } catch (StoreFailure) {
+            $this->errors++;
+        }
+    }
+
+    public function stats(): array
+    {
+        try {
+            $stats = $this->store->stats();
+        } catch (StoreFailure) {
+            $this->errors++;
+            $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+        }
+
+        return $stats + ['errors' => $this->errors, 'refused' => $this->refused];
+    }
+
+    private function store(string $key, string $body, int $position, int $at, int $expiry): void
+    {
+        $key = $this->key($key);
+        if ($this->generation === '' || $this->position > $at) {
+            $this->refused++;
+
+            return;
+        }
+        try {
+            $view = $this->store->read([$key]);
+            $there = $view->records[$key] ?? null;
+            if ($there !== null && self::position($there->body) > $position) {
+                return;
+            }
+            $outcome = $this->store->write([new Change(
+                $key,
+                'n' . \pack('J', $position) . $body,
+                $this->writer,
+                $there->position ?? $view->at,
+                $expiry,
+                // Nobody else may have followed the journal further since this one looked.
+                [$this->stateKey => $this->guard],
+                strict: true,
+            )])[0];
+            if (!$outcome->done) {
+                $this->refused++;
+                $this->drop(\substr($key, \strlen($this->name . ':' . $this->generation . ':')));
+            }
+        } catch (StoreFailure) {
+            $this->errors++;
+        }
+    }
+
+    /** @return list<Change> that drop the copies older than what changed */
+    private function outdated(Changes $changes, int $position): array
+    {
+        $gone = [];
+        foreach ($changes->list as [$key, $changed]) {
+            if ($changed > $position) {
+                $name = $this->key($key);
+                $body = $this->store->read([$name])->records[$name]->body ?? '';
+                if ($body !== '' && self::position($body) < $changed) {
+                    $gone[] = new Change($name, null, $this->writer, kind: Entry::DELETED);
+                }
+            }
+        }
+
+        return $gone;
+    }
+
+    private function key(string $key): string
+    {
+        return $this->name . ':' . $this->generation . ':' . $key;
+    }
+
+    private static function position(string $body): int
+    {
+        if (\strlen($body) < 9) {
+            return -1;
+        }
+        /** @var array{1: int} $position */
+        $position = \unpack('J', $body, 1);
+
+        return $position[1];
+    }
+}

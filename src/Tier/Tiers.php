@@ -1,0 +1,95 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Codec\Codec;
+use Larder\Lease\Leases;
+use Larder\Store\Store;
+
+/**
+ * Everything that one request works with, and its two ends: the beginning of its view, and the commit of what it
+ * filled, before its response ends.
+ */
+final class Tiers
+{
+    public readonly Stack $stack;
+    public readonly Writer $writer;
+    public readonly Intents $intents;
+    public readonly Computation $computation;
+
+    /** @var list<\WeakReference<self>> those whose request ends when PHP's does */
+    private static array $open = [];
+
+    /**
+     * @param list<Near> $nears nearest first
+     * @param int        $lease milliseconds that a computation may take
+     */
+    public function __construct(
+        public readonly Truth $truth,
+        array $nears,
+        Envelope $envelope,
+        public readonly Codec $codec,
+        int $lease,
+        /** Words for people: which tiers these are. */
+        public readonly string $description,
+    ) {
+        $leases = new Leases($truth, \bin2hex(\random_bytes(6)));
+        $this->stack = new Stack($truth, $nears, $envelope, $leases);
+        $this->writer = new Writer($this->stack, $truth);
+        $this->intents = new Intents($this->stack, $truth, $this->writer);
+        $this->computation = new Computation($this, $leases, $lease);
+        if (self::$open === []) {
+            \register_shutdown_function(self::shutdown(...));
+        }
+        self::$open[] = \WeakReference::create($this);
+    }
+
+    public function __destruct()
+    {
+        $this->finish();
+    }
+
+    /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
+    public function here(): void
+    {
+        if ($this->stack->forked()) {
+            $this->writer->forget();
+            $this->intents->forget();
+        }
+    }
+
+    /** Writes what waits. */
+    public function commit(): void
+    {
+        $this->here();
+        $this->writer->commit($this->stack->leases->releaseAll());
+    }
+
+    /** The application holds nothing from before. */
+    public function refresh(): void
+    {
+        $this->finish();
+        $this->stack->begin();
+    }
+
+    public function store(): Store
+    {
+        return $this->truth->store;
+    }
+
+    private function finish(): void
+    {
+        $this->commit();
+        $this->intents->end();
+        $this->truth->tidy();
+    }
+
+    private static function shutdown(): void
+    {
+        foreach (self::$open as $reference) {
+            $reference->get()?->finish();
+        }
+    }
+}

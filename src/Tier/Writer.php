@@ -1,0 +1,473 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Journal\Ledger;
+use Larder\Store\Change;
+use Larder\Store\Outcome;
+use Larder\Store\Record;
+
+/**
+ * How one request writes: fills behind, at its end; everything else at once, before it returns.
+ *
+ * Every write carries the position by which it is judged; where the store finds a newer change by somebody else,
+ * the table of conflicts (Judge) says what becomes of it, and the verdict is carried out by compare-and-swap on
+ * exactly that change. A newer one still, and it is judged again.
+ */
+final class Writer
+{
+    /** Lost races after which a set gives up and drops the key, and an atomic operation says it was not done. */
+    private const TRIES = 200;
+
+    /** Sets that were not stored because somebody else had changed the key. */
+    public int $dropped = 0;
+    public int $bounded = 0;
+    public int $refused = 0;
+
+    /** @var array<string, array{Space, Entry}> fills that wait for the request's end */
+    private array $pending = [];
+
+    public function __construct(
+        private readonly Stack $stack,
+        private readonly Truth $truth,
+    ) {}
+
+    /** After a fork: what waits is the parent's. */
+    public function forget(): void
+    {
+        $this->pending = [];
+    }
+
+    public function set(string $key, Space $space, Entry $entry): Verdict
+    {
+        unset($this->pending[$key]);
+        $verdict = $this->settle($key, $space, $entry);
+        if ($verdict === Verdict::Drop) {
+            $this->dropped++;
+        } elseif ($verdict === Verdict::Bounded) {
+            $this->bounded++;
+        }
+
+        return $verdict;
+    }
+
+    /**
+     * Several sets in one transaction or round trip; those that meet a conflict are judged one by one.
+     *
+     * @param non-empty-array<string, Entry> $entries by key
+     *
+     * @return array<string, Verdict>
+     */
+    public function setMany(array $entries, Space $space): array
+    {
+        $changes = $keys = $verdicts = [];
+        foreach ($entries as $key => $entry) {
+            [$how, $reference] = $this->stack->ledger->reference($key);
+            $limit = $this->stack->ledger->limit($key, $reference);
+            $guards = $this->stack->guards($space, $entry, $reference);
+            if ($how !== Ledger::UNSURE && $limit >= 0 && !\in_array(-1, $guards, true)) {
+                $body = $this->stack->envelope->seal($key, $entry);
+                $changes[] = new Change($key, $body, $this->stack->writer, $limit, $entry->expiry, $guards);
+                $keys[] = $key;
+            }
+        }
+        $outcomes = $changes === [] ? [] : $this->truth->write($changes, $keys);
+        foreach ($keys as $i => $key) {
+            if ($outcomes === null) {
+                $verdicts[$key] = Verdict::Failed;
+                $this->gone($key, $space);
+            } elseif ($outcomes[$i]->done) {
+                unset($this->pending[$key]);
+                $verdicts[$key] = Verdict::Store;
+                $this->stored($key, $space, $entries[$key], $outcomes[$i]);
+            }
+        }
+        foreach ($entries as $key => $entry) {
+            $verdicts[$key] ??= $this->set($key, $space, $entry);
+        }
+
+        return $verdicts;
+    }
+
+    /** Keeps a value just computed for commit(). False: somebody changed its key meanwhile. */
+    public function fill(string $key, Space $space, Entry $entry): bool
+    {
+        unset($this->pending[$key]);
+        $this->stack->renew();
+        if ($this->truth->down() || !$this->unchanged($key, $space, $entry)) {
+            $this->refused++;
+
+            return false;
+        }
+        $this->pending[$key] = [$space, $entry];
+        $at = $this->stack->ledger->reference($key)[1];
+        foreach ($this->stack->nears as $near) {
+            $near->put($key, $entry, $at, $at);
+        }
+
+        return true;
+    }
+
+    /** A value just computed, committed at once together with the release of its lease. */
+    public function fillNow(string $key, Space $space, Entry $entry, ?Change $release): bool
+    {
+        unset($this->pending[$key]);
+
+        return $this->commitFills([$key => [$space, $entry]], $release === null ? [] : [$release]) === 1;
+    }
+
+    /**
+     * Writes what waits, in one transaction or round trip.
+     *
+     * @param list<Change> $also written in the same one, after the values (leases given back)
+     */
+    public function commit(array $also = []): void
+    {
+        $pending = $this->pending;
+        $this->pending = [];
+        $this->commitFills($pending, $also);
+    }
+
+    /**
+     * @param array<string, array{Space, Entry}> $fills
+     * @param list<Change>                       $also
+     *
+     * @return int how many were stored
+     */
+    private function commitFills(array $fills, array $also): int
+    {
+        $changes = $keys = [];
+        foreach ($fills as $key => [$space, $entry]) {
+            if (!$this->unchanged($key, $space, $entry)) {
+                $this->notFilled($key, $space);
+                continue;
+            }
+            [, $reference] = $this->stack->ledger->reference($key);
+            $changes[] = new Change(
+                $key,
+                $this->stack->envelope->seal($key, $entry),
+                $this->stack->writer,
+                $this->stack->ledger->limit($key, $reference),
+                $entry->expiry,
+                $this->stack->guards($space, $entry, $reference),
+            );
+            $keys[] = $key;
+        }
+        $all = [...$changes, ...$also];
+        $outcomes = $all === [] ? [] : $this->truth->write($all) ?? [];
+        $stored = 0;
+        foreach ($keys as $i => $key) {
+            [$space, $entry] = $fills[$key];
+            $outcome = $outcomes[$i] ?? null;
+            if ($outcome === null || !$outcome->done) {
+                $this->notFilled($key, $space);
+            } else {
+                $this->stored($key, $space, $entry, $outcome);
+                $stored++;
+            }
+        }
+
+        return $stored;
+    }
+
+    /**
+     * @param non-empty-list<string> $keys of one space
+     */
+    public function delete(array $keys, Space $space): bool
+    {
+        $changes = [];
+        foreach ($keys as $key) {
+            unset($this->pending[$key]);
+            $changes[] = new Change($key, null, $this->stack->writer, kind: Entry::DELETED);
+        }
+        $outcomes = $this->truth->write($changes, $keys);
+        foreach ($keys as $i => $key) {
+            $this->gone($key, $space);
+            $outcome = $outcomes[$i] ?? null;
+            if ($outcome !== null && $outcome->done) {
+                $this->noteForeign($key, $outcome->writer, $outcome->previous);
+            } elseif ($outcome !== null && !$this->takeAway($key, $outcome, Entry::DELETED)) {
+                $outcomes = null;
+            }
+        }
+
+        return $outcomes !== null;
+    }
+
+    /**
+     * Flushes or invalidates: everything at or before the markers' new positions is no longer valid.
+     *
+     * @param non-empty-list<string> $markers
+     */
+    public function mark(array $markers): bool
+    {
+        foreach ($this->pending as $key => [, $entry]) {
+            foreach ($markers as $marker) {
+                if (\in_array($marker, $entry->tags, true) || ($marker[0] === 'f' && Space::covers($marker, $key))) {
+                    unset($this->pending[$key]);
+                }
+            }
+        }
+        $outcomes = $this->truth->write(\array_map(
+            fn (string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER),
+            $markers,
+        ), $markers);
+        foreach ($markers as $i => $marker) {
+            foreach ($this->stack->nears as $near) {
+                $near->drop($marker);
+            }
+            $outcome = $outcomes[$i] ?? null;
+            $this->stack->changed($marker, $outcome === null ? \PHP_INT_MAX : $outcome->position, true);
+            if ($outcome !== null) {
+                $this->noteForeign($marker, $outcome->writer, $outcome->previous);
+            }
+        }
+
+        return $outcomes !== null;
+    }
+
+    /**
+     * Read, decide, compare-and-swap, until nobody came between.
+     *
+     * @param \Closure(?Entry): ?Entry $decide from the entry there is to the new one; null: leave it
+     *
+     * @return ?Entry the new one, once it is stored; null: not done
+     */
+    public function atomic(string $key, Space $space, \Closure $decide): ?Entry
+    {
+        unset($this->pending[$key]);
+        for ($try = 0; $try < self::TRIES; $try++) {
+            $view = $this->stack->read([$key], $space);
+            if ($view === null) {
+                return null;
+            }
+            $record = $view->records[$key] ?? null;
+            $entry = $record === null ? null : $this->stack->valid($key, $record, $space);
+            if ($record !== null && $entry === null && Intent::alive(Intent::parse($record->body), Entry::now()) !== []) {
+                return null;
+            }
+            $next = $decide($entry);
+            if ($next === null) {
+                return null;
+            }
+            $guards = [];
+            foreach ([...$space->flushes, ...$next->tags] as $marker) {
+                $guards[$marker] = $view->at;
+            }
+            $outcomes = $this->truth->write([new Change(
+                $key,
+                $this->stack->envelope->seal($key, $next),
+                $this->stack->writer,
+                $record->position ?? $view->at,
+                $next->expiry,
+                $guards,
+                strict: true,
+            )]);
+            if ($outcomes === null) {
+                return null;
+            }
+            if ($outcomes[0]->done) {
+                $this->stored($key, $space, $next, $outcomes[0]);
+
+                return $next;
+            }
+            if ($try > 2) {
+                \usleep(\random_int(10, 100 * \min($try, 20)));
+            }
+        }
+
+        return null;
+    }
+
+    /** A change that others made to this key after the request had read it, before its own. */
+    public function noteForeign(string $key, string $writer, int $position): void
+    {
+        if ($position > 0 && $writer !== '' && $writer !== $this->stack->writer) {
+            if ($position > $this->stack->ledger->reference($key)[1]) {
+                $this->stack->ledger->foreign($key, $position);
+            }
+        }
+    }
+
+    /**
+     * Takes a key away over the record that was in the way, but leaves the intents of others standing.
+     */
+    public function takeAway(string $key, Outcome $outcome, string $kind): bool
+    {
+        for ($try = 0; $try < self::TRIES; $try++) {
+            $standing = $this->othersIntents($outcome->record->body ?? '');
+            $outcomes = $this->truth->write([new Change(
+                $key,
+                $standing === [] ? null : Intent::body($standing),
+                $this->stack->writer,
+                $outcome->record->position ?? Change::ALWAYS,
+                kind: $kind,
+                strict: $outcome->record !== null,
+            )], [$key]);
+            if ($outcomes === null || $outcomes[0]->done) {
+                return $outcomes !== null;
+            }
+            $outcome = $outcomes[0];
+        }
+
+        return false;
+    }
+
+    public function takeAwayRecord(string $key, Record $record): bool
+    {
+        return $this->takeAway($key, new Outcome(false, $record->position, record: $record), Entry::DELETED);
+    }
+
+    /** @return array<string, array{int, string}> */
+    private function othersIntents(string $body): array
+    {
+        $standing = Intent::alive(Intent::parse($body), Entry::now());
+        unset($standing['w' . $this->stack->writer]);
+
+        return $standing;
+    }
+
+    private function settle(string $key, Space $space, Entry $entry): Verdict
+    {
+        $ledger = $this->stack->ledger;
+        [$how, $reference] = $ledger->reference($key);
+        $limit = $ledger->limit($key, $reference);
+        $guards = $this->stack->guards($space, $entry, $reference);
+        $verdict = Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
+        $strict = false;
+        $stored = $entry;
+        if ($limit < 0 || \in_array(-1, $guards, true)) {
+            // What happened meanwhile is not known any more: that counts as a conflict.
+            $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
+            $limit = Change::ALWAYS;
+            $guards = [];
+        }
+        for ($try = 0; $try < self::TRIES; $try++) {
+            if ($verdict === Verdict::Drop) {
+                $outcome = new Outcome(false, -1);
+                if (!$strict) {
+                    $outcomes = $this->truth->write([new Change($key, null, $this->stack->writer, kind: Entry::DROPPED)], [$key]);
+                    if ($outcomes === null) {
+                        break;
+                    }
+                    $outcome = $outcomes[0];
+                }
+                if (!$outcome->done && !$this->takeAway($key, $strict ? $current ?? $outcome : $outcome, Entry::DROPPED)) {
+                    break;
+                }
+                $this->gone($key, $space);
+
+                return Verdict::Drop;
+            }
+            if ($verdict === Verdict::Same) {
+                foreach ($this->stack->nears as $near) {
+                    $near->drop($key);
+                }
+
+                return $verdict;
+            }
+            if ($verdict === Verdict::Bounded) {
+                $stored = $entry->bounded(Entry::now());
+            }
+            $outcomes = $this->truth->write([new Change(
+                $key,
+                $this->stack->envelope->seal($key, $stored),
+                $this->stack->writer,
+                $limit,
+                $stored->expiry,
+                $guards,
+                strict: $strict,
+            )], [$key]);
+            if ($outcomes === null) {
+                break;
+            }
+            $current = $outcomes[0];
+            if ($current->done) {
+                $this->stored($key, $space, $stored, $current);
+
+                return $verdict;
+            }
+            $verdict = $this->judge($key, $space, $entry, $how, $current);
+            $strict = $current->record !== null && $current->guard === null;
+            if ($current->guard !== null) {
+                $guards[$current->guard] = $current->position < 0 ? Change::ALWAYS : $current->position;
+            } else {
+                $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
+            }
+        }
+        $this->gone($key, $space);
+
+        return Verdict::Failed;
+    }
+
+    private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict): Verdict
+    {
+        if ($conflict->guard !== null) {
+            return Judge::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
+        }
+        if ($conflict->writer === $this->stack->writer) {
+            // Held by an intent of this request: only what others did before or beside it counts.
+            $change = $this->stack->ledger->changed($key, $this->stack->ledger->reference($key)[1]) ? Entry::DELETED : null;
+        } else {
+            $change = $conflict->kind;
+            $this->stack->ledger->foreign($key, \max(0, $conflict->position));
+        }
+        $there = $conflict->record === null ? null : $this->stack->envelope->open($key, $conflict->record->body);
+        $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
+        $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
+
+        return Judge::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
+    }
+
+    /** Nothing is known of a foreign change that would keep this fill from being stored. */
+    private function unchanged(string $key, Space $space, Entry $entry): bool
+    {
+        $ledger = $this->stack->ledger;
+        [$how, $reference] = $ledger->reference($key);
+        if ($how === Ledger::UNSURE || $ledger->changed($key, $reference)) {
+            return false;
+        }
+        foreach ([...$space->flushes, ...$entry->tags] as $marker) {
+            if ($ledger->changed($marker, $reference)) {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    private function stored(string $key, Space $space, Entry $entry, Outcome $outcome): void
+    {
+        $this->own($key, $space);
+        foreach ($this->stack->nears as $near) {
+            $near->put($key, $entry, $outcome->position, $outcome->position);
+        }
+    }
+
+    private function notFilled(string $key, Space $space): void
+    {
+        $this->refused++;
+        $this->gone($key, $space);
+    }
+
+    /** The copies of a key go, here and near. */
+    public function gone(string $key, Space $space): void
+    {
+        $this->own($key, $space)?->drop(\substr($key, \strlen($space->entries)));
+        foreach ($this->stack->nears as $near) {
+            $near->drop($key);
+        }
+    }
+
+    private function own(string $key, Space $space): ?Copies
+    {
+        $copies = $this->stack->copies($space);
+        if ($copies !== null) {
+            $copies->own[\substr($key, \strlen($space->entries))] = true;
+        }
+
+        return $copies;
+    }
+}
