@@ -70,6 +70,7 @@ final class Process
             });
         }
         self::$living[$this->pid] = [$this->owner, $orphaned];
+        $this->awaitProgram();
     }
 
     /**
@@ -258,6 +259,19 @@ final class Process
         }
 
         return $command;
+    }
+
+    /** Until setpriv has become the program, nothing would end it if this process were killed. */
+    private function awaitProgram(): void
+    {
+        $before = (string) \file_get_contents('/proc/self/cmdline');
+        \set_error_handler(static fn(): bool => true); // it may have ended meanwhile
+        do {
+            \usleep(200);
+            // Empty for a moment while one program replaces the other, and for good when it has ended.
+            $now = (string) \file_get_contents('/proc/' . $this->pid . '/cmdline');
+        } while (($now === '' || $now === $before || \str_starts_with($now, "setpriv\0")) && $this->isRunning());
+        \restore_error_handler();
     }
 
     /** Reads what is there, waiting for it until $end (hrtime); false if there is nothing by then, or nothing more ever. */
