@@ -1,0 +1,106 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\StoreFailure;
+
+/** Goes through whole servers, for the command line. */
+final class Dump
+{
+    /** How often to ask again while another crawler is at work. */
+    private const TRIES = 50;
+
+    public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
+
+    /**
+     * What the records of this epoch are called, a few at a time.
+     *
+     * All of a server's names are fetched first (to a temporary file where they are many), because its crawler
+     * stands still for everybody while somebody reads slowly.
+     *
+     * @return iterable<non-empty-list<string>>
+     *
+     * @throws StoreFailure
+     */
+    public function names(): iterable
+    {
+        for ($server = 0; $server < $this->servers->count; $server++) {
+            $found = \fopen('php://temp', 'w+');
+            if ($found === false) {
+                throw StoreFailure::because('memcached', 'no temporary file can be made');
+            }
+            foreach ($this->ask($server, 'lru_crawler metadump all') as $line) {
+                // key=<percent-encoded> exp=... la=... cas=...
+                $name = \rawurldecode(\substr($line, 4, (int) \strpos($line . ' ', ' ') - 4));
+                if ($this->keys->isRecord($name)) {
+                    \fwrite($found, $name . "\n");
+                }
+            }
+            \rewind($found);
+            $names = [];
+            while (($line = \fgets($found)) !== false) {
+                $names[] = \substr($line, 0, -1);
+                if (\count($names) === 100) {
+                    yield $names;
+                    $names = [];
+                }
+            }
+            \fclose($found);
+            if ($names !== []) {
+                yield $names;
+            }
+        }
+    }
+
+    /**
+     * Of the whole servers: memcached does not count by prefix.
+     *
+     * @return array{entries: int, bytes: int, budget: int}
+     *
+     * @throws StoreFailure
+     */
+    public function totals(): array
+    {
+        $sum = ['curr_items' => 0, 'bytes' => 0, 'limit_maxbytes' => 0];
+        for ($server = 0; $server < $this->servers->count; $server++) {
+            foreach ($this->ask($server, 'stats') as $line) {
+                $words = \explode(' ', $line);
+                if (isset($words[2], $sum[$words[1]])) {
+                    $sum[$words[1]] += (int) $words[2];
+                }
+            }
+        }
+
+        return ['entries' => $sum['curr_items'], 'bytes' => $sum['bytes'], 'budget' => $sum['limit_maxbytes']];
+    }
+
+    /** @return iterable<string> the lines of the answer */
+    private function ask(int $server, string $command): iterable
+    {
+        // A socket of its own: the crawler keeps it until it has ended.
+        $connection = $this->servers->another($server);
+        \set_error_handler(static fn(): bool => true);
+        try {
+            for ($try = 0; ; $try++) {
+                $connection->send($command . "\r\n", false);
+                $line = $connection->line();
+                if (!\str_starts_with($line, 'BUSY') || $try === self::TRIES) {
+                    break;
+                }
+                \usleep(20_000);
+            }
+            while ($line !== 'END') {
+                if (!\str_starts_with($line, 'key=') && !\str_starts_with($line, 'STAT ')) {
+                    throw $connection->failure('answered "' . \substr($line, 0, 80) . '" to ' . $command);
+                }
+                yield $line;
+                $line = $connection->line();
+            }
+        } finally {
+            \restore_error_handler();
+            $connection->drop();
+        }
+    }
+}

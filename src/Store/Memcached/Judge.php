@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\Change;
+use Larder\Store\Outcome;
+use Larder\Store\Record;
+use Larder\Store\StoreFailure;
+
+/**
+ * Whether a change may be made at the positions that its writer took, by what was read after it said so in the log.
+ *
+ * The order of two changes of one key is decided by CAS, so nothing but its item counts for it, if that knows when
+ * the key last changed. Otherwise, and for guards, whose items the writer does not touch, the log decides: a change
+ * at a lower position that is still under way may be made after this one, and counts as made.
+ */
+final class Judge
+{
+    /**
+     * @param int    $position the writer's first
+     * @param Window $window   the log up to that
+     */
+    public function __construct(
+        private readonly Log $log,
+        private readonly Parts $parts,
+        private readonly int $position,
+        private readonly Window $window,
+    ) {}
+
+    /**
+     * @param array<array-key, ?Item> $items by key: the change's own and its guards'
+     *
+     * @return ?Outcome null: it may be made; else why not
+     *
+     * @throws StoreFailure
+     */
+    public function conflict(Change $change, array $items): ?Outcome
+    {
+        $own = $items[$change->key] ?? null;
+        if ($own !== null && $own->held() && !$change->strict && $change->logged) {
+            return new Outcome(false, $own->position, $own->writer, 0, $own->kind, $this->record($own));
+        }
+        $found = $this->changed($change->key, $change->limit, $change->strict ? '' : $change->writer, $own, false);
+        $guard = null;
+        if ($found === null) {
+            foreach ($change->guards as $name => $limit) {
+                $name = (string) $name;
+                $found = $this->changed($name, $limit, $change->writer, $items[$name] ?? null, true);
+                if ($found !== null) {
+                    $guard = $name;
+                    break;
+                }
+            }
+        }
+
+        return $found === null ? null : new Outcome(false, $found[0], $found[1], 0, $found[2], $this->record($own), $guard);
+    }
+
+    public function record(?Item $item): ?Record
+    {
+        $body = $item === null || !$item->live() ? null : $this->parts->whole($item);
+
+        return $item === null || $body === null ? null : new Record($body, $item->position, $item->writer);
+    }
+
+    /** @return ?array{int, string, string} position, writer and kind of the change in the way */
+    private function changed(string $key, int $limit, string $except, ?Item $item, bool $guard): ?array
+    {
+        if ($limit === Change::ALWAYS) {
+            return null;
+        }
+        if ($limit === 0) {
+            $limit = $this->log->start;
+        } elseif ($limit >= $this->position || $this->log->foreign($limit)) {
+            // Not a position of this epoch.
+            return [-1, '', ''];
+        }
+        if ($item !== null && $item->known()) {
+            if ($item->position > $limit && $item->writer !== $except) {
+                return [$item->position, $item->writer, $item->kind];
+            }
+
+            return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;
+        }
+        if ($limit < $this->window->from) {
+            if ($this->window->from - $limit > Slot::KEPT) {
+                return [-1, '', ''];
+            }
+            $before = $this->log->window($limit, $this->window->from);
+        }
+
+        return $this->window->change($key, $limit, $except)
+            ?? (isset($before) ? $before->change($key, $limit, $except) : null);
+    }
+}

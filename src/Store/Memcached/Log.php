@@ -1,0 +1,208 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\StoreFailure;
+
+/**
+ * The log: which epoch it is, which positions were given out, and up to which of them all is settled.
+ *
+ *     head       "epoch end start": every change at or before `end` is made or never will be; replaced by CAS only
+ *     allocated  the last position given out, by "incr"
+ *     slots      what was to be done at each position (Slot)
+ *
+ * `end` may lag behind: who finds the slots after it settled moves it on. Whoever misses `head` or `allocated` (a
+ * restart, an eviction) begins a new epoch, in which all is cold. Positions of an epoch begin with the microseconds
+ * since 1970, so that those of an older one are below them; the instance remembers which ones it knew before.
+ */
+final class Log
+{
+    public string $epoch = '';
+
+    /** Every change at or before this position is settled. */
+    public int $end = 0;
+
+    /** The epoch's first position is the one after this. */
+    public int $start = 0;
+
+    /** CAS token of the head when it was last seen. */
+    private string $token = '';
+
+    /** The highest position seen. */
+    private int $top = 0;
+
+    /** Positions up to this one may be of another epoch. */
+    private int $foreign = 0;
+
+    public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
+
+    /**
+     * Asks for the head, and makes one where there is none.
+     *
+     * @throws StoreFailure
+     */
+    public function open(): void
+    {
+        for ($try = 0; $try < 10; $try++) {
+            $batch = new Batch($this->servers);
+            $batch->gets($this->servers->log, [$this->keys->head]);
+            $batch->run();
+            $this->see($batch->items);
+            if ($this->epoch !== '') {
+                return;
+            }
+            $this->begin('add', '');
+        }
+        throw StoreFailure::because('memcached', 'the server forgets at once what it is given; give it more memory (-m)');
+    }
+
+    /**
+     * Takes the head out of what was read.
+     *
+     * @param array<string, array{string, string}> $items
+     *
+     * @return bool false: it is another epoch than before, or none; whatever else was read or written there is void
+     */
+    public function see(array $items): bool
+    {
+        [$head, $token] = $items[$this->keys->head] ?? ['', ''];
+        $words = \explode(' ', $head);
+        if (\count($words) !== 3 || (int) $words[2] === 0) {
+            $words = ['', '0', '0'];
+        }
+        [$epoch, $end, $start] = $words;
+        $same = $epoch === $this->epoch && $epoch !== '';
+        if (!$same) {
+            $this->foreign = \max($this->foreign, $this->top);
+            $this->epoch = $epoch;
+            $this->keys->enter($epoch);
+            $this->start = (int) $start;
+            $this->end = 0;
+        }
+        // A head read before another was seen must not take the end back.
+        $this->end = \max($this->end, (int) $end);
+        $this->token = $token;
+        $this->top = \max($this->top, $this->end);
+
+        return $same;
+    }
+
+    /**
+     * The last position given out, as read; 0 where it is not there.
+     *
+     * @param array<string, array{string, string}> $items
+     */
+    public function allocated(array $items): int
+    {
+        $last = (int) ($items[$this->keys->allocated()][0] ?? 0);
+        $this->top = \max($this->top, $last);
+
+        return $last;
+    }
+
+    /**
+     * The last of $count new positions; 0: the epoch had ended, and another has begun.
+     *
+     * @throws StoreFailure
+     */
+    public function allocate(int $count): int
+    {
+        if ($this->epoch === '') {
+            $this->open();
+        }
+        $batch = new Batch($this->servers);
+        $n = $batch->increase($this->servers->log, $this->keys->allocated(), $count);
+        $batch->run();
+        $reply = $batch->replies[$n];
+        if ($reply === 'NOT_FOUND') {
+            $before = $this->epoch;
+            $this->open();
+            if ($this->epoch === $before) {
+                $this->begin('cas', $this->token);
+                $this->open();
+            }
+
+            return 0;
+        }
+        $last = (int) $reply;
+        if ($last <= 0) {
+            throw StoreFailure::because('memcached', 'answered "' . $reply . '"');
+        }
+        $this->top = \max($this->top, $last);
+
+        return $last;
+    }
+
+    /** Whether a position may be of another epoch than this one, of which nothing is known. */
+    public function foreign(int $position): bool
+    {
+        return $position < $this->start || $position <= $this->foreign;
+    }
+
+    /**
+     * The slots of a stretch, asked for a few at a time.
+     *
+     * @throws StoreFailure
+     */
+    public function window(int $from, int $to): Window
+    {
+        $items = [];
+        for ($first = $from + 1; $first <= $to; $first += Batch::KEYS) {
+            $batch = new Batch($this->servers);
+            $batch->gets($this->servers->log, $this->slots($first - 1, \min($to, $first + Batch::KEYS - 1)));
+            $batch->run();
+            $items += $batch->items;
+        }
+
+        return new Window($from, $to, $items, $this->keys);
+    }
+
+    /** @return list<string> what the slots after $from up to $to are called */
+    public function slots(int $from, int $to): array
+    {
+        $names = [];
+        for ($n = $from + 1; $n <= $to; $n++) {
+            $names[] = $this->keys->slot($n);
+        }
+
+        return $names;
+    }
+
+    /**
+     * Adds to a batch that the log is settled up to $end, if the head has not moved meanwhile. To be known here only
+     * by who asks before reading any record that is to be as new.
+     */
+    public function move(Batch $batch, int $end): void
+    {
+        $this->advance($batch, $end);
+        $this->end = \max($this->end, $end);
+    }
+
+    /** Adds to a batch: everything up to $end is settled (nothing happens where the head has moved meanwhile). */
+    public function advance(Batch $batch, int $end): void
+    {
+        $batch->store($this->servers->log, 'cas', $this->keys->head, "$this->epoch $end $this->start", 0, $this->token);
+    }
+
+    /** A new epoch, if nobody else has begun one. */
+    private function begin(string $verb, string $token): void
+    {
+        $epoch = \bin2hex(\random_bytes(6));
+        $start = \max((int) (\microtime(true) * 1e6), $this->top);
+        $this->keys->enter($epoch);
+        $batch = new Batch($this->servers);
+        $counter = $batch->store($this->servers->log, 'set', $this->keys->allocated(), (string) $start, 0);
+        $batch->run();
+        if ($batch->replies[$counter] === 'STORED') {
+            $head = $batch->store($this->servers->log, $verb, $this->keys->head, "$epoch $start $start", 0, $token);
+            $batch->run();
+        }
+        $reply = $batch->replies[$head ?? $counter];
+        $this->keys->enter($this->epoch);
+        if (\str_starts_with($reply, 'SERVER_ERROR')) {
+            throw StoreFailure::because('memcached', 'refused the log: ' . $reply . '; give it more memory (-m)');
+        }
+    }
+}

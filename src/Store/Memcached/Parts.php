@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\StoreFailure;
+
+/**
+ * Bodies beyond the megabyte that one item can hold: stored in parts under a random name, on the record's server,
+ * before the record, which then holds "name count length checksum". Parts are never overwritten; one that is missing
+ * (evicted) or does not fit makes the whole record a miss.
+ */
+final class Parts
+{
+    /** Bytes of an item that memcached takes by default (memcached: -I 1m) with its header and key. */
+    private const ITEM = 1_000_000;
+
+    /** Bytes of a part: one chunk of a slab page (memcached: slab_chunk_max), so that none is spent on joining. */
+    private const PART = 480_000;
+
+    public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
+
+    public function needed(string $key, string $body): bool
+    {
+        return \strlen($body) + \strlen($key) + 300 > self::ITEM;
+    }
+
+    /**
+     * Stores a body.
+     *
+     * @param string $record what the record is called
+     *
+     * @return ?string what the record has to hold; null if the server refused a part
+     *
+     * @throws StoreFailure
+     */
+    public function store(string $record, string $body, int $exptime): ?string
+    {
+        $id = \bin2hex(\random_bytes(8));
+        $server = $this->servers->of($record);
+        $size = \strlen($body);
+        $count = 0;
+        for ($at = 0; $at < $size; $at += self::PART) {
+            $batch = new Batch($this->servers);
+            $n = $batch->store($server, 'set', $this->keys->part($id, $count), \substr($body, $at, self::PART), $exptime);
+            $batch->run();
+            $count++;
+            if ($batch->replies[$n] !== 'STORED') {
+                $this->forget($record, "$id $count");
+
+                return null;
+            }
+        }
+
+        return "$id $count $size " . \hash('xxh128', $body);
+    }
+
+    /**
+     * The body of a live item; null if part of it is lost.
+     *
+     * @throws StoreFailure
+     */
+    public function whole(Item $item): ?string
+    {
+        if ($item->type !== Item::PARTS) {
+            return $item->body;
+        }
+        $words = \explode(' ', $item->body);
+        if (\count($words) !== 4) {
+            return null;
+        }
+        [$id, $count, $size, $sum] = $words;
+        $names = [];
+        for ($i = 0; $i < (int) $count; $i++) {
+            $names[] = $this->keys->part($id, $i);
+        }
+        $batch = new Batch($this->servers);
+        $batch->gets($this->servers->of($this->keys->record($item->key)), $names);
+        $batch->run();
+        $body = '';
+        foreach ($names as $name) {
+            $body .= $batch->items[$name][0] ?? '';
+        }
+
+        return \strlen($body) === (int) $size && \hash('xxh128', $body) === $sum ? $body : null;
+    }
+
+    /**
+     * Deletes the parts that a record held, or was to hold.
+     *
+     * @throws StoreFailure
+     */
+    public function forget(string $record, string $held): void
+    {
+        $words = \explode(' ', $held);
+        $batch = new Batch($this->servers);
+        for ($i = 0; $i < (int) ($words[1] ?? 0); $i++) {
+            $batch->forget($this->servers->of($record), $this->keys->part($words[0], $i));
+        }
+        $batch->run();
+    }
+}

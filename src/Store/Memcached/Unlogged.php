@@ -1,0 +1,159 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\Change;
+use Larder\Store\Outcome;
+use Larder\Store\Record;
+use Larder\Store\StoreFailure;
+
+/**
+ * Changes that are not in the log (leases): compared and swapped by the record's own version, from a counter that
+ * all of them share, so that a version never comes again, also not after the record has gone.
+ */
+final class Unlogged
+{
+    private const TRIES = 200;
+
+    public function __construct(
+        private readonly Servers $servers,
+        private readonly Keys $keys,
+        private readonly Log $log,
+        private readonly Parts $parts,
+    ) {}
+
+    /** @throws StoreFailure */
+    public function apply(Change $change): Outcome
+    {
+        for ($try = 0; $try < self::TRIES; $try++) {
+            if ($this->log->epoch === '') {
+                $this->log->open();
+            }
+            $outcome = $this->attempt($change);
+            if ($outcome !== null) {
+                return $outcome;
+            }
+            $try > 2 && \usleep(\random_int(0, 100 * \min($try, 30)));
+        }
+        throw StoreFailure::because('memcached', 'others were always faster');
+    }
+
+    /** @return ?Outcome null: somebody was faster; try again */
+    private function attempt(Change $change): ?Outcome
+    {
+        $name = $this->keys->record($change->key);
+        [$items] = $this->read([$change->key => $name]);
+        if ($items === null) {
+            return null;
+        }
+        $item = $items[$change->key] ?? null;
+        if ($item !== null && $item->live() && $item->position > $change->limit) {
+            $body = $this->parts->whole($item);
+            $record = $body === null ? null : new Record($body, $item->position, $item->writer);
+
+            return new Outcome(false, $item->position, $item->writer, 0, $item->kind, $record);
+        }
+        $moved = $this->moved($change);
+        if ($moved !== null) {
+            return $moved;
+        }
+        $batch = new Batch($this->servers);
+        if ($item === null) {
+            $empty = Item::encode(Item::NONE, ' ', '', 0, $change->key, '');
+            $batch->store($this->servers->of($name), 'add', $name, $empty, Item::REMEMBERED);
+            $batch->records([$name]);
+            $batch->run();
+            $item = Item::decode($batch->items[$name] ?? null, $change->key);
+            if ($item === null || $item->known()) {
+                return null;
+            }
+        }
+        $version = $this->version();
+        $writing = new Writing($change, $name, $this->parts);
+        $number = $writing->add($batch, $this->servers, $version, $item->token);
+        $batch->run();
+        $reply = $batch->replies[$number];
+        $writing->clean($reply === 'STORED', $item);
+        if ($writing->refused || \str_starts_with($reply, 'SERVER_ERROR')) {
+            $batch->delete($this->servers->of($name), $name);
+            $batch->run();
+
+            return new Outcome(false, -1);
+        }
+
+        if ($reply !== 'STORED') {
+            return null;
+        }
+        $moved = $this->moved($change);
+        if ($moved !== null) {
+            // A guard changed before our record was there: nobody may go on from it.
+            $this->apply(new Change($change->key, null, $change->writer, $version, logged: false));
+
+            return $moved;
+        }
+
+        return new Outcome(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0);
+    }
+
+    /** Whether a guard has moved: those in the log are judged like anywhere, at the log's end. */
+    private function moved(Change $change): ?Outcome
+    {
+        if ($change->guards === []) {
+            return null;
+        }
+        $names = [$change->key => $this->keys->record($change->key)];
+        foreach ($change->guards as $guard => $limit) {
+            $names[$guard] ??= $this->keys->record((string) $guard);
+        }
+        [$items, $top] = $this->read($names);
+        if ($items === null) {
+            return new Outcome(false, -1);
+        }
+        $end = $this->log->end;
+        $judge = new Judge($this->log, $this->parts, $top + 1, $this->log->window(\max($end, $top - Slot::KEPT), \max($end, $top)));
+
+        return $judge->conflict(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items);
+    }
+
+    /**
+     * @param array<array-key, string> $names
+     *
+     * @return array{?array<array-key, ?Item>, int} by key, null where the epoch has changed; the last position given out
+     */
+    private function read(array $names): array
+    {
+        $batch = new Batch($this->servers);
+        $batch->gets($this->servers->log, [$this->keys->head, $this->keys->allocated()]);
+        $batch->then();
+        $batch->records(\array_values($names));
+        $batch->run();
+        if (!$this->log->see($batch->items)) {
+            return [null, 0];
+        }
+        $items = [];
+        foreach ($names as $key => $name) {
+            $items[$key] = Item::decode($batch->items[$name] ?? null, (string) $key);
+        }
+
+        return [$items, $this->log->allocated($batch->items)];
+    }
+
+    private function version(): int
+    {
+        for ($try = 0; $try < 3; $try++) {
+            $batch = new Batch($this->servers);
+            $number = $batch->increase($this->servers->log, $this->keys->versions(), 1);
+            $batch->run();
+            $version = (int) $batch->replies[$number];
+            if ($version > 0) {
+                return $version;
+            }
+            // Evicted, or never used: the time is beyond every version given out before.
+            $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) (int) (\microtime(true) * 1e6), 0);
+            $batch->run();
+        }
+        throw StoreFailure::because('memcached', 'keeps no counter; give the server more memory (-m)');
+    }
+}

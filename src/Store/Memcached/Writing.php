@@ -1,0 +1,67 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Store\Change;
+use Larder\Store\StoreFailure;
+
+/** One change on its way into its item: whole, or in parts that are stored before it. */
+final class Writing
+{
+    /** The server has no room for the parts: what is written instead says that the record is gone. */
+    public readonly bool $refused;
+
+    private readonly string $type;
+    private readonly string $held;
+
+    /** @throws StoreFailure */
+    public function __construct(
+        private readonly Change $change,
+        private readonly string $name,
+        private readonly Parts $parts,
+    ) {
+        $body = $change->body;
+        if ($body !== null && $parts->needed($change->key, $body)) {
+            $held = $parts->store($name, $body, Item::exptime($change->expiry));
+            $this->refused = $held === null;
+            $this->type = $held === null ? Item::REMOVED : Item::PARTS;
+            $this->held = $held ?? '';
+
+            return;
+        }
+        $this->refused = false;
+        $this->type = $body === null ? Item::REMOVED : Item::WHOLE;
+        $this->held = $body ?? '';
+    }
+
+    /** @return int the answer's number in the batch */
+    public function add(Batch $batch, Servers $servers, int $position, string $token): int
+    {
+        $change = $this->change;
+
+        return $batch->store(
+            $servers->of($this->name),
+            'cas',
+            $this->name,
+            Item::encode($this->type, $this->refused ? 'x' : $change->kind, $change->writer, $position, $change->key, $this->held),
+            $this->type === Item::REMOVED ? ($change->logged ? Item::REMEMBERED : 1) : Item::exptime($change->expiry),
+            $token,
+        );
+    }
+
+    /**
+     * Deletes the parts that nothing points to any more: those of the old item, or our own.
+     *
+     * @throws StoreFailure
+     */
+    public function clean(bool $stored, ?Item $old): void
+    {
+        if ($stored && $old !== null && $old->type === Item::PARTS) {
+            $this->parts->forget($this->name, $old->body);
+        } elseif (!$stored && $this->type === Item::PARTS) {
+            $this->parts->forget($this->name, $this->held);
+        }
+    }
+}
