@@ -221,13 +221,13 @@ final class Cache
      */
     public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
     {
-        return $this->count($key, static fn (int $n): int|float => $n + $by, $initial, $ttl);
+        return $this->count($key, $by, true, $initial, $ttl);
     }
 
     /** @return int|false see increment() */
     public function decrement(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
     {
-        return $this->count($key, static fn (int $n): int|float => $n - $by, $initial, $ttl);
+        return $this->count($key, $by, false, $initial, $ttl);
     }
 
     /**
@@ -479,18 +479,20 @@ final class Cache
         return $entry !== null;
     }
 
-    /** @param \Closure(int): (int|float) $step */
-    private function count(string $key, \Closure $step, int $initial, int $ttl): int|false
+    private function count(string $key, int $by, bool $up, int $initial, int $ttl): int|false
     {
         $codec = $this->tiers->codec;
         $count = false;
-        $decide = static function (?Entry $there) use ($codec, $step, $initial, $ttl, &$count): ?Entry {
+        $decide = static function (?Entry $there) use ($codec, $by, $up, $initial, $ttl, &$count): ?Entry {
             $from = $there === null ? $initial : $codec->decode($there->payload);
-            // Beyond 64 bits PHP's sum is a float.
-            $count = \is_int($from) ? $step($from) : false;
-            if (!\is_int($count)) {
+            $count = false;
+            if (!\is_int($from) || ($up === ($by > 0)
+                ? ($up ? $from > \PHP_INT_MAX - $by : $from > \PHP_INT_MAX + $by)
+                : ($up ? $from < \PHP_INT_MIN - $by : $from < \PHP_INT_MIN + $by))) {
+                // No integer, or the sum would pass 64 bits.
                 return null;
             }
+            $count = $up ? $from + $by : $from - $by;
             $payload = $codec->encode($count);
 
             return $there === null ? Entry::make($payload, $ttl, 0, []) : $there->with($payload);
@@ -498,7 +500,7 @@ final class Cache
         $this->tiers->here();
         $this->copies->drop($key);
         $entry = $this->tiers->writer->atomic($this->space->key($key), $this->space, $decide);
-        if ($entry === null || !\is_int($count)) {
+        if ($entry === null || $count === false) {
             return false;
         }
         $this->copies->keepValue($key, $count, $entry);

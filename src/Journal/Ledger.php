@@ -43,7 +43,7 @@ final class Ledger
     /** @var array<string, array{int, int}> how and at which position a key was read first, where `start` does not say it */
     private array $first = [];
 
-    /** @var array<string, int> position of the last foreign change since the start */
+    /** @var array<string, array{int, string}> position and kind of the last foreign change since the start */
     private array $foreign = [];
 
     /** First reads have been forgotten: a key that is not in $first may have been read at the start. */
@@ -79,9 +79,10 @@ final class Ledger
             $this->foreign = [];
             $this->lost = $changes->end;
         }
-        foreach ($changes->list as [$key, $position, $by]) {
-            if ($by !== $writer) {
-                $this->foreign[$key] = $position;
+        foreach ($changes->list as [$key, $position, $by, $kind]) {
+            // A marker made anew (c) is not a flush.
+            if ($by !== $writer && $kind !== 'c') {
+                $this->foreign[$key] = [$position, $kind];
             }
         }
         if (\count($this->foreign) > self::MANY) {
@@ -115,7 +116,7 @@ final class Ledger
     public function anew(string $key, int $position): void
     {
         $this->note($key, self::MISSED, $position);
-        if (($this->foreign[$key] ?? 0) <= $position) {
+        if (($this->foreign[$key][0] ?? 0) <= $position) {
             unset($this->foreign[$key]);
         }
     }
@@ -135,10 +136,10 @@ final class Ledger
     }
 
     /** A change by somebody else, found on the way. */
-    public function foreign(string $key, int $position): void
+    public function foreign(string $key, int $position, string $kind): void
     {
-        if ($position > ($this->foreign[$key] ?? 0)) {
-            $this->foreign[$key] = $position;
+        if ($position > ($this->foreign[$key][0] ?? 0)) {
+            $this->foreign[$key] = [$position, $kind];
         }
     }
 
@@ -163,13 +164,19 @@ final class Ledger
             return -1;
         }
 
-        return ($this->foreign[$key] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
+        return ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
     }
 
     /** Whether it is known that somebody else changed the key after that position, or nothing is known since then. */
     public function changed(string $key, int $reference): bool
     {
-        return $this->lost > $reference || ($this->foreign[$key] ?? 0) > $reference;
+        return $this->lost > $reference || ($this->foreign[$key][0] ?? 0) > $reference;
+    }
+
+    /** Kind of the last foreign change of a key; '' where it is not known. */
+    public function kind(string $key): string
+    {
+        return $this->foreign[$key][1] ?? '';
     }
 
     private function note(string $key, int $how, int $position): void

@@ -20,7 +20,7 @@ final class Change
      * Records whose bodies begin with one of these (intents, markers of flushes and invalidations) say what must not
      * be shown: an engine that evicts by itself never evicts them.
      */
-    public const KEPT = ['i', 'm'];
+    public const KEPT = ['i', 'm', 'c'];
 
     /**
      * @param string             $key
@@ -32,7 +32,7 @@ final class Change
      * @param array<string, int> $guards  other keys, each with the position after which nobody else may have changed it
      * @param bool               $logged  false: not a change for near tiers (leases); the record's position still
      *                                    grows with each write, and $limit then also counts the writer's own changes
-     * @param string             $kind    one letter for the log: s(et) d(elete) x(dropped) i(ntent) m(arker)
+     * @param string             $kind    one letter for the log: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew)
      */
     public function __construct(
         public readonly string $key,

@@ -147,11 +147,12 @@ final class ApcuNear implements Near
 
     public function stats(): array
     {
+        /** @var array{num_entries?: int, mem_size?: int}|false $info */
         $info = \apcu_enabled() ? \apcu_cache_info(true) : false;
 
         return [
             'engine' => 'apcu',
-            'entries' => (int) ($info['num_entries'] ?? 0),
+            'entries' => $info['num_entries'] ?? 0,
             'bytes' => (int) ($info['mem_size'] ?? 0),
             'budget' => $this->budget,
             'errors' => $this->errors,

@@ -45,7 +45,7 @@ final class Copies
     ) {}
 
     /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
-    public function put(string $key, Entry $entry, ?bool &$found = null): mixed
+    public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
         $found = true;
         try {
@@ -91,7 +91,7 @@ final class Copies
     }
 
     /** The value of an encoded copy. */
-    public function decode(string $key, ?bool &$found = null): mixed
+    public function decode(string $key, mixed &$found = null): mixed
     {
         $entry = $this->entries[$key];
         $this->bytes -= \strlen($entry->payload);

@@ -12,6 +12,7 @@ namespace Larder\Tier;
  *     v | created 8 | payload                                            a value without conditions
  *     w | created 8 | expiry 8 | soft 8 | sure 8 | n 2 | n x (length 2, tag) | payload
  *     d deleted      x dropped (by the table of conflicts)      m marker (a flush or a tag's invalidation)
+ *     c marker made anew where the store may have lost one
  *     i intents, see Intent      l lease, see Lease\Owner
  *
  * All times are milliseconds since 1970, big-endian; 0 means none.
@@ -21,6 +22,8 @@ final class Entry
     public const DELETED = 'd';
     public const DROPPED = 'x';
     public const MARKER = 'm';
+    /** A marker made anew since the store may have lost it: no flush, but what it covers is as good as flushed. */
+    public const MADE = 'c';
     public const INTENT = 'i';
 
     /** How long a value of bounded life lives, and how long it may be shown on while one reader renews it. */

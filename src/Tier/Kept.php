@@ -99,9 +99,12 @@ final class Kept
             $apply(\array_map(\strval(...), \array_keys($this->own)));
             $this->own = [];
         }
-        $handle = $this->file === null ? null : Lock::open($this->file);
-        if ($handle === null || $this->file === null) {
-            return $this->file === null;
+        if ($this->file === null) {
+            return true;
+        }
+        $handle = Lock::open($this->file);
+        if ($handle === null) {
+            return false;
         }
         try {
             if (!Lock::take($handle, self::PATIENCE)) {

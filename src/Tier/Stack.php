@@ -68,12 +68,6 @@ final class Stack
         return $this->spaces[$space->entries][1] ?? null;
     }
 
-    /** @return list<Copies> */
-    public function allCopies(): array
-    {
-        return \array_values(\array_column($this->spaces, 1));
-    }
-
     /** The request begins, or begins anew: nothing is held from before. */
     public function begin(): void
     {
@@ -299,6 +293,11 @@ final class Stack
     public function guards(Space $space, Entry $entry, int $reference): array
     {
         $guards = [];
+        if ($this->truth->store->forgets()) {
+            // Markers come before what they cover, so that one that is missing later is known to be lost.
+            $this->floor($space);
+            $this->tagsHold($entry, \PHP_INT_MAX);
+        }
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
             $guards[$marker] = $this->ledger->limit($marker, $reference);
         }
@@ -391,7 +390,7 @@ final class Stack
         $position = $view->records[$marker]->position ?? 0;
         if ($position === 0 && $this->truth->store->forgets()) {
             // The store may have evicted it: what it guarded counts as invalidated from now.
-            $outcome = $this->truth->write([new Change($marker, Entry::MARKER, $this->writer, $view->at, kind: Entry::MARKER, strict: true)]);
+            $outcome = $this->truth->write([new Change($marker, Entry::MADE, $this->writer, $view->at, kind: Entry::MADE, strict: true)]);
             $position = $outcome === null ? \PHP_INT_MAX : $outcome[0]->position;
         }
         foreach ($this->nears as $near) {

@@ -67,7 +67,7 @@ final class Writer
             [$how, $reference] = $this->stack->ledger->reference($key);
             $limit = $this->stack->ledger->limit($key, $reference);
             $guards = $this->stack->guards($space, $entry, $reference);
-            if ($how !== Ledger::UNSURE && $limit >= 0 && !\in_array(-1, $guards, true)) {
+            if ($how !== Ledger::UNSURE && !$this->stack->ledger->changed($key, $reference) && !\in_array(-1, $guards, true)) {
                 $body = $this->stack->envelope->seal($key, $entry);
                 $changes[] = new Change($key, $body, $this->stack->writer, $limit, $entry->expiry, $guards);
                 $keys[] = $key;
@@ -286,7 +286,7 @@ final class Writer
     {
         if ($position > 0 && $writer !== '' && $writer !== $this->stack->writer) {
             if ($position > $this->stack->ledger->reference($key)[1]) {
-                $this->stack->ledger->foreign($key, $position);
+                $this->stack->ledger->foreign($key, $position, '');
             }
         }
     }
@@ -336,30 +336,19 @@ final class Writer
         $limit = $ledger->limit($key, $reference);
         $guards = $this->stack->guards($space, $entry, $reference);
         $verdict = Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
-        $strict = false;
+        // A foreign change that is known already may lie under a later one of this request: then both are looked at.
+        $strict = $ledger->changed($key, $reference);
         $stored = $entry;
         if ($limit < 0 || \in_array(-1, $guards, true)) {
             // What happened meanwhile is not known any more: that counts as a conflict.
             $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
             $limit = Change::ALWAYS;
+            $strict = false;
             $guards = [];
         }
         for ($try = 0; $try < self::TRIES; $try++) {
             if ($verdict === Verdict::Drop) {
-                $outcome = new Outcome(false, -1);
-                if (!$strict) {
-                    $outcomes = $this->truth->write([new Change($key, null, $this->stack->writer, kind: Entry::DROPPED)], [$key]);
-                    if ($outcomes === null) {
-                        break;
-                    }
-                    $outcome = $outcomes[0];
-                }
-                if (!$outcome->done && !$this->takeAway($key, $strict ? $current ?? $outcome : $outcome, Entry::DROPPED)) {
-                    break;
-                }
-                $this->gone($key, $space);
-
-                return Verdict::Drop;
+                return $this->dropKey($key, $space) ? Verdict::Drop : Verdict::Failed;
             }
             if ($verdict === Verdict::Same) {
                 foreach ($this->stack->nears as $near) {
@@ -402,17 +391,33 @@ final class Writer
         return Verdict::Failed;
     }
 
+    private function dropKey(string $key, Space $space): bool
+    {
+        $this->gone($key, $space);
+        $outcomes = $this->truth->write([new Change($key, null, $this->stack->writer, kind: Entry::DROPPED)], [$key]);
+
+        return $outcomes !== null && ($outcomes[0]->done || $this->takeAway($key, $outcomes[0], Entry::DROPPED));
+    }
+
     private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict): Verdict
     {
         if ($conflict->guard !== null) {
+            if ($conflict->kind === Entry::MADE) {
+                $this->stack->renew();
+                if (!$this->stack->ledger->changed($conflict->guard, $this->stack->ledger->reference($key)[1])) {
+                    return Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
+                }
+            }
+
             return Judge::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
         }
         if ($conflict->writer === $this->stack->writer) {
-            // Held by an intent of this request: only what others did before or beside it counts.
-            $change = $this->stack->ledger->changed($key, $this->stack->ledger->reference($key)[1]) ? Entry::DELETED : null;
+            // This request's own change, or its intent: only what others did before it counts.
+            $ledger = $this->stack->ledger;
+            $change = $ledger->changed($key, $ledger->reference($key)[1]) ? $ledger->kind($key) : null;
         } else {
             $change = $conflict->kind;
-            $this->stack->ledger->foreign($key, \max(0, $conflict->position));
+            $this->stack->ledger->foreign($key, \max(0, $conflict->position), $conflict->kind);
         }
         $there = $conflict->record === null ? null : $this->stack->envelope->open($key, $conflict->record->body);
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;

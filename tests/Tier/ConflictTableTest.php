@@ -1,0 +1,311 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier;
+
+use Larder\Cache;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * The table of conflicts, a row a test. Each Cache is a request of its own over the same truth tier; a third one,
+ * opened last, is the next request.
+ */
+final class ConflictTableTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+    }
+
+    protected function tearDown(): void
+    {
+        $this->directory->remove();
+    }
+
+    public function testNothingChangedSoItIsStored(): void
+    {
+        $a = $this->request();
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('a', $this->request()->get('k'));
+    }
+
+    public function testAFillIsNotStoredIfSomebodyChangedTheKey(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        self::assertFalse($a->fill('k', 'older'));
+        $a->commit();
+        self::assertSame('b', $this->request()->get('k'));
+    }
+
+    public function testAFillThatWaitsIsNotStoredIfSomebodyChangesTheKeyMeanwhile(): void
+    {
+        foreach (['set' => 'b', 'delete' => null] as $change => $left) {
+            [$a, $b] = [$this->request(), $this->request()];
+            $a->get($change);
+            self::assertTrue($a->fill($change, 'older'));
+            $change === 'set' ? $b->set($change, 'b') : $b->delete($change);
+            $a->commit();
+            self::assertSame($left, $this->request()->get($change));
+        }
+    }
+
+    public function testAFillIsInTheTruthAfterCommitOnly(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'v');
+        self::assertNull($this->request()->get('k'));
+        self::assertSame('v', $a->get('k'));
+        $a->commit();
+        self::assertSame('v', $this->request()->get('k'));
+    }
+
+    public function testReadAndSetAfterAForeignChangeDropsBoth(): void
+    {
+        $this->request()->set('k', 'old');
+        [$a, $b] = [$this->request(), $this->request()];
+        self::assertSame('old', $a->get('k'));
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertNull($this->request()->get('k'));
+        self::assertSame(1, $a->stats()['conflicts']['dropped']);
+    }
+
+    public function testABlindSetAfterAForeignChangeDropsBoth(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testAfterItsOwnDropTheRequestIsStillJudgedByItsFirstRead(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('k', 'b');
+        $a->set('k', 'a');
+        $a->set('k', 'a2');
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterAForeignDeleteDropsBoth(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->delete('k');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterTheSameBytesKeepsThem(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', ['same' => 1]);
+        self::assertTrue($a->set('k', ['same' => 1]));
+        self::assertSame(['same' => 1], $this->request()->get('k'));
+        self::assertSame('value', $this->request()->inspect('k')[1]['kind']);
+    }
+
+    public function testMissedAndSetAfterOtherBytesHasABoundedLife(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('value of bounded life', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('a', $this->request()->get('k'));
+        $end = \microtime(true) + 2.2;
+        while (\microtime(true) < $end) {
+            \usleep(20000);
+        }
+        // One reader is sent to renew it, the others are shown it meanwhile.
+        [$c, $d] = [$this->request(), $this->request()];
+        self::assertNull($c->get('k'));
+        self::assertSame('a', $d->get('k'));
+        self::assertTrue($c->set('k', 'c'));
+        self::assertSame('value', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('c', $this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterADropHasABoundedLife(): void
+    {
+        [$a, $b, $c] = [$this->request(), $this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        $c->set('k', 'c');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('value of bounded life', $this->request()->inspect('k')[1]['kind']);
+    }
+
+    public function testWhatIsComputedFromAValueOfBoundedLifeIsDropped(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        $a->set('k', 'a');
+        $c = $this->request();
+        self::assertSame('a', $c->get('k'));
+        self::assertTrue($c->set('k', 'from a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testOwnChangesNeverCount(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->set('k', 1);
+        $a->delete('k');
+        $a->set('k', 2);
+        $a->flush();
+        $a->set('k', 3);
+        self::assertSame(3, $this->request()->get('k'));
+    }
+
+    public function testALaterWriteReplacesAPendingFill(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'fill');
+        $a->set('k', 'set');
+        $a->commit();
+        self::assertSame('set', $this->request()->get('k'));
+        $a->fill('d', 'fill');
+        $a->delete('d');
+        $a->commit();
+        self::assertNull($this->request()->get('d'));
+    }
+
+    public function testAFlushCountsAsADeletionOfWhatItCovers(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $ga = $a->group('g');
+        $ga->get('fill');
+        $ga->get('set');
+        $ga->fill('fill', 'older');
+        $b->group('g')->flush();
+        self::assertTrue($ga->set('set', 'older'));
+        $a->commit();
+        self::assertNull($this->request()->group('g')->get('fill'));
+        self::assertNull($this->request()->group('g')->get('set'));
+    }
+
+    public function testATagsInvalidationCountsAsADeletionOfWhatCarriesIt(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('fill');
+        $a->get('other');
+        self::assertTrue($a->fill('fill', 'older', 0, ['t']));
+        self::assertTrue($a->fill('other', 'good', 0, ['u']));
+        $b->invalidateTags('t');
+        $a->commit();
+        self::assertNull($this->request()->get('fill'));
+        self::assertSame('good', $this->request()->get('other'));
+    }
+
+    public function testCacheOnlyTheLastSetWins(): void
+    {
+        [$a, $b] = [$this->request()->group('g', true), $this->request()->group('g', true)];
+        $a->get('read');
+        $a->set('read', 1);
+        $b->get('read');
+        $a->set('read', 2);
+        self::assertTrue($b->set('read', 3));
+        self::assertTrue($b->set('blind', 'b'));
+        self::assertTrue($a->set('blind', 'a'));
+        $next = $this->request()->group('g', true);
+        self::assertSame(3, $next->get('read'));
+        self::assertSame('a', $next->get('blind'));
+    }
+
+    public function testUnderAnIntentNothingIsStoredAndNothingRead(): void
+    {
+        $this->request()->set('k', 'old');
+        $writer = $this->request();
+        $writer->intend('k');
+        $reader = $this->request();
+        self::assertNull($reader->get('k'));
+        self::assertFalse($reader->fill('k', 'older') && $this->committed($reader, 'k') !== null);
+        self::assertFalse($this->request()->add('k', 'x'));
+        self::assertTrue($writer->set('k', 'new'));
+        self::assertSame('new', $this->request()->get('k'));
+    }
+
+    public function testASetUnderAnothersIntentDropsAndCountsAsAChange(): void
+    {
+        $writer = $this->request();
+        $writer->intend('k');
+        self::assertTrue($this->request()->set('k', 'others'));
+        self::assertNull($this->request()->get('k'));
+        self::assertTrue($writer->set('k', 'new'));
+        self::assertNull($this->request()->get('k'), 'both wrote their databases, nobody knows whose value is newer');
+        self::assertTrue($this->request()->set('k', 'next'));
+        self::assertSame('next', $this->request()->get('k'));
+    }
+
+    public function testAnIntentEndsWithItsRequestAndWithAChange(): void
+    {
+        $this->request()->set('k', 'old');
+        $writer = $this->request();
+        $reader = $this->request();
+        $writer->intend('k');
+        self::assertNull($reader->get('k'));
+        $writer->refresh();
+        self::assertFalse($reader->fill('k', 'older'));
+        $next = $this->request();
+        self::assertNull($next->get('k'));
+        self::assertTrue($next->fill('k', 'new'));
+        $next->commit();
+        self::assertSame('new', $this->request()->get('k'));
+    }
+
+    public function testTwoIntentsStandBesideEachOther(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->intend('k');
+        $b->intend('k');
+        $a->set('k', 'a');
+        self::assertNull($this->request()->get('k'));
+        self::assertTrue($this->request()->set('k', 'c'));
+        self::assertNull($this->request()->get('k'));
+        $b->delete('k');
+        self::assertTrue($this->request()->set('k', 'd'));
+        self::assertSame('d', $this->request()->get('k'));
+    }
+
+    public function testALivingProcessIsJudgedByItsFirstReadUntilItRefreshes(): void
+    {
+        $this->request()->set('k', 1);
+        $a = $this->request();
+        self::assertSame(1, $a->get('k'));
+        $this->request()->set('k', 2);
+        $end = \microtime(true) + 1.1;
+        while (\microtime(true) < $end) {
+            \usleep(20000);
+        }
+        self::assertSame(2, $a->get('k'), 'copies are renewed after a second');
+        $a->set('k', 3);
+        self::assertNull($this->request()->get('k'), 'but the first read counts');
+        $a->refresh();
+        $a->set('k', 4);
+        self::assertSame(4, $this->request()->get('k'));
+    }
+
+    private function committed(Cache $cache, string $key): mixed
+    {
+        $cache->commit();
+
+        return $this->request()->get($key);
+    }
+
+    private function request(): Cache
+    {
+        return Cache::open('sqlite://' . $this->directory->path);
+    }
+}
