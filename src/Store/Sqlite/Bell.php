@@ -9,9 +9,9 @@ use Larder\Store\StoreFailure;
 /**
  * Tells in one stat whether anything changed, and lets one process write at a time.
  *
- * A file beside the database, named after its epoch, whose size is a sequence lock. It has no content: it grows
- * as a hole, so that it takes no room and never has to be cut (ext4 ends at 16 TiB, after 8 million million
- * changes).
+ * A file beside the database, named after its epoch, whose size is a sequence lock. What is in it means nothing:
+ * it grows by a byte at a time, which is cheapest, up to a megabyte, and then as a hole, so that it takes no more
+ * room and never has to be cut (ext4 ends at 16 TiB, after 8 million million changes).
  *
  *     writer   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
  *                                                                             └ no, or odd: SELECT; keep the size
@@ -34,9 +34,15 @@ use Larder\Store\StoreFailure;
  */
 final class Bell
 {
+    /** Bytes from which on it grows as a hole. */
+    private const SOLID = 1 << 20;
+
     /** Microseconds between two tries for the lock: doubled from the first to the second. */
     private const FIRST_PAUSE = 20;
     private const LONGEST_PAUSE = 2000;
+
+    /** @var ?\Closure(): bool made once, for it is needed twice at each write */
+    private static ?\Closure $silence = null;
 
     /** @var ?resource */
     private $file = null;
@@ -115,10 +121,9 @@ final class Bell
     public function ring(): void
     {
         if (($this->size & 1) === 0) {
-            if ($this->file === null || !\ftruncate($this->file, $this->size + 1)) {
-                throw StoreFailure::because('sqlite', 'the bell cannot grow: ' . $this->path);
+            if (!$this->grow()) {
+                throw StoreFailure::because('sqlite', 'cannot make ' . $this->path . ' longer; is the disk full?');
             }
-            $this->size++;
         }
     }
 
@@ -129,7 +134,7 @@ final class Bell
             return;
         }
         if ($finished && ($this->size & 1) === 1) {
-            \ftruncate($this->file, $this->size + 1);
+            $this->grow();
         }
         $this->held = false;
         \flock($this->file, \LOCK_UN);
@@ -161,6 +166,27 @@ final class Bell
         }
 
         return $this->file = $file;
+    }
+
+    private function grow(): bool
+    {
+        if ($this->file === null) {
+            return false;
+        }
+        $done = false;
+        if ($this->size < self::SOLID) {
+            // On a full disk fwrite() would raise a notice.
+            \set_error_handler(self::$silence ??= static fn(): bool => true);
+            $done = \fwrite($this->file, '.') === 1;
+            \restore_error_handler();
+        }
+        // A hole needs no room.
+        if (!$done && !\ftruncate($this->file, $this->size + 1)) {
+            return false;
+        }
+        $this->size++;
+
+        return true;
     }
 
     /** @param resource $file */

@@ -11,8 +11,8 @@ use Larder\Store\StoreFailure;
  *
  *     e   one row a key: its last change and, unless it was removed, its record. Rows sorted by `pos` are the log,
  *         from which older changes of a key have gone. body NULL: removed, evicted or expired; the change is still
- *         known. A row that is not for the log (a lease) has a negative `pos`, its version; both count on from the
- *         greater of the two.
+ *         known. A row that is not for the log (a lease) has a negative `pos`: minus its version. Positions and
+ *         versions count on from the last and the first row, which are therefore never deleted.
  *     m   what is known of the whole: epoch, where it began (start), the greatest position whose row has been
  *         deleted (horizon), the boot and the file it belongs to, the hands and marks of the Sweeper.
  *

@@ -29,7 +29,7 @@ final class SqliteStore implements Store
 
     private const ONE = 'SELECT ' . self::END . ', pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
-    private const FIND = 'SELECT ' . self::END . ', (SELECT min(pos) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
+    private const FIND = 'SELECT ' . self::END . ', pos, writer, kind, expiry, body IS NOT NULL, used'
         . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(?, ?, ?, ?, ?, ?, ?)'
@@ -186,10 +186,10 @@ final class SqliteStore implements Store
         }
     }
 
-    /** Yes, but a group's or tag's version last (see Sweeper). */
+    /** Markers are never evicted (see Sweeper). */
     public function forgets(): bool
     {
-        return true;
+        return false;
     }
 
     public function tidy(): void
@@ -323,7 +323,7 @@ final class SqliteStore implements Store
     private function apply(Database $database, Change $change): Outcome
     {
         $key = $change->key;
-        [$end, $low, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($database, $key);
+        [$end, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($database, $key);
         $logged = $change->logged;
         $isThere = $alive === 1 && ($expiry === 0 || $expiry >= \microtime(true) * 1000);
         $known = 0;
@@ -345,7 +345,7 @@ final class SqliteStore implements Store
         }
         foreach ($change->guards as $guard => $limit) {
             $guard = (string) $guard;
-            [, , $position, $who, $what] = $this->find($database, $guard);
+            [, $position, $who, $what] = $this->find($database, $guard);
             $last = \abs($position);
             if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($database, $limit, $end)) {
                 return new Outcome(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($database, $key), $guard);
@@ -354,10 +354,11 @@ final class SqliteStore implements Store
         $body = $change->body;
         $size = $body === null ? 0 : \strlen($body);
         $tooLarge = $size > $this->budget >> 2;
-        // Positions and versions count on from the greater of the two, so that neither comes twice.
-        $next = \max($end, -$low) + 1;
         if ($logged) {
+            $next = $end + 1;
             $database->bell->ring();
+        } else {
+            $next = 1 - $database->number('SELECT min(pos) FROM e WHERE pos < 0');
         }
         $put = $database->statement(self::PUT);
         $put->bindValue(1, $key, \PDO::PARAM_LOB);
@@ -377,18 +378,18 @@ final class SqliteStore implements Store
     }
 
     /**
-     * @return array{int, int, int, string, string, int, int, int} the log's end; the lowest position (of the newest
-     *         version); of the key: position or 0, writer, kind, expiry, whether it has a body, used
+     * @return array{int, int, string, string, int, int, int} the log's end; of the key: position or 0, writer, kind,
+     *         expiry, whether it has a body, used
      */
     private function find(Database $database, string $key): array
     {
         $find = $database->statement(self::FIND);
         $find->bindValue(1, $key, \PDO::PARAM_LOB);
         $find->execute();
-        /** @var array{int, int, int, string, string, int, int, int}|array{int, int, null, null, null, null, 0, null} $row */
+        /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
         $row = $find->fetchAll(\PDO::FETCH_NUM)[0];
 
-        return $row[2] === null ? [$row[0], $row[1], 0, '', '', 0, 0, 0] : $row;
+        return $row[1] === null ? [$row[0], 0, '', '', 0, 0, 0] : $row;
     }
 
     /**
