@@ -1,0 +1,151 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+use Larder\Store\StoreFailure;
+
+/**
+ * One lock for the processes of a server: flock(2) on a file, which ends with its holder, however that dies.
+ *
+ * Waiting is polling with a growing pause, never a blocking call: a stopped holder must not stop the others. The file
+ * is opened anew after a fork, since parent and child share an open file and with it the lock, and when its path
+ * has become another file. Callers keep PHP quiet (Quiet) around every call.
+ */
+final class Lock
+{
+    private const FIRST_PAUSE = 20;
+    private const LONGEST_PAUSE = 1000;
+
+    /** @var ?resource */
+    private mixed $handle = null;
+    private int $pid = 0;
+    private int $inode = 0;
+    private int $opened = 0;
+
+    /**
+     * @param string $engine  named in failures
+     * @param float  $timeout seconds
+     */
+    public function __construct(
+        private readonly string $engine,
+        private readonly string $path,
+        private readonly float $timeout,
+        private readonly Quiet $quiet,
+    ) {}
+
+    /**
+     * The open file, which is the one that its path names now.
+     *
+     * @return resource
+     *
+     * @throws StoreFailure
+     */
+    public function handle(): mixed
+    {
+        if ($this->handle !== null && $this->pid === \getmypid()) {
+            \clearstatcache();
+            if (\fileinode($this->path) === $this->inode) {
+                return $this->handle;
+            }
+        }
+
+        return $this->open();
+    }
+
+    /** Grows when the file was opened anew: what was known about its content is void. */
+    public function opened(): int
+    {
+        return $this->opened;
+    }
+
+    public function inode(): int
+    {
+        return $this->inode;
+    }
+
+    /**
+     * @return resource the file, held by this process alone
+     *
+     * @throws StoreFailure if another process holds it longer than the time-out
+     */
+    public function exclusive(): mixed
+    {
+        $deadline = 0.0;
+        $pause = self::FIRST_PAUSE;
+        while (($handle = $this->try()) === null) {
+            $now = \hrtime(true) / 1e9;
+            $deadline = $deadline ?: $now + $this->timeout;
+            if ($now >= $deadline) {
+                throw StoreFailure::because($this->engine, "another process has held the lock {$this->path} for {$this->timeout} s");
+            }
+            \usleep(\random_int($pause >> 1, $pause));
+            $pause = \min($pause * 2, self::LONGEST_PAUSE);
+        }
+
+        return $handle;
+    }
+
+    /**
+     * @return ?resource the file, held by this process alone, null if another holds it now
+     *
+     * @throws StoreFailure
+     */
+    public function try(): mixed
+    {
+        $handle = $this->handle();
+        if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {
+            if ($wouldBlock !== 1) {
+                throw StoreFailure::because($this->engine, "the file system of {$this->path} knows no locks; put it on a local one");
+            }
+
+            return null;
+        }
+        // Between opening and locking the path may have become another file, on which others meet.
+        if ($this->handle() !== $handle) {
+            \flock($handle, \LOCK_UN);
+
+            return null;
+        }
+
+        return $handle;
+    }
+
+    public function release(): void
+    {
+        if ($this->handle !== null && $this->pid === \getmypid()) {
+            \flock($this->handle, \LOCK_UN);
+        }
+    }
+
+    /**
+     * @return resource
+     *
+     * @throws StoreFailure
+     */
+    private function open(): mixed
+    {
+        $this->handle = null;
+        $directory = \dirname($this->path);
+        if (!\is_dir($directory)) {
+            \mkdir($directory, 0700, true);
+        }
+        $handle = \fopen($this->path, 'c+');
+        if ($handle === false) {
+            throw StoreFailure::because($this->engine, "cannot open {$this->path}: {$this->quiet->reason}");
+        }
+        $stat = \fstat($handle);
+        if ($stat === false || (($stat['mode'] & 0777) !== 0600 && !\chmod($this->path, 0600))) {
+            throw StoreFailure::because($this->engine, "{$this->path} belongs to another user; use a directory of this user's own");
+        }
+        // What others write is to be seen: nothing may come out of PHP's buffer.
+        \stream_set_read_buffer($handle, 0);
+        $this->handle = $handle;
+        $this->pid = (int) \getmypid();
+        $this->inode = $stat['ino'];
+        $this->opened++;
+
+        return $handle;
+    }
+}

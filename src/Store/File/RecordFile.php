@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+use Larder\Store\Record;
+
+/**
+ * The content of a file that holds one record: the key, so that no name of a file is believed, and checksums,
+ * since what a foreign hand or a dying disk has changed must not be taken for a value.
+ *
+ *     magic 8 | checksum of the head 8 | checksum of the body 8
+ *     head: position 8 | expiry 8 | length of the body 8 | length of the key 4 | length of the writer 1 | writer | key
+ *     body
+ */
+final class RecordFile
+{
+    private const MAGIC = "LARDER\n\2";
+
+    /** Bytes in which every head ends: the longest key is 66,000. */
+    public const HEAD = 66_400;
+
+    public static function encode(string $key, Record $record, int $expiry): string
+    {
+        $head = \pack('JJJNC', $record->position, $expiry, \strlen($record->body), \strlen($key), \strlen($record->writer))
+            . $record->writer . $key;
+
+        return self::MAGIC . \hash('xxh3', $head, true) . \hash('xxh3', $record->body, true) . $head . $record->body;
+    }
+
+    /**
+     * @param string $bytes the whole file
+     *
+     * @return ?array{string, Record} key and record; null if it is damaged
+     */
+    public static function decode(string $bytes): ?array
+    {
+        $head = self::head($bytes);
+        if ($head === null) {
+            return null;
+        }
+        [$key, $position, $writer, , $start, $length] = $head;
+        $body = \substr($bytes, $start);
+        if (\strlen($body) !== $length || \hash('xxh3', $body, true) !== \substr($bytes, 16, 8)) {
+            return null;
+        }
+
+        return [$key, new Record($body, $position, $writer)];
+    }
+
+    /**
+     * @param string $bytes the file, of which HEAD bytes are enough
+     *
+     * @return ?array{string, int, string, int, int, int} key, position, writer, expiry; where the body begins, its length
+     */
+    public static function head(string $bytes): ?array
+    {
+        if (\strlen($bytes) < 53 || !\str_starts_with($bytes, self::MAGIC)) {
+            return null;
+        }
+        /** @var array{position: int, expiry: int, body: int, key: int, writer: int}|false $field */
+        $field = \unpack('Jposition/Jexpiry/Jbody/Nkey/Cwriter', $bytes, 24);
+        if ($field === false) {
+            return null;
+        }
+        $length = 29 + $field['writer'] + $field['key'];
+        if ($length > self::HEAD || \hash('xxh3', \substr($bytes, 24, $length), true) !== \substr($bytes, 8, 8)) {
+            return null;
+        }
+
+        return [
+            \substr($bytes, 53 + $field['writer'], $field['key']),
+            $field['position'],
+            \substr($bytes, 53, $field['writer']),
+            $field['expiry'],
+            24 + $length,
+            $field['body'],
+        ];
+    }
+}

@@ -1,0 +1,225 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+use Larder\Store\StoreFailure;
+
+/** A directory as its processes share it: the lock, what they agree on, and the log; of one epoch or the next. */
+final class Shared
+{
+    private readonly Lock $lock;
+    private ?string $boot = null;
+    private ?Log $log = null;
+    private string $epoch = '';
+    private int $opened = 0;
+    private string $values = '';
+
+    public function __construct(private readonly string $directory, float $timeout, private readonly Quiet $quiet)
+    {
+        $this->lock = new Lock('files', "$directory/lock", $timeout, $quiet);
+    }
+
+    public function epoch(): string
+    {
+        return $this->epoch;
+    }
+
+    /** The epoch's directory of values. */
+    public function values(): string
+    {
+        return $this->values;
+    }
+
+    /** The log, as far as it was read. */
+    public function log(): Log
+    {
+        return $this->log ??= new Log($this->directory, $this->epoch);
+    }
+
+    /**
+     * Takes the lock.
+     *
+     * @return array{resource, State, Log} the lock's file, the state, and the log read to its end and ready to be written to
+     *
+     * @throws StoreFailure
+     */
+    public function hold(): array
+    {
+        $handle = $this->lock->exclusive();
+        try {
+            return [$handle, ...$this->current($handle)];
+        } catch (StoreFailure $failure) {
+            $this->lock->release();
+
+            throw $failure;
+        }
+    }
+
+    /**
+     * Takes the lock if it is free.
+     *
+     * @return ?resource the lock's file
+     *
+     * @throws StoreFailure
+     */
+    public function tryToHold(): mixed
+    {
+        $handle = $this->lock->try();
+        if ($handle !== null) {
+            try {
+                $this->current($handle);
+            } catch (StoreFailure $failure) {
+                $this->lock->release();
+
+                throw $failure;
+            }
+        }
+
+        return $handle;
+    }
+
+    public function release(): void
+    {
+        $this->lock->release();
+    }
+
+    /**
+     * @return resource the lock's file, not held
+     *
+     * @throws StoreFailure
+     */
+    public function look(): mixed
+    {
+        return $this->lock->handle();
+    }
+
+    /**
+     * What the processes agree on now, without a lock if there is anything to read.
+     *
+     * @throws StoreFailure
+     */
+    public function state(): State
+    {
+        $handle = $this->lock->handle();
+        $state = State::read($handle);
+        if ($state === null || !$this->holds($state)) {
+            // Being written just now, or nothing to go on with.
+            $state = $this->hold()[1];
+            $this->lock->release();
+        }
+        if (!\is_writable($this->directory)) {
+            // What others tell through it would not be seen, what is told here not kept.
+            throw StoreFailure::because('files', "{$this->directory} is read-only");
+        }
+        $this->enter($state);
+
+        return $state;
+    }
+
+    /** Whether this state is of this directory and this boot. */
+    private function holds(State $state): bool
+    {
+        $this->boot ??= State::boot();
+
+        return $state->inode === $this->lock->inode() && ($state->boot === $this->boot || $state->boot === '' || $this->boot === '');
+    }
+
+    private function enter(State $state): void
+    {
+        if ($this->epoch !== $state->epoch || $this->opened !== $this->lock->opened()) {
+            $this->epoch = $state->epoch;
+            $this->opened = $this->lock->opened();
+            $this->values = "$this->directory/v.$state->epoch";
+            $this->log = null;
+        }
+    }
+
+    /** The log, read to its end, without a lock if there is anything to read. */
+    public function follow(): Log
+    {
+        $state = $this->state();
+        $log = $this->log();
+        if (!$log->follow($state)) {
+            $log = $this->hold()[2];
+            $this->lock->release();
+        }
+
+        return $log;
+    }
+
+    /**
+     * The state and the log, ready to be written to, under the lock; of a new epoch if they cannot be gone on with.
+     *
+     * @param resource $handle
+     *
+     * @return array{State, Log}
+     *
+     * @throws StoreFailure
+     */
+    private function current(mixed $handle): array
+    {
+        $state = State::read($handle);
+        if ($state !== null && $this->holds($state)) {
+            $this->enter($state);
+            $log = $this->log();
+            if ($log->follow($state)) {
+                $base = $state->base;
+                if (!$log->prepare($state)) {
+                    throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+                }
+                $base === $state->base || $this->save($state, $handle);
+
+                return [$state, $log];
+            }
+        }
+
+        return $this->begin($handle);
+    }
+
+    /**
+     * A new epoch, in which nothing of the old one can be read.
+     *
+     * @param resource $handle
+     *
+     * @return array{State, Log}
+     *
+     * @throws StoreFailure
+     */
+    private function begin(mixed $handle): array
+    {
+        // Whoever knows an old log looks for its file, and must not find it.
+        foreach (\scandir($this->directory) ?: [] as $name) {
+            if (\str_starts_with($name, 'log.')) {
+                \unlink("$this->directory/$name");
+            }
+        }
+        $this->boot ??= State::boot();
+        $state = new State(\bin2hex(\random_bytes(8)), 0, -1, Log::HEADER, 0, $this->boot, $this->lock->inode());
+        $log = new Log($this->directory, $state->epoch);
+        if (!$log->create(0) || !Sizes::clear($handle)) {
+            throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+        }
+        $this->save($state, $handle);
+        $this->enter($state);
+        $this->log = $log;
+        if (!$log->follow($state)) {
+            throw StoreFailure::because('files', "{$this->directory} does not keep what is written to it");
+        }
+
+        return [$state, $log];
+    }
+
+    /**
+     * @param resource $handle
+     *
+     * @throws StoreFailure
+     */
+    public function save(State $state, mixed $handle): void
+    {
+        if (!$state->write($handle)) {
+            throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+        }
+    }
+}

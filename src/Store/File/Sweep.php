@@ -1,0 +1,137 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+/**
+ * The housekeeping of a directory, in steps of bounded size and all under its lock: what was used is marked, what
+ * has expired or is damaged goes, and while the budget is exceeded the least recently used of a random sample goes,
+ * which is nearly as good as the least recently used of all and needs no list of them.
+ */
+final class Sweep
+{
+    /** Files looked at in one step. */
+    private const SAMPLE = 32;
+
+    /** Directories listed in one step, at most. */
+    private const LISTED = 16;
+
+    /** A file's time is set by a use only if it is older than this, seconds. */
+    private const MINUTE = 60;
+
+    /** Nanoseconds after which no further step is begun. */
+    private const TIME = 2_000_000;
+
+    /** @param string $values the epoch's directory of values */
+    public function __construct(private readonly string $values) {}
+
+    /** @param array<string> $paths what was read */
+    public function used(array $paths): void
+    {
+        $now = \time();
+        foreach ($paths as $path) {
+            // Under the lock, as touch() would make a file that has gone.
+            if (\is_file($path) && \filemtime($path) < $now - self::MINUTE) {
+                \touch($path);
+            }
+        }
+    }
+
+    /** @param resource $handle of the lock file */
+    public function run(mixed $handle, int $budget): void
+    {
+        $end = \hrtime(true) + self::TIME;
+        do {
+            $sizes = Sizes::all($handle);
+            $bytes = \array_sum(\array_column($sizes, 0));
+            if ($sizes === []) {
+                return;
+            }
+            $before = $bytes;
+            foreach ($this->sample($handle, $sizes) as [$path, $size, , $directory, $expired]) {
+                if (!$expired && $bytes <= $budget) {
+                    break;
+                }
+                if (\unlink($path)) {
+                    $bytes -= $size;
+                    Sizes::add($handle, $directory, -$size, -1);
+                }
+            }
+        } while ($bytes > $budget && $bytes < $before && \hrtime(true) < $end);
+    }
+
+    /** Removes a part of what other epochs left. */
+    public function others(string $directory): void
+    {
+        $left = 4 * self::SAMPLE;
+        foreach (\scandir($directory) ?: [] as $name) {
+            $path = "$directory/$name";
+            if (\preg_match('/\Av\.[0-9a-f]{16}\z/', $name) !== 1 || $path === $this->values) {
+                continue;
+            }
+            foreach (\scandir($path) ?: [] as $part) {
+                if ($part === '.' || $part === '..') {
+                    continue;
+                }
+                if (\is_file("$path/$part")) {
+                    \unlink("$path/$part");
+                    continue;
+                }
+                foreach (\array_slice(\scandir("$path/$part") ?: [], 0, $left + 2) as $file) {
+                    if ($file !== '.' && $file !== '..') {
+                        \unlink("$path/$part/$file");
+                        $left--;
+                    }
+                }
+                if ($left <= 0) {
+                    return;
+                }
+                \rmdir("$path/$part");
+            }
+            \rmdir($path);
+        }
+    }
+
+    /**
+     * Some files: expired and damaged ones first, then the least recently used. The second half of those that are
+     * neither is left out, as more recently used ones may be elsewhere.
+     *
+     * @param resource                    $handle
+     * @param array<int, array{int, int}> $sizes
+     *
+     * @return list<array{string, int, int, int, bool}> path, bytes, time of use, directory, whether it is to go anyway
+     */
+    private function sample(mixed $handle, array $sizes): array
+    {
+        $files = [];
+        $now = (int) (\microtime(true) * 1000);
+        $directories = \array_keys($sizes);
+        \shuffle($directories);
+        foreach (\array_slice($directories, 0, self::LISTED) as $directory) {
+            $path = \sprintf('%s/%02x', $this->values, $directory);
+            $names = \is_dir($path) ? \array_slice(\scandir($path) ?: [], 2) : [];
+            $entries = \count($names);
+            $whole = $entries <= self::SAMPLE;
+            if (!$whole) {
+                $names = \array_slice($names, \random_int(0, $entries - self::SAMPLE), self::SAMPLE);
+            }
+            $sum = 0;
+            foreach ($names as $name) {
+                $size = (int) \filesize("$path/$name");
+                $sum += $size;
+                $head = RecordFile::head((string) \file_get_contents("$path/$name", length: RecordFile::HEAD));
+                $files[] = ["$path/$name", $size, (int) \filemtime("$path/$name"), $directory, $head === null || ($head[3] !== 0 && $head[3] < $now)];
+            }
+            // Exact where all were seen.
+            Sizes::set($handle, $directory, $whole ? $sum : \intdiv($sum, self::SAMPLE) * $entries, $entries);
+            if (\count($files) >= self::SAMPLE) {
+                break;
+            }
+        }
+        \usort($files, static fn(array $a, array $b): int => [$b[4], $a[2]] <=> [$a[4], $b[2]]);
+        $expired = \count(\array_filter(\array_column($files, 4)));
+
+        return \array_slice($files, 0, $expired + \intdiv(\count($files) - $expired + 1, 2));
+    }
+}
