@@ -57,12 +57,17 @@ final class Schema
             return;
         }
         $pdo->exec('BEGIN IMMEDIATE');
-        for ($version = $from + 1; $version <= $newest; $version++) {
-            foreach ($steps[$version] ?? [] as $statement) {
-                $pdo->exec($statement);
+        try {
+            for ($version = $from + 1; $version <= $newest; $version++) {
+                foreach ($steps[$version] ?? [] as $statement) {
+                    $pdo->exec($statement);
+                }
             }
+            $pdo->exec("PRAGMA user_version=$newest");
+        } catch (\PDOException $e) {
+            $pdo->exec('ROLLBACK');
+            throw $e;
         }
-        $pdo->exec("PRAGMA user_version=$newest");
         $pdo->exec('COMMIT');
     }
 }

@@ -23,12 +23,17 @@ trait Directory
     #[After]
     protected function removeDirectory(): void
     {
-        if ($this->directory !== '' && \is_dir($this->directory)) {
-            foreach (\scandir($this->directory) ?: [] as $name) {
-                $name === '.' || $name === '..' || \unlink($this->directory . '/' . $name);
+        if (\is_dir($this->directory)) {
+            foreach (self::files($this->directory) as $name) {
+                \unlink($this->directory . '/' . $name);
             }
             \rmdir($this->directory);
         }
-        $this->directory = '';
+    }
+
+    /** @return list<string> */
+    private static function files(string $directory): array
+    {
+        return \array_values(\array_diff(\scandir($directory) ?: [], ['.', '..']));
     }
 }

@@ -1,0 +1,324 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store\Sqlite;
+
+use Larder\Store\Change;
+use Larder\Store\Sqlite\Schema;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\Store\StoreFailure;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** What happens to the files from outside, while the store is open and while it is not. */
+final class SqliteFaultsTest extends TestCase
+{
+    use Directory;
+    use Strict;
+
+    public function testAllFilesAreTheUsersOwn(): void
+    {
+        $old = \umask(0);
+        try {
+            $store = $this->store();
+            self::put($store, 'k', 'v');
+            $store->tidy();
+            $names = self::files($this->directory);
+            foreach (['larder.db', 'larder.db-wal', 'larder.db-shm', 'larder.lock'] as $name) {
+                self::assertContains($name, $names);
+            }
+            foreach ($names as $name) {
+                self::assertSame('600', \decoct((int) \fileperms($this->directory . '/' . $name) & 0o777), $name);
+            }
+        } finally {
+            \umask($old);
+        }
+    }
+
+    public function testADatabaseThatIsDeletedIsBegunAgain(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        $seen = $store->since('', 0, '');
+        foreach (self::files($this->directory) as $name) {
+            \unlink($this->directory . '/' . $name);
+        }
+        $changes = $store->since($seen->epoch, $seen->end, $seen->token);
+        self::assertNotSame($seen->epoch, $changes->epoch);
+        self::assertFalse($changes->complete);
+        self::assertGreaterThan($seen->end, $changes->end, 'Positions of another epoch are older than all of this one.');
+        self::assertNull(self::get($store, 'k'));
+        self::put($store, 'k', 'new');
+        self::assertSame('new', self::get($this->store(), 'k'));
+    }
+
+    public function testADirectoryThatIsDeletedIsMadeAgain(): void
+    {
+        $store = $this->store();
+        $limit = self::put($store, 'k', 'old');
+        $this->removeDirectory();
+        // A write finds out by itself, and lands where others look.
+        self::assertSame(-1, $store->write([new Change('k', 'late', 'bbbbbbbbbbbb', $limit)])[0]->position);
+        self::put($store, 'k', 'new');
+        self::assertSame('new', self::get($this->store(), 'k'));
+        self::assertSame('new', self::get($store, 'k'));
+        self::assertSame('700', \decoct((int) \fileperms($this->directory) & 0o777));
+    }
+
+    public function testOnlyTheDatabaseFilesDeleted(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        foreach (['', '-wal', '-shm'] as $part) {
+            \unlink($this->directory . '/larder.db' . $part);
+        }
+        $other = $this->store();
+        self::assertNull(self::get($other, 'k'));
+        // The first one's epoch is over as soon as another has begun.
+        self::put($store, 'k', 'new');
+        self::assertSame('new', self::get($other, 'k'));
+        self::assertSame($other->read(['k'])->epoch, $store->read(['k'])->epoch);
+    }
+
+    /** @return iterable<string, array{\Closure(string): void}> */
+    public static function damages(): iterable
+    {
+        $over = static function (string $file, int $at, string $bytes): void {
+            $handle = \fopen($file, 'r+');
+            self::assertIsResource($handle);
+            \fseek($handle, $at);
+            \fwrite($handle, $bytes);
+            \fclose($handle);
+        };
+        yield 'header' => [static fn(string $file) => $over($file, 0, \random_bytes(512))];
+        yield 'zeroes from the second page on' => [static fn(string $file) => $over($file, 4096, \str_repeat("\0", (int) \filesize($file) - 4096))];
+        yield 'noise from the second page on' => [static fn(string $file) => $over($file, 4096, \random_bytes((int) \filesize($file) - 4096))];
+        yield 'all zeroes' => [static fn(string $file) => $over($file, 0, \str_repeat("\0", (int) \filesize($file)))];
+        yield 'cut in the middle' => [static function (string $file): void {
+            $handle = \fopen($file, 'r+');
+            self::assertIsResource($handle);
+            \ftruncate($handle, 8192 + 100);
+            \fclose($handle);
+        }];
+        yield 'emptied' => [static fn(string $file) => \file_put_contents($file, '')];
+    }
+
+    #[DataProvider('damages')]
+    public function testADamagedDatabaseIsPutAsideOnceItIsNoticed(\Closure $damage): void
+    {
+        foreach ([true, false] as $open) {
+            $store = $this->store(32 << 20);
+            for ($i = 0; $i < 400; $i++) {
+                self::put($store, "k$i", \str_repeat("$i ", 500));
+            }
+            $seen = $store->since('', 0, '');
+            // All into the database file, so that the log cannot make good what is damaged there.
+            (new \PDO('sqlite:' . $this->directory . '/larder.db'))->exec('PRAGMA wal_checkpoint(TRUNCATE)');
+            if (!$open) {
+                unset($store);
+            }
+            $damage($this->directory . '/larder.db');
+            $store ??= $this->store(32 << 20);
+            for ($i = 0; $i < 400; $i++) {
+                self::assertContains(self::get($store, "k$i"), [null, \str_repeat("$i ", 500)]);
+                self::put($store, "n$i", "new $i");
+            }
+            for ($i = 0; $i < 400; $i++) {
+                self::assertSame("new $i", self::get($store, "n$i"));
+                self::assertSame("new $i", self::get($this->store(32 << 20), "n$i"));
+            }
+            $changes = $store->since($seen->epoch, $seen->end, $seen->token);
+            self::assertTrue($changes->epoch !== $seen->epoch || $changes->complete);
+            unset($store);
+        }
+    }
+
+    public function testALockOfAnotherProgramEndsInAFailureInTime(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $other = new \PDO('sqlite:' . $this->directory . '/larder.db');
+        $other->exec('BEGIN EXCLUSIVE');
+        $start = \microtime(true);
+        try {
+            self::put($store, 'k', 'w');
+            self::fail('Nobody can write now.');
+        } catch (StoreFailure $e) {
+            self::assertStringContainsString('locked', $e->getMessage());
+        }
+        $store->tidy();
+        self::assertSame('v', self::get($store, 'k'), 'Readers go on.');
+        self::assertLessThan(2.0, \microtime(true) - $start);
+        $other->exec('ROLLBACK');
+        self::put($store, 'k', 'w');
+        self::assertSame('w', self::get($this->store(), 'k'));
+    }
+
+    public function testADiskThatIsFullEndsInAFailureAndHealsByItself(): void
+    {
+        $mounted = \posix_geteuid() === 0 && \is_executable('/bin/mount');
+        if ($mounted) {
+            \exec('mount -t tmpfs -o size=2m,mode=0700 larder ' . \escapeshellarg($this->directory) . ' 2>&1', $said, $status);
+            $mounted = $status === 0;
+        }
+        if (!$mounted) {
+            self::markTestSkipped('Needs root and the right to mount a tmpfs.');
+        }
+        try {
+            $store = $this->store(64 << 20);
+            self::put($store, 'small', 'v');
+            $failures = 0;
+            $written = [];
+            for ($i = 0; $i < 60; $i++) {
+                try {
+                    self::put($store, "k$i", \str_repeat("$i ", 20_000));
+                    $written[] = $i;
+                } catch (StoreFailure $e) {
+                    self::assertStringContainsString('full', $e->getMessage());
+                    $failures++;
+                }
+                $store->tidy();
+            }
+            self::assertGreaterThan(0, $failures);
+            foreach ($written as $i) {
+                self::assertContains(self::get($store, "k$i"), [null, \str_repeat("$i ", 20_000)]);
+            }
+            self::assertSame('v', self::get($store, 'small'));
+            // A new process, and no room for a new database.
+            self::assertSame('v', self::get($this->store(64 << 20), 'small'));
+            \exec('mount -o remount,size=64m ' . \escapeshellarg($this->directory));
+            self::put($store, 'after', 'w');
+            self::assertSame('w', self::get($this->store(64 << 20), 'after'));
+        } finally {
+            unset($store);
+            \exec('umount -l ' . \escapeshellarg($this->directory));
+        }
+    }
+
+    public function testAReadOnlyDirectoryIsAFailure(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('Needs root, to become somebody else.');
+        }
+        self::put($this->store(), 'k', 'v');
+        \chmod($this->directory, 0o555);
+        foreach (self::files($this->directory) as $name) {
+            \chmod($this->directory . '/' . $name, 0o444);
+        }
+        try {
+            \posix_seteuid(65534);
+            foreach ([fn() => $this->store()->read(['k']), fn() => self::put($this->store(), 'k', 'w'), fn() => $this->store()->since('', 0, '')] as $call) {
+                try {
+                    $call();
+                    self::fail('What cannot be written must not be read.');
+                } catch (StoreFailure $e) {
+                    self::assertStringContainsString('writable', $e->getMessage());
+                }
+            }
+            $this->store()->tidy();
+        } finally {
+            \posix_seteuid(0);
+            \chmod($this->directory, 0o700);
+        }
+    }
+
+    public function testAnotherBootStartsCold(): void
+    {
+        $this->changeKnown("UPDATE m SET value = 'another boot' WHERE name = 'boot'");
+        // Where the boot has no name its time counts.
+        $this->changeKnown("UPDATE m SET value = CASE name WHEN 'boot' THEN '' ELSE value - 60 END WHERE name IN ('boot', 'booted')");
+        // A copy, as out of a backup.
+        $this->changeKnown("UPDATE m SET value = value + 1 WHERE name = 'file'");
+    }
+
+    public function testTheSameBootStaysWarmWithoutAName(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        $this->database()->exec("UPDATE m SET value = '' WHERE name = 'boot'");
+        self::assertSame('v', self::get($this->store(), 'k'));
+    }
+
+    public function testAClockThatWasSetBackDoesNotRepeatPositions(): void
+    {
+        $start = self::put($this->store(), 'k', 'v') + 86_400_000_000;
+        \file_put_contents($this->directory . '/larder.lock', (string) $start);
+        \unlink($this->directory . '/larder.db');
+        self::assertGreaterThan($start, self::put($this->store(), 'k', 'v'));
+    }
+
+    public function testAForeignDatabaseIsLeftAlone(): void
+    {
+        $foreign = new \PDO('sqlite:' . $this->directory . '/larder.db');
+        $foreign->exec('CREATE TABLE precious(a)');
+        try {
+            $this->store()->read(['k']);
+            self::fail('That is not ours.');
+        } catch (StoreFailure $e) {
+            self::assertStringContainsString('another directory', $e->getMessage());
+        }
+        self::assertNotFalse($foreign->query('SELECT * FROM precious'));
+    }
+
+    public function testANewerVersionIsLeftAlone(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        $this->database()->exec('PRAGMA user_version=99');
+        try {
+            self::get($this->store(), 'k');
+            self::fail('Its tables are not known.');
+        } catch (StoreFailure $e) {
+            self::assertStringContainsString('version 99', $e->getMessage());
+        }
+        $this->database()->exec('PRAGMA user_version=1');
+        self::assertSame('v', self::get($this->store(), 'k'));
+    }
+
+    public function testAnOlderVersionIsBroughtUpToDate(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $pdo = $this->database();
+        $steps = Schema::STEPS + [2 => ['ALTER TABLE e ADD COLUMN x INTEGER NOT NULL DEFAULT 0'], 3 => ['CREATE INDEX e_x ON e(x)']];
+        Schema::upgrade($pdo, 1, $steps);
+        self::assertSame(3, (int) $pdo->query('PRAGMA user_version')?->fetchColumn());
+        self::assertSame(1, (int) $pdo->query('SELECT count(*) FROM e WHERE x = 0 AND body IS NOT NULL')?->fetchColumn());
+        Schema::upgrade($pdo, 3, $steps);
+        self::put($store, 'k', 'w');
+        self::assertSame('w', self::get($store, 'k'), 'A process of the version before goes on.');
+    }
+
+    public function testAStepThatFailsLeavesTheVersionBefore(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        $pdo = $this->database();
+        try {
+            Schema::upgrade($pdo, 1, Schema::STEPS + [2 => ['CREATE TABLE y(a)', 'CREATE NONSENSE']]);
+            self::fail('The second statement is wrong.');
+        } catch (\PDOException) {
+            self::assertSame(1, (int) $pdo->query('PRAGMA user_version')?->fetchColumn());
+            self::assertSame(0, (int) $pdo->query("SELECT count(*) FROM sqlite_master WHERE name = 'y'")?->fetchColumn());
+        }
+        self::assertSame('v', self::get($this->store(), 'k'));
+    }
+
+    private function changeKnown(string $sql): void
+    {
+        $position = self::put($this->store(), 'k', 'v');
+        self::assertSame('v', self::get($this->store(), 'k'));
+        $this->database()->exec($sql);
+        $store = $this->store();
+        self::assertNull(self::get($store, 'k'));
+        self::assertGreaterThan($position, $store->since('', 0, '')->end);
+    }
+
+    private function database(): \PDO
+    {
+        return new \PDO('sqlite:' . $this->directory . '/larder.db');
+    }
+
+    private function store(int $budget = 8 << 20): SqliteStore
+    {
+        return new SqliteStore($this->directory, $budget, 0.25);
+    }
+}

@@ -1,0 +1,42 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store\Sqlite;
+
+use Larder\Store\Change;
+use Larder\Store\Store;
+use PHPUnit\Framework\Attributes\After;
+use PHPUnit\Framework\Attributes\Before;
+
+/** An error handler that throws on whatever PHP reports, and short words for one read and one write. */
+trait Strict
+{
+    #[Before]
+    protected function beStrict(): void
+    {
+        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
+            throw new \ErrorException($message, 0, $level, $file, $line);
+        });
+    }
+
+    #[After]
+    protected function beLenient(): void
+    {
+        \restore_error_handler();
+    }
+
+    /** Its position. */
+    private static function put(Store $store, string $key, ?string $body, string $writer = 'aaaaaaaaaaaa', string $kind = 's'): int
+    {
+        $outcome = $store->write([new Change($key, $body, $writer, kind: $body === null ? 'd' : $kind)])[0];
+        self::assertTrue($outcome->done);
+
+        return $outcome->position;
+    }
+
+    private static function get(Store $store, string $key): ?string
+    {
+        return ($store->read([$key])->records[$key] ?? null)?->body;
+    }
+}
