@@ -43,6 +43,7 @@ final readonly class Options
      * @param float   $lease       seconds that a computation may take before another begins
      * @param ?string $secret      signs what a far server keeps
      * @param bool    $cacheOnly   no database stands behind this cache: the last set wins
+     * @param bool    $withoutApcu near=apcu was asked for, and APCu is switched off in this process
      */
     public function __construct(
         public ?Dsn $near = null,
@@ -59,6 +60,7 @@ final readonly class Options
         public ?string $secret = null,
         public ?LoggerInterface $logger = null,
         public bool $cacheOnly = false,
+        public bool $withoutApcu = false,
     ) {
         $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
     }
@@ -73,7 +75,7 @@ final readonly class Options
      *
      * @throws InvalidConfiguration
      */
-    public static function from(#[\SensitiveParameter] null|string|array $source = null): self
+    public static function from(#[\SensitiveParameter] string|array|null $source = null): self
     {
         if (\is_array($source)) {
             $dsn = $source['dsn'] ?? null;
@@ -225,7 +227,8 @@ final readonly class Options
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
             }
         }
-        if ($near !== null && $near->scheme === 'apcu' && !\apcu_enabled()) {
+        $withoutApcu = $near !== null && $near->scheme === 'apcu' && !\apcu_enabled();
+        if ($withoutApcu) {
             if ($disk === null && $far === null) {
                 throw InvalidConfiguration::disabledApcu();
             }
@@ -234,7 +237,7 @@ final readonly class Options
             $near = null;
         }
 
-        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly);
+        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu);
     }
 
     private static function tier(string $tier, #[\SensitiveParameter] mixed $value): Dsn

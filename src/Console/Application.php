@@ -1,0 +1,74 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Composer\InstalledVersions;
+use Larder\Codec\NotStorable;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\WrongUser;
+use Larder\Tier\InvalidKey;
+use Symfony\Component\Console\Application as Symfony;
+use Symfony\Component\Console\CommandLoader\FactoryCommandLoader;
+use Symfony\Component\Console\Exception\ExceptionInterface;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+/**
+ * bin/larder: the commands, and what each kind of failure means for the exit status.
+ *
+ * This folder holds the command line: a command a file, all over the front door and Config/ only. Values go to
+ * standard output; which cache was used, and what went wrong, to standard error.
+ */
+final class Application extends Symfony
+{
+    public const OK = 0;
+    /** Not found, or not done. */
+    public const NOT_DONE = 1;
+    public const USAGE = 2;
+    public const WRONG_USER = 3;
+    public const UNREACHABLE = 4;
+
+    public function __construct()
+    {
+        parent::__construct('Larder', self::installed());
+        $this->setCommandLoader(new FactoryCommandLoader([
+            'doctor' => static fn(): DoctorCommand => new DoctorCommand(),
+            'get' => static fn(): GetCommand => new GetCommand(),
+            'set' => static fn(): SetCommand => new SetCommand(),
+            'delete' => static fn(): DeleteCommand => new DeleteCommand(),
+            'flush' => static fn(): FlushCommand => new FlushCommand(),
+            'tags' => static fn(): TagsCommand => new TagsCommand(),
+            'stats' => static fn(): StatsCommand => new StatsCommand(),
+            'top' => static fn(): TopCommand => new TopCommand(),
+            'why' => static fn(): WhyCommand => new WhyCommand(),
+        ]));
+    }
+
+    public function doRun(InputInterface $input, OutputInterface $output): int
+    {
+        try {
+            return parent::doRun($input, $output);
+        } catch (WrongUser $e) {
+            $status = self::WRONG_USER;
+        } catch (InvalidConfiguration|InvalidKey|NotStorable|ExceptionInterface $e) {
+            $status = self::USAGE;
+        }
+        $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+        $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+
+        return $status;
+    }
+
+    private static function installed(): string
+    {
+        if (\class_exists(InstalledVersions::class) && InstalledVersions::isInstalled('larder/larder')) {
+            return InstalledVersions::getPrettyVersion('larder/larder') ?? 'UNKNOWN';
+        }
+
+        return 'UNKNOWN';
+    }
+}

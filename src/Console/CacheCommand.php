@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+/** What the commands that open the cache have in common: which one, as whom, and how they end. */
+abstract class CacheCommand extends Command
+{
+    protected function configure(): void
+    {
+        $this
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'Which cache: its DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
+            ->addOption('group', 'g', InputOption::VALUE_REQUIRED, 'Work in this group')
+            ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON');
+    }
+
+    /**
+     * Does it.
+     *
+     * @return int one of Application's statuses
+     */
+    abstract protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int;
+
+    final protected function execute(InputInterface $input, OutputInterface $output): int
+    {
+        $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+        $place = Place::choose(self::text($input, 'dsn'));
+        $group = self::text($input, 'group');
+        $place->become();
+        if ($errors !== $output) {
+            $errors->writeln('<comment>larder: ' . OutputFormatter::escape($place->describe() . ($group === null ? '' : ', group ' . $group)) . '</comment>');
+        }
+        $cache = $place->open();
+        $status = $this->work($group === null ? $cache : $cache->group($group), $place, $input, $output);
+        $complaints = $place->complaints->take();
+        foreach ($complaints as $line) {
+            $errors->writeln('<error>' . OutputFormatter::escape($line) . '</error>', OutputInterface::VERBOSITY_QUIET);
+        }
+
+        return $complaints === [] ? $status : Application::UNREACHABLE;
+    }
+
+    final protected static function text(InputInterface $input, string $option): ?string
+    {
+        $value = $input->getOption($option);
+
+        return \is_string($value) ? $value : null;
+    }
+
+    final protected static function argument(InputInterface $input, string $name): string
+    {
+        $value = $input->getArgument($name);
+
+        return \is_string($value) ? $value : '';
+    }
+
+    /** @return list<string> */
+    final protected static function words(mixed $value): array
+    {
+        return \is_array($value) ? \array_values(\array_filter($value, \is_string(...))) : [];
+    }
+}

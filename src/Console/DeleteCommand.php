@@ -1,0 +1,42 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('delete', 'Remove keys from every tier')]
+final class DeleteCommand extends CacheCommand
+{
+    protected function configure(): void
+    {
+        parent::configure();
+        $this
+            ->addArgument('key', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One key or more')
+            ->setHelp(<<<'HELP'
+                Removes keys. The web sees it with its next request; what others are about to fill under them is not stored.
+                A key that is not there is no error.
+
+                  <info>%command.full_name% greeting</info>
+                  <info>%command.full_name% --group=users 41 42 43</info>
+                HELP);
+    }
+
+    protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
+    {
+        $keys = self::words($input->getArgument('key'));
+        $done = $cache->deleteMultiple($keys);
+        if ($input->getOption('json') === true) {
+            Text::json($output, ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'done' => $done]);
+        } else {
+            $output->writeln($done ? 'deleted' : 'not deleted');
+        }
+
+        return $done ? Application::OK : Application::NOT_DONE;
+    }
+}

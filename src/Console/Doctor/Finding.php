@@ -1,0 +1,38 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console\Doctor;
+
+/** One line of the doctor's: what it looked at, what it found, and the mend. */
+final readonly class Finding
+{
+    private function __construct(
+        /** ok, warn or fail. */
+        public string $level,
+        public string $subject,
+        public string $text,
+        public string $mend,
+    ) {}
+
+    public static function ok(string $subject, string $text): self
+    {
+        return new self('ok', $subject, $text, '');
+    }
+
+    public static function warn(string $subject, string $text, string $mend): self
+    {
+        return new self('warn', $subject, $text, $mend);
+    }
+
+    public static function fail(string $subject, string $text, string $mend): self
+    {
+        return new self('fail', $subject, $text, $mend);
+    }
+
+    /** @return array{level: string, subject: string, text: string, mend: string} */
+    public function document(): array
+    {
+        return ['level' => $this->level, 'subject' => $this->subject, 'text' => $this->text, 'mend' => $this->mend];
+    }
+}

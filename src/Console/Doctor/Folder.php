@@ -1,0 +1,142 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console\Doctor;
+
+use Larder\Config\Directory;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
+use Larder\Config\WrongUser;
+use Larder\Console\Text;
+use Larder\Store\StoreFailure;
+
+/** The directory: whose it is, who can enter, how much space it has, and how fast its file system is. */
+final class Folder
+{
+    private const ROUNDS = 50;
+    /** Seconds: a local disk takes some 50 microseconds, a network file system milliseconds. */
+    private const SLOW = 0.001;
+
+    /**
+     * @return iterable<Finding>
+     *
+     * @throws WrongUser after the findings before it
+     */
+    public static function findings(string $path, Options $options): iterable
+    {
+        $there = \is_dir($path);
+        try {
+            Directory::prepare($path);
+        } catch (InvalidConfiguration|StoreFailure $e) {
+            yield Finding::fail('directory', $e->getMessage(), 'See there.');
+
+            return;
+        }
+        yield Finding::ok('directory', \sprintf(
+            '%s, %s, of %s, mode %04o',
+            $path,
+            $there ? 'there' : 'made just now',
+            Directory::name(Directory::owner($path)),
+            (int) \fileperms($path) & 0o7777,
+        ));
+        yield from self::mount($path);
+        yield from self::space($path, $options->budget);
+        yield self::latency($path);
+        yield from self::privateTemporary($path, '/');
+    }
+
+    /**
+     * Whether systemd gives the web server another /tmp than the command line, by which they would have two caches.
+     *
+     * @param string $root of the file system, for tests
+     *
+     * @return iterable<Finding>
+     */
+    public static function privateTemporary(string $path, string $root): iterable
+    {
+        if (!\str_starts_with($path, '/tmp/') && !\str_starts_with($path, '/var/tmp/')) {
+            return;
+        }
+        foreach (['etc/systemd/system', 'usr/lib/systemd/system', 'lib/systemd/system'] as $units) {
+            foreach (\glob($root . $units . '/{apache2,httpd,php*fpm,nginx}.service', \GLOB_BRACE) ?: [] as $unit) {
+                if (\is_readable($unit) && \preg_match('/^\s*PrivateTmp\s*=\s*(true|yes|1|on|disconnected)\s*$/mi', (string) \file_get_contents($unit)) === 1) {
+                    yield Finding::warn(
+                        'private /tmp',
+                        \basename($unit) . ' has a /tmp and /var/tmp of its own (PrivateTmp), so web and command line have two caches',
+                        'Give both a directory elsewhere, as LARDER_DSN=sqlite:///var/cache/app.',
+                    );
+
+                    return;
+                }
+            }
+        }
+    }
+
+    /** @return iterable<Finding> */
+    private static function mount(string $path): iterable
+    {
+        $mount = Mount::of($path);
+        if ($mount === null) {
+            yield Finding::ok('file system', 'not known: /proc/self/mountinfo cannot be read');
+        } elseif ($mount->isNetwork()) {
+            yield Finding::fail(
+                'file system',
+                $mount->type . ' at ' . $mount->point . ', over a network: locks and SQLite\'s log are not reliable there (sqlite.org/wal.html), and each call takes milliseconds',
+                'Give a directory on a local disk, as LARDER_DSN=sqlite:///var/cache/app; to share between servers add far=redis://… or far=memcached://….',
+            );
+        } elseif ($mount->isMemory()) {
+            yield Finding::warn('file system', $mount->type . ' at ' . $mount->point . ': in memory, so the cache is cold after a restart of the machine', 'Give a directory on a disk, as LARDER_DSN=sqlite:///var/cache/app.');
+        } else {
+            yield Finding::ok('file system', $mount->type . ' at ' . $mount->point);
+        }
+    }
+
+    /** @return iterable<Finding> */
+    private static function space(string $path, int $budget): iterable
+    {
+        $free = \disk_free_space($path);
+        if ($free === false) {
+            return;
+        }
+        $text = Text::bytes((int) $free) . ' free, budget ' . Text::bytes($budget);
+        yield $free < $budget
+            ? Finding::warn('space', $text, 'Make room, or give a smaller budget, as ?budget=' . \max(1, (int) ($free / 2) >> 20) . 'M.')
+            : Finding::ok('space', $text);
+    }
+
+    private static function size(string $file): int|false
+    {
+        \clearstatcache();
+
+        return \filesize($file);
+    }
+
+    private static function latency(string $path): Finding
+    {
+        $name = $path . '/doctor-' . \bin2hex(\random_bytes(4));
+        $bytes = \random_bytes(1024);
+        $times = [];
+        $end = \hrtime(true) + 500_000_000;
+        \set_error_handler(static fn(): bool => true);
+        try {
+            for ($i = 0; $i < self::ROUNDS && \hrtime(true) < $end; $i++) {
+                $start = \hrtime(true);
+                if (\file_put_contents($name . '.new', $bytes) !== 1024 || !\rename($name . '.new', $name) || self::size($name) !== 1024) {
+                    return Finding::fail('latency', 'a file cannot be written and renamed there', 'Make room on the disk, and see that it is not mounted read-only.');
+                }
+                $times[] = (\hrtime(true) - $start) / 1e9;
+            }
+        } finally {
+            \unlink($name);
+            \file_exists($name . '.new') && \unlink($name . '.new');
+            \restore_error_handler();
+        }
+        $median = Timing::median($times);
+        $text = \sprintf('%s to write, rename and stat a file of 1 kB (median of %d)', Text::duration($median), \count($times));
+
+        return $median > self::SLOW
+            ? Finding::warn('latency', $text . ': slow', 'Give a directory on a local disk, as LARDER_DSN=sqlite:///var/cache/app.')
+            : Finding::ok('latency', $text);
+    }
+}

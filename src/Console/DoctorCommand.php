@@ -1,0 +1,89 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Config\Directory;
+use Larder\Config\WrongUser;
+use Larder\Console\Doctor\Finding;
+use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Machine;
+use Larder\Console\Doctor\RoundTrip;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('doctor', 'What this machine gives, what is wrong, and the mend')]
+final class DoctorCommand extends Command
+{
+    protected function configure(): void
+    {
+        $this
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'Which cache: its DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
+            ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON')
+            ->setHelp(<<<'HELP'
+                Looks at this PHP, the directory and the servers behind a DSN, and says of each whether it is well, and if not,
+                what to do. The exit status is 1 if something fails, 3 if the directory is another user's.
+
+                Run it as the user of the web server, or as root, which becomes that user:
+
+                  <info>sudo -u www-data %command.full_name% --dsn=sqlite:///var/cache/app</info>
+                  <info>%command.full_name% --dsn=redis:///run/redis.sock</info>
+                  <info>%command.full_name% --json</info>
+                HELP);
+    }
+
+    protected function execute(InputInterface $input, OutputInterface $output): int
+    {
+        $dsn = $input->getOption('dsn');
+        $place = Place::choose(\is_string($dsn) ? $dsn : null);
+        $json = $input->getOption('json') === true;
+        $findings = [];
+        $status = Application::OK;
+        foreach (self::look($place, $status) as $finding) {
+            $findings[] = $finding->document();
+            if ($finding->level === 'fail' && $status === Application::OK) {
+                $status = Application::NOT_DONE;
+            }
+            if (!$json) {
+                self::show($finding, $output);
+            }
+        }
+        if ($json) {
+            Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => $findings]);
+        }
+
+        return $status;
+    }
+
+    /** @return iterable<Finding> */
+    private static function look(Place $place, int &$status): iterable
+    {
+        try {
+            $was = Directory::name(Directory::user());
+            $became = $place->become();
+            yield Finding::ok('cache', $place->describe() . ($became ? ' (was ' . $was . ')' : ''));
+            yield from Machine::findings($place->options);
+            if ($place->directory !== null) {
+                yield from Folder::findings($place->directory, $place->options);
+            }
+            yield RoundTrip::finding($place);
+        } catch (WrongUser $e) {
+            $status = Application::WRONG_USER;
+            yield Finding::fail('owner', $e->getMessage(), $e->command);
+        }
+    }
+
+    private static function show(Finding $finding, OutputInterface $output): void
+    {
+        $mark = ['ok' => '<info> ok </info>', 'warn' => '<comment>warn</comment>', 'fail' => '<error>fail</error>'][$finding->level] ?? '';
+        $output->writeln($mark . ' ' . \str_pad($finding->subject, 15) . ' ' . OutputFormatter::escape($finding->text));
+        if ($finding->mend !== '') {
+            $output->writeln(\str_repeat(' ', 21) . '-> ' . OutputFormatter::escape($finding->mend));
+        }
+    }
+}

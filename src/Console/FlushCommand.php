@@ -1,0 +1,38 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('flush', 'Empty the cache, or one group')]
+final class FlushCommand extends CacheCommand
+{
+    protected function configure(): void
+    {
+        parent::configure();
+        $this->setHelp(<<<'HELP'
+            Empties this cache, and no other one on the same server: what has another prefix stays. With --group, that
+            group only. It takes the same time however much there is.
+
+              <info>%command.full_name%</info>
+              <info>%command.full_name% --group=users</info>
+            HELP);
+    }
+
+    protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
+    {
+        $done = $cache->flush();
+        if ($input->getOption('json') === true) {
+            Text::json($output, ['group' => self::text($input, 'group'), 'done' => $done]);
+        } else {
+            $output->writeln($done ? 'flushed' : 'not flushed');
+        }
+
+        return $done ? Application::OK : Application::NOT_DONE;
+    }
+}

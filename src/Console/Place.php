@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
+use Larder\Config\StoreFactory;
+use Larder\Config\WrongUser;
+
+/** Which cache a command works on, and as whom. */
+final readonly class Place
+{
+    private function __construct(
+        public Options $options,
+        /** Of the disk tier; null where there is none. */
+        public ?string $directory,
+        public Complaints $complaints,
+        private ?string $dsn,
+    ) {}
+
+    /**
+     * @param ?string $dsn null: as Cache::open() without an argument
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function choose(#[\SensitiveParameter] ?string $dsn): self
+    {
+        $options = Options::from($dsn);
+
+        return new self(
+            $options,
+            $options->disk === null ? null : StoreFactory::directory($options->disk, $options),
+            new Complaints(),
+            $dsn,
+        );
+    }
+
+    /**
+     * Root becomes the directory's owner, before anything is opened.
+     *
+     * @return bool whether it did
+     *
+     * @throws WrongUser
+     */
+    public function become(): bool
+    {
+        return $this->directory !== null && Directory::become($this->directory);
+    }
+
+    /** @throws InvalidConfiguration */
+    public function open(): Cache
+    {
+        return Cache::open(['logger' => $this->complaints] + ($this->dsn === null ? [] : ['dsn' => $this->dsn]));
+    }
+
+    /**
+     * The truth tier alone, without what stands before it.
+     *
+     * @throws InvalidConfiguration
+     */
+    public function openTruth(): Cache
+    {
+        $options = $this->options;
+
+        return Cache::open([
+            Dsn::TIERS[$options->truth->scheme] => $options->truth,
+            'dsn' => Dsn::TIERS[$options->truth->scheme] === 'near' ? $options->truth->toString() : null,
+            'logger' => $this->complaints,
+            'prefix' => $options->prefix,
+            'timeout' => $options->timeout,
+            'secret' => $options->secret,
+        ]);
+    }
+
+    /** For people: the tiers and the user, without a password. */
+    public function describe(): string
+    {
+        $truth = $this->options->truth;
+        $tiers = [];
+        foreach ([$this->options->near, $this->options->disk, $this->options->far] as $dsn) {
+            if ($dsn !== null) {
+                $tiers[] = Dsn::TIERS[$dsn->scheme] === 'disk' ? $dsn->scheme . ' in ' . $this->directory : $dsn->toString();
+            }
+        }
+        $text = \implode(', before ', $tiers);
+        if (Dsn::TIERS[$truth->scheme] !== 'disk' && $this->options->prefix !== Options::PREFIX) {
+            $text .= ', prefix ' . $this->options->prefix;
+        }
+        if ($this->options->withoutApcu) {
+            $text .= ', without near=apcu (switched off for this process)';
+        }
+        if ($truth->scheme === 'memory') {
+            $text .= ' (this process\'s own: nothing stays)';
+        } elseif ($truth->scheme === 'apcu') {
+            $text .= ' (the command line\'s own: the web\'s APCu cannot be seen from here)';
+        }
+        $text .= ', as ' . Directory::name(Directory::user());
+        if ($this->directory !== null && Directory::user() === 0 && !\is_dir($this->directory)) {
+            $text .= ' (a new directory, which will be root\'s: to share it with the web, run this as the web\'s user)';
+        }
+
+        return $text;
+    }
+}

@@ -1,0 +1,41 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('tags', 'Invalidate everything that carries a tag')]
+final class TagsCommand extends CacheCommand
+{
+    protected function configure(): void
+    {
+        parent::configure();
+        $this
+            ->addArgument('tag', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One tag or more')
+            ->setHelp(<<<'HELP'
+                Invalidates every entry that carries one of the tags. A group has tags of its own.
+
+                  <info>%command.full_name% theme</info>
+                  <info>%command.full_name% --group=products category:7 brand:3</info>
+                HELP);
+    }
+
+    protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
+    {
+        $tags = self::words($input->getArgument('tag'));
+        $done = $cache->invalidateTags(...$tags);
+        if ($input->getOption('json') === true) {
+            Text::json($output, ['tags' => $tags, 'done' => $done]);
+        } else {
+            $output->writeln($done ? 'invalidated' : 'not invalidated');
+        }
+
+        return $done ? Application::OK : Application::NOT_DONE;
+    }
+}

@@ -1,0 +1,108 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Symfony\Component\Console\Output\OutputInterface;
+
+/** Numbers and values as people and programs read them. */
+final class Text
+{
+    public static function bytes(int $bytes): string
+    {
+        $size = (float) $bytes;
+        foreach (['B', 'KiB', 'MiB', 'GiB'] as $unit) {
+            if ($size < 1024) {
+                return $unit === 'B' ? $bytes . ' B' : \sprintf('%.1f %s', $size, $unit);
+            }
+            $size /= 1024;
+        }
+
+        return \sprintf('%.1f TiB', $size);
+    }
+
+    /** @param ?float $seconds null: for ever */
+    public static function duration(?float $seconds): string
+    {
+        return match (true) {
+            $seconds === null => 'no end',
+            $seconds < 0.0 => 'over',
+            $seconds < 0.001 => \sprintf('%.0f us', $seconds * 1e6),
+            $seconds < 1.0 => \sprintf('%.1f ms', $seconds * 1e3),
+            $seconds < 120.0 => \sprintf('%.1f s', $seconds),
+            $seconds < 7200.0 => \sprintf('%.0f min', $seconds / 60),
+            $seconds < 172_800.0 => \sprintf('%.1f h', $seconds / 3600),
+            default => \sprintf('%.1f days', $seconds / 86_400),
+        };
+    }
+
+    /** A key or a string of unknown origin: no control characters reach the terminal. */
+    public static function line(string $text, int $width = 60): string
+    {
+        $text = \preg_replace_callback(
+            '/[\x00-\x1f\x7f]/',
+            static fn(array $match): string => \sprintf('\x%02x', \ord($match[0])),
+            \preg_match('//u', $text) === 1 ? $text : \addcslashes($text, "\x80..\xff"),
+        ) ?? '';
+
+        return \mb_strimwidth($text, 0, $width, '…', 'UTF-8');
+    }
+
+    /** @param array<array-key, mixed> $document */
+    public static function json(OutputInterface $output, array $document, bool $pretty = true): void
+    {
+        $output->writeln(self::encoded($document, $pretty), OutputInterface::OUTPUT_RAW);
+    }
+
+    /**
+     * A value for JSON, which knows neither bytes nor objects.
+     *
+     * @return array{type: string, value: mixed, encoding?: string}
+     */
+    public static function document(mixed $value): array
+    {
+        if (\is_string($value) && \preg_match('//u', $value) !== 1) {
+            return ['type' => 'string', 'encoding' => 'base64', 'value' => \base64_encode($value)];
+        }
+        $type = \get_debug_type($value);
+        if (\is_scalar($value) || $value === null) {
+            return ['type' => $type, 'value' => \is_float($value) && !\is_finite($value) ? (string) $value : $value];
+        }
+        if (\is_array($value) && !self::hasObject($value) && \json_encode($value) !== false) {
+            return ['type' => $type, 'value' => $value];
+        }
+
+        return ['type' => $type, 'encoding' => 'print_r', 'value' => self::printed($value)];
+    }
+
+    /** A value for people: strings as they are. */
+    public static function printed(mixed $value): string
+    {
+        return match (true) {
+            \is_string($value) => $value,
+            \is_scalar($value), $value === null => \var_export($value, true),
+            default => \rtrim(\print_r($value, true)),
+        };
+    }
+
+    /** @param array<array-key, mixed> $document */
+    private static function encoded(array $document, bool $pretty): string
+    {
+        $flags = \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PARTIAL_OUTPUT_ON_ERROR;
+
+        return (string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags);
+    }
+
+    /** @param array<array-key, mixed> $value */
+    private static function hasObject(array $value): bool
+    {
+        foreach ($value as $item) {
+            if (\is_object($item) || \is_array($item) && self::hasObject($item)) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+}

@@ -1,0 +1,143 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Command\SignalableCommandInterface;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Helper\Table;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\BufferedOutput;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\ConsoleSectionOutput;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('top', 'What is in the cache, live')]
+final class TopCommand extends CacheCommand implements SignalableCommandInterface
+{
+    private bool $stopped = false;
+
+    protected function configure(): void
+    {
+        parent::configure();
+        $this
+            ->addOption('once', '1', InputOption::VALUE_NONE, 'Print once and end, as without a terminal')
+            ->addOption('interval', 'i', InputOption::VALUE_REQUIRED, 'Seconds between two looks', '2')
+            ->addOption('limit', 'l', InputOption::VALUE_REQUIRED, 'How many keys to show', '10')
+            ->addOption('sort', 's', InputOption::VALUE_REQUIRED, 'By what: ' . \implode(', ', Census::ORDERS), 'size')
+            ->setHelp(<<<'HELP'
+                Shows the groups and the keys of the truth tier, until Ctrl-C. Each look goes through all entries, at most
+                100,000 of them, so choose a longer interval where there are many. With --json, a line for each look.
+
+                  <info>%command.full_name%</info>
+                  <info>%command.full_name% --sort=age --limit=20 --interval=5</info>
+                  <info>%command.full_name% --once --group=users</info>
+                HELP);
+    }
+
+    /** @return list<int> */
+    public function getSubscribedSignals(): array
+    {
+        return \extension_loaded('pcntl') ? [\SIGINT, \SIGTERM] : [];
+    }
+
+    public function handleSignal(int $signal, int|false $previousExitCode = 0): int|false
+    {
+        $this->stopped = true;
+
+        return false;
+    }
+
+    protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
+    {
+        $interval = (float) self::number($input, 'interval', 0.1);
+        $limit = (int) self::number($input, 'limit', 0);
+        $order = self::text($input, 'sort') ?? '';
+        if (!\in_array($order, Census::ORDERS, true)) {
+            throw new InvalidArgumentException('Unknown order "' . $order . '". It can be: ' . \implode(', ', Census::ORDERS) . '.');
+        }
+        $group = self::text($input, 'group');
+        $json = $input->getOption('json') === true;
+        $section = $output instanceof ConsoleOutputInterface && $output->isDecorated() && !$json ? $output->section() : null;
+        $once = $input->getOption('once') === true || $section === null && !$json;
+
+        for ($before = null; ; $before = $census) {
+            $census = Census::take($cache, $group, $order, $limit);
+            if ($json) {
+                Text::json($output, $census->document(), false);
+            } else {
+                self::show($census, $before, $section ?? $output);
+            }
+            if ($once || !$this->pause($interval)) {
+                return Application::OK;
+            }
+            $cache->refresh();
+        }
+    }
+
+    /** @return bool false: somebody wants it to end */
+    private function pause(float $seconds): bool
+    {
+        $end = \hrtime(true) + (int) ($seconds * 1e9);
+        while (!$this->stopped && \hrtime(true) < $end) {
+            // A signal interrupts the sleep; its handler runs before the next turn.
+            \usleep((int) \max(1, \min(100_000, ($end - \hrtime(true)) / 1000)));
+        }
+
+        return !$this->stopped;
+    }
+
+    private static function show(Census $census, ?Census $before, OutputInterface $output): void
+    {
+        $page = new BufferedOutput($output->getVerbosity(), $output->isDecorated(), $output->getFormatter());
+        $page->writeln(\sprintf(
+            '<info>%s</info>  %s%d entries, %s%s',
+            \date('H:i:s'),
+            $census->complete ? '' : 'first ',
+            $census->entries,
+            Text::bytes($census->bytes),
+            $before === null ? '' : \sprintf(' (%+d entries, %+d bytes)', $census->entries - $before->entries, $census->bytes - $before->bytes),
+        ));
+        $table = new Table($page);
+        $table->setHeaders(['group', 'entries', 'bytes']);
+        foreach ($census->groups as $name => [$entries, $bytes]) {
+            $table->addRow([OutputFormatter::escape(Text::line((string) $name, 40)) ?: '(none)', $entries, Text::bytes($bytes)]);
+        }
+        $table->render();
+        if ($census->keys !== []) {
+            $table = new Table($page);
+            $table->setHeaders(['key', 'group', 'size', 'age', 'ends in']);
+            foreach ($census->keys as $row) {
+                $table->addRow([
+                    OutputFormatter::escape(Text::line($row['key'])),
+                    OutputFormatter::escape(Text::line($row['group'], 20)),
+                    Text::bytes($row['size']),
+                    Text::duration($row['age']),
+                    Text::duration($row['ttl']),
+                ]);
+            }
+            $table->render();
+        }
+        $text = $page->fetch();
+        if ($output instanceof ConsoleSectionOutput) {
+            $output->overwrite($text);
+        } else {
+            $output->write($text, false, OutputInterface::OUTPUT_RAW);
+        }
+    }
+
+    private static function number(InputInterface $input, string $option, float $least): float
+    {
+        $text = self::text($input, $option) ?? '';
+        if (!\is_numeric($text) || (float) $text < $least || (float) $text > 1e6) {
+            throw new InvalidArgumentException('The ' . $option . ' "' . $text . '" must be a number from ' . $least . ' to 1000000.');
+        }
+
+        return (float) $text;
+    }
+}
