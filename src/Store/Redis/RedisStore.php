@@ -164,6 +164,12 @@ final class RedisStore implements Store
         return \array_values($outcomes);
     }
 
+    /** What is evicted is for the server's maxmemory-policy to say, today or tomorrow; and a full one drops (Script). */
+    public function forgets(): bool
+    {
+        return true;
+    }
+
     public function tidy(): void
     {
         if (!$this->unswept || !$this->connection->isOpen()) {
