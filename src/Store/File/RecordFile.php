@@ -41,7 +41,8 @@ final class RecordFile
             return null;
         }
         [$key, $position, $writer, , $start, $length] = $head;
-        $body = \substr($bytes, $start);
+        // A longer record may have stood here before, and its writer died before he cut it off.
+        $body = \substr($bytes, $start, $length);
         if (\strlen($body) !== $length || \hash('xxh3', $body, true) !== \substr($bytes, 16, 8)) {
             return null;
         }
