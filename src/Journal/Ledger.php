@@ -94,6 +94,14 @@ final class Ledger
         $this->token = $changes->token;
     }
 
+    /** This request's own change: if it is the very next one, nobody else changed anything since `seen`. */
+    public function own(int $position): void
+    {
+        if ($position === $this->seen + 1) {
+            $this->seen = $position;
+        }
+    }
+
     public function hit(string $key, int $position, bool $unsure): void
     {
         if ($unsure) {

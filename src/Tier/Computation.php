@@ -34,7 +34,7 @@ final class Computation
     {
         $stack = $this->tiers->stack;
         $entry = $own ? null : $stack->near($name, $space);
-        $entry ??= $stack->fetchMany([$name], $space)[$name] ?? null;
+        $entry ??= $stack->fetch($name, $space);
         if ($entry !== null) {
             $value = $copies->put($key, $entry, $found);
             if ($found) {

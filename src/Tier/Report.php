@@ -10,11 +10,11 @@ use Larder\Store\Record;
 final class Report
 {
     /** @return array<string, array<string, int|float|string>> */
-    public static function stats(Tiers $tiers, int $gets, int $lookups, Copies $copies): array
+    public static function stats(Tiers $tiers, int $gets, int $nearHits, int $lookups, Copies $copies): array
     {
         $stack = $tiers->stack;
         $truth = $tiers->truth;
-        $first = $lookups + $stack->nearHits;
+        $first = $lookups + $nearHits;
         $stats = ['request' => [
             'engine' => 'array',
             'hits' => \max(0, $gets - $first),
@@ -29,7 +29,7 @@ final class Report
             $own = $near->stats();
             $stats[$i === 0 ? 'near' : 'disk'] = [
                 'engine' => $own['engine'],
-                'hits' => $i === 0 ? $stack->nearHits : 0,
+                'hits' => $i === 0 ? $nearHits + $stack->nearHits : 0,
                 'misses' => $i === 0 ? $stack->nearMisses : 0,
                 'writes' => 0,
                 'time' => 0.0,

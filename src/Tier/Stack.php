@@ -40,6 +40,9 @@ final class Stack
     /** @var array<string, int> positions of flush and tag markers known in this request */
     private array $markers = [];
 
+    /** @var array<string, int> the last flush that covers a space, by path; follows from $markers */
+    private array $floors = [];
+
     /** @var array<string, array{Space, Copies}> by path */
     private array $spaces = [];
     private int $pid;
@@ -71,7 +74,7 @@ final class Stack
     /** The request begins, or begins anew: nothing is held from before. */
     public function begin(): void
     {
-        $this->markers = [];
+        $this->markers = $this->floors = [];
         foreach ($this->spaces as [, $copies]) {
             $copies->clear();
             $copies->own = [];
@@ -136,10 +139,12 @@ final class Stack
         $this->version++;
     }
 
-    /** The entry of a key that is good now, from the nearest tier that has it. */
+    /** From the truth tier: the entry of a key that is good now. */
     public function fetch(string $key, Space $space): ?Entry
     {
-        return $this->near($key, $space) ?? $this->fetchMany([$key], $space)[$key] ?? null;
+        $view = $this->read([$key], $space);
+
+        return $view === null ? null : $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
     }
 
     /**
@@ -153,15 +158,14 @@ final class Stack
     {
         $view = $this->read($keys, $space);
         $found = [];
-        if ($view !== null) {
-            foreach ($keys as $key) {
-                $entry = $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
-                if ($entry !== null) {
-                    $found[$key] = $entry;
-                }
+        if ($view === null) {
+            return [];
+        }
+        foreach ($keys as $key) {
+            $entry = $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
+            if ($entry !== null) {
+                $found[$key] = $entry;
             }
-            $this->truth->hits += \count($found);
-            $this->truth->misses += \count($keys) - \count($found);
         }
 
         return $found;
@@ -205,9 +209,11 @@ final class Stack
     public function read(array $keys, Space $space): ?View
     {
         $ask = $keys;
-        foreach ($space->flushes as $marker) {
-            if (!isset($this->markers[$marker])) {
-                $ask[] = $marker;
+        if (!isset($this->floors[$space->path])) {
+            foreach ($space->flushes as $marker) {
+                if (!isset($this->markers[$marker])) {
+                    $ask[] = $marker;
+                }
             }
         }
         $view = $this->truth->read($ask);
@@ -232,11 +238,13 @@ final class Stack
     {
         $entry = $record === null ? null : $this->valid($key, $record, $space);
         if ($record === null || $entry === null) {
+            $this->truth->misses++;
             $this->ledger->miss($key, $view->at);
 
             return null;
         }
-        $now = Entry::now();
+        $this->truth->hits++;
+        $now = $entry->sure === 0 ? 0 : Entry::now();
         if ($entry->outlived($now)) {
             if ($entry->over($now)) {
                 $this->ledger->miss($key, $view->at);
@@ -271,19 +279,25 @@ final class Stack
         }
         $entry = $this->envelope->open($key, $record->body);
 
-        return $entry === null || $entry->expired(Entry::now()) || $record->position <= $this->floor($space)
-            || !$this->tagsHold($entry, $record->position) ? null : $entry;
+        return $entry === null || ($entry->expiry !== 0 && $entry->expired(Entry::now())) || $record->position <= $this->floor($space)
+            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) ? null : $entry;
     }
 
     /** The last flush that covers a space. */
     public function floor(Space $space): int
     {
+        if (isset($this->floors[$space->path])) {
+            return $this->floors[$space->path];
+        }
         $floor = 0;
         foreach ($space->flushes as $marker) {
             $position = $this->marker($marker);
             if ($position > $floor) {
                 $floor = $position;
             }
+        }
+        if ($floor !== \PHP_INT_MAX) {
+            $this->floors[$space->path] = $floor;
         }
 
         return $floor;
@@ -310,6 +324,7 @@ final class Stack
     {
         if ($key[0] === 'f' || $key[0] === 't') {
             $this->markers[$key] = \max($position, $this->markers[$key] ?? 0);
+            $this->floors = [];
             if ($key[0] === 'f') {
                 foreach ($this->spaces as [$space, $copies]) {
                     if (Space::covers($key, $space->entries)) {
@@ -402,7 +417,7 @@ final class Stack
 
     private function forgetAll(): void
     {
-        $this->markers = [];
+        $this->markers = $this->floors = [];
         foreach ($this->spaces as [, $copies]) {
             $copies->clear();
         }

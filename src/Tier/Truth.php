@@ -65,7 +65,7 @@ final class Truth
     /** @param non-empty-list<string> $keys */
     public function read(array $keys): ?View
     {
-        if (!$this->reachable()) {
+        if ($this->rest !== 0 && !$this->reachable()) {
             return null;
         }
         $start = \hrtime(true);
@@ -86,7 +86,7 @@ final class Truth
      */
     public function write(array $changes, array $invalidated = []): ?array
     {
-        if (!$this->reachable()) {
+        if ($this->rest !== 0 && !$this->reachable()) {
             $this->keep($invalidated);
 
             return null;
@@ -137,13 +137,18 @@ final class Truth
         return ['engine' => $this->name, 'entries' => 0, 'bytes' => 0, 'budget' => 0];
     }
 
-    /** Working, or to be tried again; and nothing is left to be applied first. */
+    /**
+     * Working, or to be tried again; and nothing is left to be applied first (asked when a request begins, each
+     * time its view is renewed, and after a failure).
+     */
     private function reachable(): bool
     {
         if ($this->rest !== 0 && \hrtime(true) < $this->rest) {
             return false;
         }
         if (!$this->kept->pending()) {
+            $this->rest = 0;
+
             return true;
         }
         try {
@@ -155,7 +160,9 @@ final class Truth
                     $keys,
                 ));
             });
-            if (!$applied) {
+            if ($applied) {
+                $this->rest = 0;
+            } else {
                 $this->failed(StoreFailure::because($this->name, 'invalidations kept while it was away could not be applied yet'));
             }
 

@@ -187,6 +187,7 @@ final class Writer
             $this->gone($key, $space);
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && $outcome->done) {
+                $this->stack->ledger->own($outcome->position);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
             } elseif ($outcome !== null && !$this->takeAway($key, $outcome, Entry::DELETED)) {
                 $outcomes = null;
@@ -446,6 +447,7 @@ final class Writer
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome): void
     {
         $this->own($key, $space);
+        $this->stack->ledger->own($outcome->position);
         foreach ($this->stack->nears as $near) {
             $near->put($key, $entry, $outcome->position, $outcome->position);
         }
