@@ -73,7 +73,7 @@ final class Script
         LUA;
 
     /**
-     * One conditional write.
+     * One conditional write. Its 'i' is Change::HELD.
      *
      * KEYS: head, log, index, the record, records of the guards... ARGV: epoch, key, writer, kind, limit or '' for
      * none, milliseconds to live or 0, 's'trict or 'u'nlogged or '', '1' if there is a body, the body, the end that
@@ -99,11 +99,13 @@ final class Script
         end
 
         -- The last change of a key: position, writer ('' if unknown), kind, the last one before it by somebody else.
-        -- Position 0: none is known; then the fourth says up to where there may have been one.
+        -- Position 0: none is known; then the fourth says up to where there may have been one. Fifth, if there is a
+        -- record: the first byte of its body.
         local function last(key, record)
-          local r = redis.call('GETRANGE', record, 0, 44)
-          if #r == 45 then
-            return tonumber(string.sub(r, 1, 16)), string.sub(r, 33, 44), string.sub(r, 45), tonumber(string.sub(r, 17, 32))
+          local r = redis.call('GETRANGE', record, 0, 45)
+          if #r > 44 then
+            return tonumber(string.sub(r, 1, 16)), string.sub(r, 33, 44), string.sub(r, 45, 45),
+              tonumber(string.sub(r, 17, 32)), string.sub(r, 46)
           end
           local at = redis.call('ZSCORE', KEYS[3], key)
           if at then
@@ -114,12 +116,12 @@ final class Script
           return 0, '', '', n > 0 and tonumber(redis.call('ZSCORE', KEYS[3], '') or n) or 0
         end
 
-        -- The change in the way, if there is one.
-        local function inTheWay(limit, at, w, t, before)
+        -- The change in the way, if there is one; own ones are not, unless they count.
+        local function inTheWay(own, limit, at, w, t, before)
           if at == 0 then
             if before > limit then return -1, '', '' end
           elseif at > limit then
-            if w ~= writer or mode ~= '' then return at, w, t end
+            if w ~= writer or own then return at, w, t end
             if before > limit then
               w, t = entry(before)
               if w then return before, w, t end
@@ -128,17 +130,20 @@ final class Script
           end
         end
 
-        local at, w, t, before = 0, '', '', 0
-        if mode ~= 'u' or redis.call('EXISTS', KEYS[4]) == 1 then at, w, t, before = last(key, KEYS[4]) end
+        local at, w, t, before, first = 0, '', '', 0, ''
+        if mode ~= 'u' or redis.call('EXISTS', KEYS[4]) == 1 then at, w, t, before, first = last(key, KEYS[4]) end
         local limit = tonumber(ARGV[5])
-        if limit then
-          local p, pw, pt = inTheWay(limit, at, w, t, before)
+        local p, pw, pt
+        if mode == '' and first == 'i' then
+          p, pw, pt = at, w, t
+        elseif limit then
+          p, pw, pt = inTheWay(mode ~= '', limit, at, w, t, before)
           if not p and mode ~= 'u' and limit > n then p, pw, pt = -1, '', '' end
-          if p then return {0, p, pw, pt, redis.call('GET', KEYS[4]), 0} end
         end
+        if p then return {0, p, pw, pt, redis.call('GET', KEYS[4]), 0} end
         for i = 5, #KEYS do
           local g = 2 * i + 1
-          local p, pw, pt = inTheWay(tonumber(ARGV[g + 1]), last(ARGV[g], KEYS[i]))
+          p, pw, pt = inTheWay(false, tonumber(ARGV[g + 1]), last(ARGV[g], KEYS[i]))
           if p then return {0, p, pw, pt, redis.call('GET', KEYS[4]), i - 4} end
         end
 
