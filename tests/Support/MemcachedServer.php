@@ -77,6 +77,12 @@ final class MemcachedServer
         }
     }
 
+    /** What it has said so far (much with the option -vv). */
+    public function log(): string
+    {
+        return (string) \file_get_contents($this->directory . '/log');
+    }
+
     public function pid(): int
     {
         return $this->process === null ? 0 : \proc_get_status($this->process)['pid'];
@@ -84,7 +90,16 @@ final class MemcachedServer
 
     public function pause(): void
     {
-        \posix_kill($this->pid(), \SIGSTOP);
+        $pid = $this->pid();
+        \posix_kill($pid, \SIGSTOP);
+        // Its threads stop one by one.
+        for ($i = 0; $i < 1000; $i++) {
+            $states = \array_map(static fn(string $file): string => \explode(') ', (string) \file_get_contents($file))[1][0] ?? '', \glob("/proc/$pid/task/*/stat") ?: []);
+            if (\array_unique($states) === ['T']) {
+                return;
+            }
+            \usleep(1000);
+        }
     }
 
     public function resume(): void

@@ -20,8 +20,9 @@ final class Healer
     /** Who removes what a dead writer was about to change. */
     public const WRITER = '000000000000';
 
-    /** Slots at a time: the rest is left to whoever looks next. */
-    private const FEW = 4;
+    /** Slots, and gaps, at a time: the rest is left to whoever looks next. */
+    private const SLOTS = 8;
+    private const GAPS = 64;
 
     /** Seconds for which it is remembered when a gap was first seen. */
     private const MEMORY = 3600;
@@ -36,16 +37,19 @@ final class Healer
     /** @throws StoreFailure */
     public function heal(Window $window): void
     {
-        $done = 0;
-        $gap = false;
+        $gaps = $slots = [];
         foreach ($window->stretches as [$first, $last, $slot]) {
-            if ($slot === null && $last > $this->log->end && !$gap) {
-                $gap = true;
-                $this->close($first, $last);
-            } elseif ($slot !== null && $slot->abandoned() && $done < self::FEW) {
-                $done++;
-                $this->fence($slot);
+            if ($slot === null && $last > $this->log->end && \count($gaps) < self::GAPS) {
+                $gaps[$first] = $last;
+            } elseif ($slot !== null && $slot->abandoned() && \count($slots) < self::SLOTS) {
+                $slots[] = $slot;
             }
+        }
+        foreach ($slots as $slot) {
+            $this->fence($slot);
+        }
+        if ($gaps !== []) {
+            $this->close($gaps);
         }
     }
 
@@ -98,20 +102,39 @@ final class Healer
      *
      * From the last to the first: a writer of several positions adds its slot at its last one, so that it is shut
      * out before any of them counts as settled.
+     *
+     * @param array<int, int> $gaps first to last position
      */
-    private function close(int $first, int $last): void
+    private function close(array $gaps): void
     {
         $server = $this->servers->log;
-        $name = $this->keys->gap($first);
         $batch = new Batch($this->servers);
-        $batch->store($server, 'add', $name, $last . ' ' . Slot::now(), self::MEMORY);
-        $batch->gets($server, [$name]);
-        $batch->run();
-        [$until, $seen] = \explode(' ', $batch->items[$name][0] ?? '0 0') + ['0', '0'];
-        if ((int) $seen === 0 || \abs(Slot::now() - (int) $seen) <= Slot::PATIENCE) {
-            return;
+        foreach ($gaps as $first => $last) {
+            $batch->store($server, 'add', $this->keys->gap($first), $last . ' ' . Slot::now(), self::MEMORY);
+            $batch->gets($server, [$this->keys->gap($first)]);
         }
-        for ($n = \min((int) $until, $last); $n >= $first; $n--) {
+        $batch->run();
+        $grown = [];
+        foreach ($gaps as $first => $last) {
+            [$until, $seen] = \explode(' ', $batch->items[$this->keys->gap($first)][0] ?? '0 0') + ['0', '0'];
+            if ((int) $seen !== 0 && \abs(Slot::now() - (int) $seen) > Slot::PATIENCE) {
+                $this->shut($first, \min((int) $until, $last));
+            }
+            if ((int) $seen !== 0 && (int) $until < $last) {
+                // Another one beside it, later: its time counts from now.
+                $grown[(int) $until + 1] = $last;
+            }
+        }
+        if ($grown !== []) {
+            $this->close($grown);
+        }
+    }
+
+    private function shut(int $first, int $last): void
+    {
+        $server = $this->servers->log;
+        for ($n = $last; $n >= $first; $n--) {
+            $batch = new Batch($this->servers);
             $number = $batch->store($server, 'add', $this->keys->slot($n), Slot::encode(Slot::UNKNOWN, $n, $n, Slot::now(), []), Slot::LIFE);
             $batch->run();
             if ($batch->replies[$number] !== 'STORED') {

@@ -73,7 +73,8 @@ final class MemcachedStore implements Store
             }
             $window = $log->window(\max($known ? \min($position, $log->end) : $log->end, $top - Slot::KEPT), $top);
             $end = $window->settled($log->end);
-            if ($end < $top && $known && Slot::now() - $begun < self::YOUNG && $window->young($end, self::YOUNG)) {
+            $waited = Slot::now() - $begun;
+            if ($end < $top && $known && $waited < self::YOUNG && $window->young($end, self::YOUNG, $waited)) {
                 // Writers at work: they will have settled it in a moment, and each change is listed once.
                 \usleep(200 << \min($wait, 5));
                 continue;

@@ -44,10 +44,13 @@ final class Unlogged
     private function attempt(Change $change): ?Outcome
     {
         $name = $this->keys->record($change->key);
-        [$items] = $this->read([$change->key => $name]);
+        $batch = new Batch($this->servers);
+        [$items] = $this->read($batch, [$change->key => $name]);
         if ($items === null) {
             return null;
         }
+        // Taken after the record was read, so that it is higher than the record's.
+        $next = $batch->increase($this->servers->log, $this->keys->versions(), 1);
         $item = $items[$change->key] ?? null;
         if ($item !== null && $item->live() && $item->position > $change->limit) {
             $body = $this->parts->whole($item);
@@ -59,18 +62,24 @@ final class Unlogged
         if ($moved !== null) {
             return $moved;
         }
-        $batch = new Batch($this->servers);
         if ($item === null) {
             $empty = Item::encode(Item::NONE, ' ', '', 0, $change->key, '');
             $batch->store($this->servers->of($name), 'add', $name, $empty, Item::REMEMBERED);
             $batch->records([$name]);
-            $batch->run();
+        }
+        $batch->run();
+        if ($item === null) {
             $item = Item::decode($batch->items[$name] ?? null, $change->key);
             if ($item === null || $item->known()) {
                 return null;
             }
         }
-        $version = $this->version();
+        $version = (int) $batch->replies[$next];
+        if ($version <= 0) {
+            $this->count();
+
+            return null;
+        }
         $writing = new Writing($change, $name, $this->parts);
         $number = $writing->add($batch, $this->servers, $version, $item->token);
         $batch->run();
@@ -107,7 +116,7 @@ final class Unlogged
         foreach ($change->guards as $guard => $limit) {
             $names[$guard] ??= $this->keys->record((string) $guard);
         }
-        [$items, $top] = $this->read($names);
+        [$items, $top] = $this->read(new Batch($this->servers), $names);
         if ($items === null) {
             return new Outcome(false, -1);
         }
@@ -122,9 +131,8 @@ final class Unlogged
      *
      * @return array{?array<array-key, ?Item>, int} by key, null where the epoch has changed; the last position given out
      */
-    private function read(array $names): array
+    private function read(Batch $batch, array $names): array
     {
-        $batch = new Batch($this->servers);
         $batch->gets($this->servers->log, [$this->keys->head, $this->keys->allocated()]);
         $batch->then();
         $batch->records(\array_values($names));
@@ -140,20 +148,14 @@ final class Unlogged
         return [$items, $this->log->allocated($batch->items)];
     }
 
-    private function version(): int
+    /** A counter where none is: evicted, or never used. The time is beyond every version given out before. */
+    private function count(): void
     {
-        for ($try = 0; $try < 3; $try++) {
-            $batch = new Batch($this->servers);
-            $number = $batch->increase($this->servers->log, $this->keys->versions(), 1);
-            $batch->run();
-            $version = (int) $batch->replies[$number];
-            if ($version > 0) {
-                return $version;
-            }
-            // Evicted, or never used: the time is beyond every version given out before.
-            $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) (int) (\microtime(true) * 1e6), 0);
-            $batch->run();
+        $batch = new Batch($this->servers);
+        $number = $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) (int) (\microtime(true) * 1e6), 0);
+        $batch->run();
+        if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
+            throw StoreFailure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');
         }
-        throw StoreFailure::because('memcached', 'keeps no counter; give the server more memory (-m)');
     }
 }

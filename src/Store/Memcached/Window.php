@@ -79,16 +79,31 @@ final class Window
         return false;
     }
 
-    /** Whether what keeps the end back at $settled is so new that its writer is probably at work. */
-    public function young(int $settled, int $milliseconds): bool
+    /**
+     * Whether what keeps the end back at $settled is so new that its writer is probably at work.
+     *
+     * @param int $patience milliseconds since it took its positions
+     * @param int $gap      milliseconds that we have waited already for a slot that is not there
+     */
+    public function young(int $settled, int $patience, int $gap): bool
     {
+        $now = Slot::now();
+        $missing = false;
         foreach ($this->stretches as [$first, , $slot]) {
-            if ($first > $settled && ($slot === null || (!$slot->final() && \abs(Slot::now() - $slot->time) < $milliseconds))) {
+            if ($first <= $settled) {
+                continue;
+            }
+            if ($slot === null) {
+                $missing = true;
+            } elseif (\abs($now - $slot->time) >= $patience) {
+                // Positions before it are older still.
+                $missing = false;
+            } elseif (!$slot->final()) {
                 return true;
             }
         }
 
-        return false;
+        return $missing && $gap < $patience / 4;
     }
 
     /**

@@ -1,0 +1,449 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Memcached\MemcachedStore;
+use Larder\Store\Memcached\Slot;
+use Larder\Store\Outcome;
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\MemcachedRelay;
+use Larder\Tests\Support\MemcachedServer;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** Writers over Memcached that are killed, or stopped for long, at each step of a write. */
+final class MemcachedDeathTest extends TestCase
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    private const DEAD = 'dddddddddddd';
+    private const A = 'aaaaaaaaaaaa';
+    private const B = 'bbbbbbbbbbbb';
+
+    private static ?MemcachedServer $server = null;
+
+    private string $prefix;
+
+    private ?MemcachedRelay $relay = null;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server?->end();
+        self::$server = null;
+    }
+
+    protected function setUp(): void
+    {
+        if (!MemcachedServer::installed()) {
+            self::markTestSkipped('memcached is not installed.');
+        }
+        self::$server ??= new MemcachedServer();
+        $this->prefix = 'death' . \bin2hex(\random_bytes(3));
+    }
+
+    protected function tearDown(): void
+    {
+        $this->endChildren();
+        $this->relay?->end();
+        $this->relay = null;
+    }
+
+    /**
+     * What a writer is about to send when it stops: everything before it has arrived.
+     *
+     * @return iterable<string, array{list<string>, bool, bool}> what it sends; whether its slot is there; its record
+     */
+    public static function steps(): iterable
+    {
+        yield 'before it has a position' => [['incr '], false, false];
+        yield 'before it says what it will change' => [['incr ', 'add '], false, false];
+        yield 'before it looks' => [['incr ', 'add ', 'gets '], true, false];
+        yield 'before it stores the record' => [['incr ', 'add ', 'cas '], true, false];
+        yield 'before it settles its slot' => [['incr ', 'add ', 'cas ', 'cas '], true, true];
+        yield 'before it moves the head' => [['incr ', 'add ', 'cas ', 'cas ', 'cas '], true, true];
+    }
+
+    /**
+     * @param list<string> $step
+     */
+    #[DataProvider('steps')]
+    public function testAKilledWriterLeavesNothingStale(array $step, bool $slot, bool $record): void
+    {
+        $store = $this->store();
+        $old = self::put($store, 'k', 'old');
+        $other = self::put($store, 'other', 'o');
+        $start = $store->since('', 0, '');
+        [$pid] = $this->stopAt($step, static fn(MemcachedStore $own): mixed => self::put($own, 'k', 'new', self::DEAD));
+        $this->kill($pid);
+
+        $view = $this->store()->read(['k', 'other']);
+        self::assertSame($record ? 'new' : 'old', ($view->records['k'] ?? null)?->body);
+        self::assertSame('o', ($view->records['other'] ?? null)?->body);
+        $changes = $this->store()->since($start->epoch, $start->end, $start->token);
+        self::assertTrue($changes->complete);
+        self::assertSame($slot ? ['k'] : [], \array_column($changes->list, 0), 'What may be readable is in the log.');
+        // Others go on meanwhile, and who looks again from the log's end misses none of them.
+        $next = self::put($store, 'next', 'n', self::B);
+        self::assertContains('next', \array_column($this->store()->since($start->epoch, $changes->end, '')->list, 0));
+        self::assertTrue($store->write([new Change('other', 'p', self::A, $other->position)])[0]->done);
+
+        $this->age();
+        $this->heal();
+        $view = $this->store()->read(['k', 'next']);
+        self::assertGreaterThanOrEqual($next->position, $view->at, 'The log goes on.');
+        if ($record) {
+            self::assertSame('new', ($view->records['k'] ?? null)?->body);
+        } elseif ($slot) {
+            self::assertArrayNotHasKey('k', $view->records, 'Nobody knows what it was about to make stale.');
+        } else {
+            self::assertSame('old', ($view->records['k'] ?? null)?->body);
+        }
+        $all = $this->store()->since($start->epoch, $start->end, $start->token);
+        if ($slot) {
+            self::assertTrue($all->complete);
+            self::assertFalse($store->write([new Change('k', 'late', self::A, $old->position)])[0]->done);
+        }
+        self::assertTrue($store->write([new Change('k', 'again', self::A, $this->store()->read(['k'])->at)])[0]->done);
+        self::assertSame('again', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+        $end = $this->store()->since($all->epoch, $all->end, '');
+        self::assertSame([true, ['k']], [$end->complete, \array_column($end->list, 0)]);
+    }
+
+    /**
+     * @param list<string> $step
+     */
+    #[DataProvider('steps')]
+    public function testAStoppedWriterThatGoesOnAfterItWasGivenUpDoesNotWin(array $step, bool $slot, bool $record): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        $view = $this->store()->read(['k']);
+        $start = $store->since('', 0, '');
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'stale', self::DEAD, $view->at)]));
+        $this->age();
+        $this->heal();
+        $newer = self::put($store, 'k', 'newer', self::B);
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertSame($record, $outcome->done);
+        if (!$record) {
+            self::assertGreaterThan($view->at, $outcome->position);
+        }
+        self::assertSame('newer', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+        self::assertSame($newer->position, ($this->store()->read(['k'])->records['k'] ?? null)?->position);
+        $end = self::put($store, 'end', 'e')->position;
+        self::assertGreaterThanOrEqual($end, $this->store()->read(['k'])->at);
+    }
+
+    /**
+     * @param list<string> $step
+     */
+    #[DataProvider('steps')]
+    public function testAStoppedWriterIsShutOutAlsoWhenTheKeyHasBeenForgotten(array $step, bool $slot, bool $record): void
+    {
+        $store = $this->store();
+        $view = $this->store()->read(['k']);
+        $start = $store->since('', 0, '');
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'stale', self::DEAD, $view->at)]));
+        $this->age();
+        $this->heal();
+        $removal = self::put($store, 'k', null, self::B);
+        // Ten minutes later, or under pressure: the server knows nothing of the key any more.
+        $this->forget('r:k');
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertSame($record, $outcome->done);
+        self::assertArrayNotHasKey('k', $this->store()->read(['k'])->records);
+        if (!$record) {
+            self::assertContains($outcome->position, [-1, $removal->position]);
+        }
+    }
+
+    /**
+     * @param list<string> $step
+     */
+    #[DataProvider('steps')]
+    public function testAnUnconditionalWriteThatWasGivenUpIsMadeAnewAndLogged(array $step, bool $slot, bool $record): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        $start = $store->since('', 0, '');
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array => $own->write([new Change('k', null, self::DEAD, kind: 'd')]));
+        $this->age();
+        $this->heal();
+        $seen = $this->store()->since('', 0, '');
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertTrue($outcome->done);
+        self::assertArrayNotHasKey('k', $this->store()->read(['k'])->records);
+        if (!$record) {
+            self::assertGreaterThan($seen->end, $outcome->position, 'Who has looked since will see it.');
+            self::assertContains('k', \array_column($this->store()->since($seen->epoch, $seen->end, '')->list, 0));
+        }
+    }
+
+    /** @return iterable<string, array{list<string>}> */
+    public static function markerSteps(): iterable
+    {
+        yield 'position only' => [['incr ', 'add ']];
+        yield 'announced' => [['incr ', 'add ', 'gets ']];
+        yield 'about to store' => [['incr ', 'add ', 'cas ']];
+    }
+
+    /**
+     * A flush that has a lower position, and stores its marker later: the entry must not come to lie above it.
+     *
+     * @param list<string> $step
+     */
+    #[DataProvider('markerSteps')]
+    public function testAWriteDoesNotOvertakeAGuardUnderWay(array $step): void
+    {
+        $store = $this->store();
+        self::put($store, 'f:g', 'm', self::A, 'm');
+        $view = $store->read(['f:g', 'e:g:k']);
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): mixed => self::put($own, 'f:g', 'm', self::DEAD, 'm'));
+        foreach (['e:g:k', 'e:g:l'] as $key) {
+            $outcome = $store->write([new Change($key, 'v', self::A, $view->at, guards: ['f:g' => $view->at])])[0];
+            self::assertFalse($outcome->done);
+        }
+        $marker = $this->goOn($pid, $file);
+        self::assertTrue($marker->done);
+        $outcome = $store->write([new Change('e:g:k', 'v', self::A, guards: ['f:g' => $view->at])])[0];
+        self::assertSame([false, 'f:g', self::DEAD, 'm'], [$outcome->done, $outcome->guard, $outcome->writer, $outcome->kind]);
+        self::assertTrue($store->write([new Change('e:g:k', 'v', self::A, guards: ['f:g' => $marker->position])])[0]->done);
+    }
+
+    public function testAGuardThatMovesBetweenLookAndStoreLiesAboveTheWrite(): void
+    {
+        $store = $this->store();
+        self::put($store, 'f:g', 'm', self::A, 'm');
+        $view = $store->read(['f:g', 'k']);
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'v', self::DEAD, $view->at, guards: ['f:g' => $view->at])]));
+        $marker = self::put($store, 'f:g', 'm', self::B, 'm');
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertTrue(!$outcome->done || $outcome->position < $marker->position);
+    }
+
+    public function testTwoWritersOfAKeyTheLaterOneFaster(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        foreach ([Change::ALWAYS, $store->read(['k'])->at] as $limit) {
+            [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
+                => $own->write([new Change('k', 'slow', self::DEAD, $limit)]));
+            $fast = self::put($store, 'k', 'fast', self::B);
+            $slow = $this->goOn($pid, $file)[0];
+            self::assertSame($limit === Change::ALWAYS, $slow->done);
+            $record = $this->store()->read(['k'])->records['k'] ?? null;
+            self::assertSame($slow->done ? 'slow' : 'fast', $record?->body);
+            self::assertSame($slow->done ? $slow->position : $fast->position, $record?->position);
+            $slow->done && self::assertGreaterThan($fast->position, $slow->position, 'A key\'s position only grows.');
+            $this->relay?->end();
+        }
+        $this->relay = null;
+    }
+
+    public function testAHeldRecordIsLeftWhereItIs(): void
+    {
+        $store = $this->store();
+        $held = self::put($store, 'k', Change::HELD . ' of A', self::A, 'i');
+        $start = $store->since('', 0, '');
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'v', self::DEAD, $held->position, strict: true)]));
+        $this->age();
+        $this->heal();
+        $record = $this->store()->read(['k'])->records['k'] ?? null;
+        self::assertSame([Change::HELD . ' of A', $held->position, self::A], [$record?->body, $record?->position, $record?->writer]);
+        self::assertTrue($this->goOn($pid, $file)[0]->done, 'In a new round.');
+        self::assertSame('v', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+    }
+
+    #[Group('long')]
+    public function testKilledAtAnyMomentTheLogStaysTrueAndGoesOn(): void
+    {
+        $reader = $this->store();
+        $keys = \array_map(static fn(int $i): string => "k$i", \range(0, 7));
+        $seen = $reader->since('', 0, '');
+        $near = [];
+        $end = \microtime(true) + 4;
+        $children = [];
+        $work = function (): never {
+            $own = $this->store();
+            for ($n = 0; ; $n++) {
+                $key = 'k' . \random_int(0, 7);
+                self::put($own, $key, \random_int(0, 3) === 0 ? null : (string) $n, \bin2hex(\random_bytes(6)));
+            }
+        };
+        while (($now = \microtime(true)) < $end + 6) {
+            if ($now < $end) {
+                while (\count($children) < 3) {
+                    $children[] = $this->fork($work)[0];
+                }
+            }
+            \usleep(\random_int(0, 2000));
+            if ($children !== [] && ($now > $end || \random_int(0, 5) === 0)) {
+                $this->kill(\array_shift($children));
+            }
+            $before = $reader->read($keys);
+            $changes = $reader->since($seen->epoch, $seen->end, $seen->token);
+            self::assertGreaterThanOrEqual($seen->end, $changes->end);
+            foreach ($changes->complete ? $changes->list : [] as [$key]) {
+                unset($near[$key]);
+            }
+            if (!$changes->complete) {
+                $near = [];
+            }
+            $seen = $changes;
+            foreach ($keys as $key) {
+                $record = $before->records[$key] ?? null;
+                $copy = $near[$key] ?? null;
+                self::assertFalse($copy !== null && $copy !== $record?->position && $copy <= \max($before->at, $record->position ?? 0), 'A near copy outlived its change.');
+            }
+            // A near tier takes what it reads only if it was read at the place in the log it knows.
+            $after = $reader->read($keys);
+            foreach ($after->records as $key => $record) {
+                if ($record->position <= $seen->end && $after->at >= $record->position) {
+                    $near[$key] = $record->position;
+                }
+            }
+        }
+        $last = self::put($this->store(), 'last', 'v')->position;
+        for ($i = 0, $at = 0; $i < 200 && ($at = $this->store()->read(['last'])->at) < $last; $i++) {
+            \usleep(50_000);
+        }
+        self::assertGreaterThanOrEqual($last, $at, 'After a few seconds the log is settled again.');
+    }
+
+    private function store(): MemcachedStore
+    {
+        self::assertNotNull(self::$server);
+
+        return new MemcachedStore([self::$server->address], $this->prefix, 5.0);
+    }
+
+    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, string $kind = 's'): Outcome
+    {
+        $outcome = $store->write([new Change($key, $body, $writer, kind: $kind)])[0];
+        self::assertTrue($outcome->done);
+
+        return $outcome;
+    }
+
+    /**
+     * Starts a process that writes, and stops it where it is about to send the last of these.
+     *
+     * @param list<string>                      $step
+     * @param \Closure(MemcachedStore): mixed $work
+     *
+     * @return array{int, string}
+     */
+    private function stopAt(array $step, \Closure $work): array
+    {
+        self::assertNotNull(self::$server);
+        $relay = $this->relay = new MemcachedRelay(self::$server->address);
+        $child = $this->fork(fn(): mixed => $work(new MemcachedStore([$relay->address], $this->prefix, 60.0)));
+        foreach ($step as $needle) {
+            $relay->until($needle);
+        }
+
+        return $child;
+    }
+
+    /** Lets it go on to its end; gives what it returned. */
+    private function goOn(int $pid, string $file): mixed
+    {
+        $this->relay?->finish();
+        \pcntl_waitpid($pid, $status);
+        unset($this->children[$pid]);
+        $answer = \unserialize((string) \file_get_contents($file));
+        \unlink($file);
+        self::assertIsArray($answer);
+        self::assertNull($answer[0], \is_string($answer[0]) ? $answer[0] : '');
+
+        return $answer[1];
+    }
+
+    private function kill(int $pid): void
+    {
+        \posix_kill($pid, \SIGKILL);
+        \pcntl_waitpid($pid, $status);
+        unset($this->children[$pid]);
+    }
+
+    /** Looks as often as it takes to settle what can be settled by now. */
+    private function heal(): void
+    {
+        for ($i = 0; $i < 3; $i++) {
+            $this->store()->read(['any']);
+            $this->age();
+        }
+        $this->store()->read(['any']);
+    }
+
+    /** Makes all that is not settled ten seconds older, as if that time had passed. */
+    private function age(): void
+    {
+        $socket = $this->socket();
+        $epoch = \explode(' ', self::get($socket, $this->prefix . ':head') ?? '')[0];
+        $base = $this->prefix . ':' . $epoch . ':';
+        $top = (int) self::get($socket, $base . 'a');
+        for ($n = $top - 30; $n <= $top; $n++) {
+            $gap = self::get($socket, $base . "g:$n");
+            if ($gap !== null) {
+                [$last, $time] = \explode(' ', $gap);
+                self::set($socket, $base . "g:$n", $last . ' ' . ((int) $time - 10000));
+            }
+            $text = self::get($socket, $base . "j:$n");
+            $slot = $text === null ? null : Slot::decode([$text, '']);
+            if ($slot !== null && !$slot->final()) {
+                self::set($socket, $base . "j:$n", Slot::encode($slot->state, $slot->first, $slot->last, $slot->time - 10000, $slot->entries));
+            }
+        }
+        \fclose($socket);
+    }
+
+    private function forget(string $name): void
+    {
+        $socket = $this->socket();
+        $epoch = \explode(' ', self::get($socket, $this->prefix . ':head') ?? '')[0];
+        \fwrite($socket, 'delete ' . $this->prefix . ':' . $epoch . ':' . $name . "\r\n");
+        self::assertSame("DELETED\r\n", \fgets($socket));
+        \fclose($socket);
+    }
+
+    /** @return resource */
+    private function socket()
+    {
+        $socket = \stream_socket_client('unix://' . (self::$server->address[0] ?? ''));
+        self::assertNotFalse($socket);
+
+        return $socket;
+    }
+
+    /** @param resource $socket */
+    private static function get($socket, string $key): ?string
+    {
+        \fwrite($socket, "get $key\r\n");
+        $line = \trim((string) \fgets($socket));
+        if ($line === 'END') {
+            return null;
+        }
+        $size = (int) \explode(' ', $line)[3];
+        $value = (string) \stream_get_contents($socket, $size + 7);
+
+        return \substr($value, 0, $size);
+    }
+
+    /** @param resource $socket */
+    private static function set($socket, string $key, string $value): void
+    {
+        \fwrite($socket, "set $key 0 0 " . \strlen($value) . "\r\n$value\r\n");
+        self::assertSame("STORED\r\n", \fgets($socket));
+    }
+}

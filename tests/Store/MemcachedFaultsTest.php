@@ -1,0 +1,356 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Memcached\MemcachedStore;
+use Larder\Store\Outcome;
+use Larder\Store\StoreFailure;
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\MemcachedServer;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** A memcached that restarts, hangs, forgets, refuses, or is not there; and values beyond what one item holds. */
+final class MemcachedFaultsTest extends TestCase
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    private const A = 'aaaaaaaaaaaa';
+    private const B = 'bbbbbbbbbbbb';
+
+    private ?MemcachedServer $server = null;
+
+    protected function setUp(): void
+    {
+        if (!MemcachedServer::installed()) {
+            self::markTestSkipped('memcached is not installed.');
+        }
+        // No notice may get out, silenced or not.
+        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
+            throw new \ErrorException($message, 0, $level, $file, $line);
+        });
+    }
+
+    protected function tearDown(): void
+    {
+        \restore_error_handler();
+        $this->endChildren();
+        $this->server?->end();
+    }
+
+    public function testARestartBeginsANewEpochInWhichAllIsCold(): void
+    {
+        foreach ([false, true] as $tcp) {
+            $this->server?->end();
+            $this->server = new MemcachedServer(tcp: $tcp);
+            $store = $this->store();
+            self::put($store, 'k', 'before');
+            $view = $store->read(['k']);
+            $seen = $store->since('', 0, '');
+            $lease = self::put($store, 'l', 'held', logged: false);
+            $this->server->restart();
+            // The instance goes on by itself, though its socket was closed.
+            $after = $store->read(['k']);
+            self::assertNotSame($view->epoch, $after->epoch);
+            self::assertSame([], $after->records);
+            $changes = $store->since($seen->epoch, $seen->end, $seen->token);
+            self::assertSame([false, $after->epoch], [$changes->complete, $changes->epoch]);
+            foreach (['k', 'other'] as $key) {
+                $outcome = $store->write([new Change($key, 'v', self::A, $view->at)])[0];
+                self::assertSame([false, -1], [$outcome->done, $outcome->position], 'A position of another epoch says nothing.');
+                $outcome = $this->store()->write([new Change($key, 'v', self::A, $view->at)])[0];
+                self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+            }
+            self::assertGreaterThan($view->at, $after->at);
+            self::assertGreaterThan($lease->position, self::put($store, 'l', 'held', logged: false)->position);
+        }
+    }
+
+    public function testTheFirstCallAfterARestartMayBeAWrite(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        self::put($store, 'k', 'before');
+        $epoch = $store->read(['k'])->epoch;
+        $this->server->restart();
+        self::put($store, 'k', 'after');
+        self::assertNotSame($epoch, $store->read(['k'])->epoch);
+        self::assertSame('after', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+        $this->server->restart();
+        self::put($store, 'l', 'held', logged: false);
+        self::assertSame('held', ($this->store()->read(['l'])->records['l'] ?? null)?->body);
+    }
+
+    public function testNoServerIsAFailureAtOnce(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $this->server->stop();
+        foreach ([$store, $this->store(), new MemcachedStore([['127.0.0.1', 1]], 'p', 0.3)] as $gone) {
+            self::assertFails($gone);
+        }
+        $this->server->restart();
+        self::put($store, 'k', 'v');
+    }
+
+    public function testAHangingServerIsAFailureAfterTheTimeout(): void
+    {
+        foreach ([false, true] as $tcp) {
+            $this->server?->end();
+            $this->server = new MemcachedServer(tcp: $tcp);
+            $store = $this->store(0.1);
+            self::put($store, 'k', 'v');
+            $this->server->pause();
+            foreach ([$store, $this->store(0.1)] as $hanging) {
+                $begun = \microtime(true);
+                self::assertFails($hanging);
+                // Six calls of 0.1 s each.
+                self::assertGreaterThan(0.3, \microtime(true) - $begun);
+                self::assertLessThan(5, \microtime(true) - $begun);
+            }
+            $this->server->resume();
+            // Late answers to what was given up are nobody's.
+            self::assertSame('v', ($store->read(['k'])->records['k'] ?? null)?->body);
+            self::put($store, 'k', 'w');
+            self::assertSame('w', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+        }
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function essentials(): iterable
+    {
+        yield 'head' => ['p:head'];
+        yield 'counter' => ['p:E:a'];
+    }
+
+    #[DataProvider('essentials')]
+    public function testWithoutHeadOrCounterANewEpochBegins(string $name): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        $old = self::put($store, 'k', 'old');
+        $view = $this->store()->read(['k']);
+        $this->forget(\str_replace('E', $view->epoch, $name));
+        self::put($store, 'k', 'new', self::B);
+        foreach ([$store, $this->store()] as $any) {
+            $now = $any->read(['k']);
+            self::assertNotSame($view->epoch, $now->epoch);
+            self::assertSame('new', ($now->records['k'] ?? null)?->body);
+            self::assertFalse($any->since($view->epoch, $view->at, '')->complete);
+            self::assertFalse($any->write([new Change('k', 'late', self::A, $old->position)])[0]->done);
+        }
+    }
+
+    public function testALostSlotMakesTheLogIncompleteAndAnUnknownKeyAConflict(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        $start = $store->since('', 0, '');
+        $known = self::put($store, 'known', 'v', self::B);
+        self::put($store, 'gone', null, self::B);
+        self::put($store, 'k', 'v', self::B);
+        self::assertTrue($store->since($start->epoch, $start->end, '')->complete);
+        $this->forget("p:$start->epoch:j:$known->position");
+        foreach ([$store, $this->store()] as $any) {
+            $changes = $any->since($start->epoch, $start->end, '');
+            self::assertSame([false, []], [$changes->complete, $changes->list]);
+            self::assertTrue($any->since($start->epoch, $known->position, '')->complete);
+        }
+        $unknown = $store->write([new Change('never', 'v', self::A, $start->end)])[0];
+        self::assertSame([false, -1], [$unknown->done, $unknown->position]);
+        self::assertTrue($store->write([new Change('never', 'v', self::A, $known->position)])[0]->done, 'After the lost slot all is known.');
+        self::assertTrue($store->write([new Change('known', 'v', self::A, $known->position)])[0]->done, 'A record knows by itself.');
+    }
+
+    public function testTheLogIsKnownForSomeThousandPositionsAndNotLonger(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        $start = $store->since('', 0, '');
+        $batches = static function (int $count) use ($store): int {
+            for ($i = 0, $last = 0; $i < $count; $i++) {
+                $changes = [];
+                for ($n = 0; $n < 60; $n++) {
+                    $changes[] = new Change("k$n", 'v', self::B);
+                }
+                $last = $store->write($changes)[59]->position;
+            }
+
+            return $last;
+        };
+        $batches(60);
+        $changes = $this->store()->since($start->epoch, $start->end, '');
+        self::assertTrue($changes->complete);
+        self::assertCount(3600, $changes->list);
+        $middle = $batches(5);
+        self::assertTrue($store->write([new Change('never', 'v', self::A, $start->end)])[0]->done);
+        $batches(10);
+        self::assertFalse($this->store()->since($start->epoch, $start->end, '')->complete);
+        self::assertTrue($this->store()->since($start->epoch, $middle, '')->complete);
+        $outcome = $store->write([new Change('nor this', 'v', self::A, $start->end)])[0];
+        self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+        self::assertLessThan(2000, $store->stats()['entries'], 'What is too old has gone.');
+    }
+
+    public function testLargeBodiesAreStoredInParts(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        $key = \str_repeat("large\0", 10_000);
+        $body = \random_bytes(3_000_000);
+        $first = self::put($store, $key, $body);
+        self::assertTrue($body === ($this->store()->read([$key])->records[$key] ?? null)?->body);
+        $more = \random_bytes(1_500_000);
+        $other = self::put($store, $key, $more, self::B);
+        self::assertSame([$first->position, self::A], [$other->previous, $other->writer]);
+        $outcome = $store->write([new Change($key, \random_bytes(1_200_000), self::A, $first->position)])[0];
+        self::assertTrue(!$outcome->done && $outcome->record?->body === $more);
+        foreach ($this->store()->each() as $name => $record) {
+            self::assertTrue($name === $key && $record->body === $more);
+        }
+        self::put($store, 'lease', $body, logged: false);
+        self::assertTrue($body === ($this->store()->read(['lease'])->records['lease'] ?? null)?->body);
+        self::put($store, $key, null);
+        self::put($store, 'lease', null, logged: false);
+        self::assertLessThan(1_000_000, $store->stats()['bytes'], 'Old parts do not stay.');
+    }
+
+    public function testAMissingPartIsAMiss(): void
+    {
+        $this->server = new MemcachedServer(options: ['-vv']);
+        $store = $this->store();
+        $position = self::put($store, 'k', \random_bytes(2_000_000))->position;
+        self::put($store, 'other', 'v');
+        $epoch = $store->read(['other'])->epoch;
+        \preg_match_all("/ set (p:$epoch:p:[0-9a-f]+:2) /", $this->server->log(), $names);
+        self::assertCount(1, $names[1]);
+        $this->forget($names[1][0]);
+        self::assertSame(['other'], \array_keys($this->store()->read(['k', 'other'])->records));
+        $outcome = $store->write([new Change('k', 'v', self::B, $position - 1)])[0];
+        self::assertSame([false, $position, null], [$outcome->done, $outcome->position, $outcome->record]);
+        self::assertTrue($store->write([new Change('k', 'v', self::B, $position)])[0]->done);
+    }
+
+    public function testWhatTheServerRefusesIsSaidAndTheOldRecordGoes(): void
+    {
+        $this->server = new MemcachedServer(options: ['-I', '256k', '-o', 'slab_chunk_max=131072']);
+        $store = $this->store();
+        $start = $store->since('', 0, '');
+        foreach ([300_000, 2_000_000] as $size) {
+            $old = self::put($store, 'k', 'old');
+            $outcome = $store->write([new Change('k', \random_bytes($size), self::A, $old->position)])[0];
+            self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+            self::assertArrayNotHasKey('k', $this->store()->read(['k'])->records);
+            $changes = $this->store()->since($start->epoch, $old->position, '');
+            self::assertContains('k', \array_column($changes->list, 0));
+            self::assertGreaterThan($old->position, $changes->end);
+            self::put($store, 'l', 'old', logged: false);
+            self::assertFalse($store->write([new Change('l', \random_bytes($size), self::A, logged: false)])[0]->done);
+            self::assertArrayNotHasKey('l', $this->store()->read(['l'])->records);
+        }
+    }
+
+    public function testAServerWithoutRoomNeverKeepsTheOlderOfTwo(): void
+    {
+        foreach ([[], ['-M']] as $options) {
+            $this->server?->end();
+            $this->server = new MemcachedServer(4, options: $options);
+            $store = $this->store();
+            $failed = 0;
+            for ($i = 0; $i < 300; $i++) {
+                $key = 'k' . $i % 40;
+                try {
+                    $outcome = $store->write([new Change($key, "$i " . \str_repeat('x', ($i * 7919) % 300_000), self::A)])[0];
+                } catch (StoreFailure) {
+                    // Nothing is known then: the caller has to keep the invalidation itself.
+                    $failed++;
+                    continue;
+                }
+                $record = $this->store()->read([$key])->records[$key] ?? null;
+                $failed += $record === null ? 1 : 0;
+                self::assertTrue($record === null || (int) $record->body === $i, 'An older value than the last one written.');
+                self::assertTrue($outcome->done || $record === null);
+            }
+            self::assertGreaterThan(0, 300 - $failed);
+        }
+    }
+
+    public function testAChildNeverUsesItsParentsSocket(): void
+    {
+        $this->server = new MemcachedServer(options: ['-vv']);
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $before = \preg_match_all('/new auto-negotiating client connection/', $this->server->log());
+        $this->inProcesses(2, static function (int $i) use ($store): string {
+            self::put($store, "child$i", 'v');
+            unset($store);
+
+            return '';
+        });
+        self::put($store, 'k', 'w');
+        $log = $this->server->log();
+        self::assertSame($before + 2, \preg_match_all('/new auto-negotiating client connection/', $log), 'One for each child, none more for the parent.');
+        self::assertStringNotContainsString('quit', $log);
+    }
+
+    public function testPrefixesAreApart(): void
+    {
+        $this->server = new MemcachedServer();
+        $prefixes = ['', 'a', 'a:head', "a b\n", \str_repeat('p', 300), \str_repeat('p', 299) . 'q', '~x'];
+        $stores = \array_map($this->store(...), \array_fill(0, \count($prefixes), 1.0), $prefixes);
+        foreach ($stores as $i => $store) {
+            self::put($store, 'k', "v$i");
+        }
+        foreach ($stores as $i => $store) {
+            self::assertSame("v$i", ($store->read(['k'])->records['k'] ?? null)?->body);
+            self::assertSame(['k'], \array_keys(\iterator_to_array($store->each())));
+        }
+    }
+
+    private function store(float $timeout = 5.0, string $prefix = 'p'): MemcachedStore
+    {
+        self::assertNotNull($this->server);
+
+        return new MemcachedStore([$this->server->address], $prefix, $timeout);
+    }
+
+    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, bool $logged = true): Outcome
+    {
+        $outcome = $store->write([new Change($key, $body, $writer, logged: $logged)])[0];
+        self::assertTrue($outcome->done);
+
+        return $outcome;
+    }
+
+    private static function assertFails(MemcachedStore $store): void
+    {
+        $calls = [
+            static fn(): mixed => $store->read(['k']),
+            static fn(): mixed => $store->write([new Change('k', 'v', self::A)]),
+            static fn(): mixed => $store->write([new Change('k', 'v', self::A, logged: false)]),
+            static fn(): mixed => $store->since('', 0, ''),
+            static fn(): mixed => $store->stats(),
+            static fn(): mixed => \iterator_to_array($store->each()),
+        ];
+        foreach ($calls as $call) {
+            try {
+                $call();
+                self::fail('It should have failed.');
+            } catch (StoreFailure $failure) {
+                self::assertStringContainsString('memcached', $failure->getMessage());
+            }
+        }
+        $store->tidy();
+    }
+
+    private function forget(string $name): void
+    {
+        self::assertSame('DELETED', $this->server?->talk("delete $name"));
+    }
+}
