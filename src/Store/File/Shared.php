@@ -196,9 +196,9 @@ final class Shared
             }
         }
         $this->boot ??= State::boot();
-        $state = new State(\bin2hex(\random_bytes(8)), 0, -1, Log::HEADER, 0, $this->boot, $this->lock->inode());
+        $state = new State(\bin2hex(\random_bytes(8)), 0, -1, LogFile::HEADER, 0, $this->boot, $this->lock->inode());
         $log = new Log($this->directory, $state->epoch);
-        if (!$log->create(0) || !Sizes::clear($handle)) {
+        if (!$log->create() || !Sizes::clear($handle)) {
             throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
         }
         $this->save($state, $handle);
