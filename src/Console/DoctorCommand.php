@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Config\Directory;
+use Larder\Config\InvalidConfiguration;
 use Larder\Config\WrongUser;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
@@ -44,14 +45,20 @@ final class DoctorCommand extends Command
         $json = $input->getOption('json') === true;
         $findings = [];
         $status = Application::OK;
-        foreach (self::look($place, $status) as $finding) {
-            $findings[] = $finding->document();
-            if ($finding->level === 'fail' && $status === Application::OK) {
-                $status = Application::NOT_DONE;
+        // What cannot be looked at (open_basedir, rights) is a finding and not a warning of PHP's.
+        \set_error_handler(static fn(): bool => true);
+        try {
+            foreach (self::look($place, $status) as $finding) {
+                $findings[] = $finding->document();
+                if ($finding->level === 'fail' && $status === Application::OK) {
+                    $status = Application::NOT_DONE;
+                }
+                if (!$json) {
+                    self::show($finding, $output);
+                }
             }
-            if (!$json) {
-                self::show($finding, $output);
-            }
+        } finally {
+            \restore_error_handler();
         }
         if ($json) {
             Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => $findings]);
@@ -72,6 +79,8 @@ final class DoctorCommand extends Command
                 yield from Folder::findings($place->directory, $place->options);
             }
             yield RoundTrip::finding($place);
+        } catch (InvalidConfiguration $e) {
+            yield Finding::fail('truth tier', $e->getMessage(), 'Mend that first.');
         } catch (WrongUser $e) {
             $status = Application::WRONG_USER;
             yield Finding::fail('owner', $e->getMessage(), $e->command);

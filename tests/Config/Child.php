@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Config;
 
+use Larder\Tests\Support\Process;
+
 /** Another PHP process, run to its end: as another user, or with other settings. */
 final readonly class Child
 {
@@ -26,22 +28,18 @@ final readonly class Child
     }
 
     /**
-     * @param list<string>               $command
-     * @param null|array<string, string> $environment
+     * @param non-empty-list<string>     $command
+     * @param array<string, string|null> $environment added to this process's own; null takes a variable away
      */
-    public static function run(array $command, ?array $environment = null, string $input = ''): self
+    public static function run(array $command, array $environment = [], string $input = ''): self
     {
-        $out = \tmpfile();
-        $err = \tmpfile();
-        \assert($out !== false && $err !== false);
-        $process = \proc_open($command, [['pipe', 'r'], $out, $err], $pipes, null, $environment);
-        \assert($process !== false);
-        \fwrite($pipes[0], $input);
-        \fclose($pipes[0]);
-        $status = \proc_close($process);
-        \rewind($out);
-        \rewind($err);
+        $process = new Process($command, $environment);
+        if ($input !== '') {
+            $process->write($input);
+        }
+        $process->closeInput();
+        $output = $process->output(30.0);
 
-        return new self($status, (string) \stream_get_contents($out), (string) \stream_get_contents($err));
+        return new self($process->wait(30.0), $output, $process->errors());
     }
 }

@@ -184,7 +184,7 @@ final class OptionsTest extends TestCase
         self::assertSame($bytes, Options::from(['dsn' => 'memory://', 'budget' => $given])->budget);
     }
 
-    /** @return iterable<string, array{null|string|array<string, mixed>, string}> */
+    /** @return iterable<string, array{null|string|array<array-key, mixed>, string}> */
     public static function wrong(): iterable
     {
         foreach ([-1, 0, '-1', '0', '0M', '', 'much', '1.5.2M', '1X', 1.5, true, [], '99999999999999T', 'M', "1M\n"] as $budget) {
@@ -229,9 +229,9 @@ final class OptionsTest extends TestCase
         yield 'far by a word' => ['file:///d?far=redis', 'redis://127.0.0.1:6379/0'];
     }
 
-    /** @param null|string|array<string, mixed> $source */
+    /** @param null|string|array<array-key, mixed> $source */
     #[DataProvider('wrong')]
-    public function testSaysWhatIsWrong(null|string|array $source, string $says): void
+    public function testSaysWhatIsWrong(string|array|null $source, string $says): void
     {
         $this->expectException(InvalidConfiguration::class);
         $this->expectExceptionMessage($says);

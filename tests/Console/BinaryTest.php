@@ -1,0 +1,203 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Console;
+
+use Larder\Cache;
+use Larder\Tests\Config\Child;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+
+/** The real bin/larder, as a process of its own. */
+#[CoversNothing]
+final class BinaryTest extends TestCase
+{
+    /** A user who is not root: www-data on Debian. */
+    private const OTHER = 33;
+
+    private TemporaryDirectory $root;
+    private string $dsn;
+
+    protected function setUp(): void
+    {
+        $this->root = new TemporaryDirectory();
+        $this->dsn = 'sqlite://' . $this->root->path . '/cache';
+    }
+
+    private static function binary(): string
+    {
+        return \dirname(__DIR__, 2) . '/bin/larder';
+    }
+
+    /** @param list<string> $arguments */
+    private function larder(array $arguments, string $input = '', ?string $dsn = null): Child
+    {
+        return Child::run([self::binary(), ...$arguments], ['LARDER_DSN' => $dsn ?? $this->dsn], $input);
+    }
+
+    /**
+     * A copy of what bin/larder stands on that every user can read, as an installation is and a checkout need not be.
+     *
+     * @return string its bin/larder
+     */
+    private function installed(): string
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('only root can be two users');
+        }
+        $from = \dirname(__DIR__, 2);
+        $to = $this->root->path . '/project';
+        \chmod($this->root->path, 0o755);
+        \mkdir($to . '/vendor', 0o755, true);
+        Child::run(['cp', '-r', $from . '/bin', $from . '/src', $to]);
+        Child::run(['cp', '-r', $from . '/vendor/symfony', $from . '/vendor/psr', $from . '/vendor/composer', $to . '/vendor']);
+        Child::run(['chmod', '-R', 'a+rX', $to]);
+        \file_put_contents($to . '/vendor/autoload.php', <<<'PHP'
+            <?php
+            require __DIR__ . '/composer/ClassLoader.php';
+            $loader = new Composer\Autoload\ClassLoader(__DIR__);
+            foreach (require __DIR__ . '/composer/autoload_psr4.php' as $namespace => $directories) {
+                $loader->setPsr4($namespace, $directories);
+            }
+            foreach (require __DIR__ . '/composer/autoload_files.php' as $file) {
+                str_starts_with($file, __DIR__ . '/symfony/') && require $file;
+            }
+            $loader->register();
+            PHP);
+
+        return $to . '/bin/larder';
+    }
+
+    public function testValuesGoToOutputAndTheRestToErrors(): void
+    {
+        $set = $this->larder(['set', 'picture'], "\x89PNG\n\0");
+        self::assertSame([0, "stored\n"], [$set->status, $set->output], $set->errors);
+
+        $get = $this->larder(['get', 'picture']);
+        self::assertSame([0, "\x89PNG\n\0"], [$get->status, $get->output]);
+        self::assertStringStartsWith('larder: sqlite in ' . $this->root->path . '/cache, as ', $get->errors);
+        self::assertSame("\x89PNG\n\0", Cache::open($this->dsn)->get('picture'));
+
+        $quiet = $this->larder(['get', 'picture', '--quiet']);
+        self::assertSame([0, '', ''], [$quiet->status, $quiet->output, $quiet->errors]);
+
+        $json = $this->larder(['get', 'nothing', '--json']);
+        self::assertSame(1, $json->status);
+        self::assertSame(['key' => 'nothing', 'found' => false], \json_decode($json->output, true));
+    }
+
+    public function testADeleteIsSeenByALivingProcessAfterItsRefresh(): void
+    {
+        $cache = Cache::open($this->dsn);
+        $cache->set('k', 'v');
+        self::assertSame('v', $cache->get('k'));
+        self::assertSame(0, $this->larder(['delete', 'k'])->status);
+
+        $cache->refresh();
+        self::assertNull($cache->get('k'));
+    }
+
+    public function testExitStatuses(): void
+    {
+        self::assertSame(0, $this->larder(['list'])->status);
+        self::assertSame(1, $this->larder(['get', 'nothing'])->status);
+        self::assertSame(2, $this->larder(['get'])->status);
+        self::assertSame(2, $this->larder(['get', 'k', '--dsn=rediz://h'])->status);
+        self::assertSame(2, $this->larder(['nonsense'])->status);
+        self::assertSame(4, $this->larder(['get', 'k', '--dsn=memcached://' . $this->root->path . '/nobody.sock'])->status);
+        self::assertSame(2, $this->larder(['get', 'k'], dsn: 'nonsense')->status, 'LARDER_DSN is read');
+    }
+
+    public function testAnotherUserGetsStatusThreeAndTheCommandToType(): void
+    {
+        $larder = $this->installed();
+        self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
+        $as = ['setpriv', '--reuid', (string) self::OTHER, '--regid', (string) self::OTHER, '--clear-groups', '--', $larder];
+
+        foreach ([['get', 'k'], ['delete', 'k'], ['stats'], ['doctor']] as $arguments) {
+            $child = Child::run([...$as, ...$arguments], ['LARDER_DSN' => $this->dsn]);
+            self::assertSame(3, $child->status, $child->output . $child->errors);
+            self::assertStringContainsString('sudo -u root ' . $larder . ' ' . \implode(' ', $arguments), $child->output . $child->errors);
+        }
+        self::assertSame('v', Cache::open($this->dsn)->get('k'), 'nothing was done');
+    }
+
+    public function testRootWorksAsTheDirectorysOwner(): void
+    {
+        $larder = $this->installed();
+        $environment = ['LARDER_DSN' => $this->dsn];
+        $directory = $this->root->path . '/cache';
+        \mkdir($directory, 0o700);
+        \chown($directory, self::OTHER);
+        \chgrp($directory, self::OTHER);
+
+        $set = Child::run([$larder, 'set', 'k', 'v'], $environment);
+        self::assertSame(0, $set->status, $set->errors);
+        self::assertStringContainsString('as www-data', $set->errors);
+        foreach (\array_diff(\scandir($directory) ?: [], ['.', '..']) as $name) {
+            self::assertSame(self::OTHER, \fileowner($directory . '/' . $name), $name);
+        }
+        self::assertSame('v', Child::run([$larder, 'get', 'k'], $environment)->output);
+
+        $doctor = Child::run([$larder, 'doctor', '--json'], $environment);
+        self::assertSame(0, $doctor->status, $doctor->output . $doctor->errors);
+        self::assertStringContainsString('(was root)', $doctor->output);
+    }
+
+    #[RequiresPhpExtension('pcntl')]
+    public function testTopShowsWhatChangesUntilItIsStopped(): void
+    {
+        $cache = Cache::open($this->dsn);
+        $cache->set('first', 1);
+        $top = new Process([self::binary(), 'top', '--json', '--interval=0.1'], ['LARDER_DSN' => $this->dsn]);
+        $line = $top->line();
+        self::assertNotNull($line, $top->errors());
+        self::assertSame(1, ((array) \json_decode($line, true))['entries']);
+
+        $cache->set('second', 2);
+        $entries = 0;
+        for ($i = 0; $i < 50 && $entries !== 2; $i++) {
+            $entries = ((array) \json_decode((string) $top->line(), true))['entries'] ?? 0;
+        }
+        self::assertSame(2, $entries);
+
+        $top->signal(\SIGINT);
+        self::assertSame(0, $top->wait());
+    }
+
+    public function testWithoutSymfonyConsoleItSaysWhatToType(): void
+    {
+        \mkdir($this->root->path . '/bin');
+        \mkdir($this->root->path . '/vendor');
+        \copy(self::binary(), $this->root->path . '/bin/larder');
+        $source = \dirname(__DIR__, 2) . '/src/Config/Options.php';
+        $this->root->write('vendor/autoload.php', '<?php spl_autoload_register(static function (string $class): void {'
+            . 'if ($class === "Larder\\\\Config\\\\Options") { require ' . \var_export($source, true) . '; } });');
+        $child = Child::run([\PHP_BINARY, $this->root->path . '/bin/larder', 'doctor']);
+
+        self::assertSame(1, $child->status);
+        self::assertStringContainsString('composer require symfony/console', $child->errors);
+        self::assertSame('', $child->output);
+
+        \unlink($this->root->path . '/vendor/autoload.php');
+        $child = Child::run([\PHP_BINARY, $this->root->path . '/bin/larder', 'doctor']);
+        self::assertSame(1, $child->status);
+        self::assertStringContainsString('composer install', $child->errors);
+    }
+
+    public function testItIsFoundInsideAnotherProjectsVendorDirectory(): void
+    {
+        $package = $this->root->path . '/vendor/larder/larder/bin';
+        \mkdir($package, 0o755, true);
+        \copy(self::binary(), $package . '/larder');
+        $this->root->write('vendor/autoload.php', '<?php require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';');
+        $child = Child::run([\PHP_BINARY, $package . '/larder', 'stats', '--json'], ['LARDER_DSN' => $this->dsn]);
+
+        self::assertSame(0, $child->status, $child->errors);
+        self::assertJson($child->output);
+    }
+}

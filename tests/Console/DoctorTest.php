@@ -1,0 +1,244 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Console;
+
+use Larder\Config\Options;
+use Larder\Console\Application;
+use Larder\Console\Doctor\Finding;
+use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Machine;
+use Larder\Console\Doctor\Mount;
+use Larder\Console\Doctor\Timing;
+use Larder\Tests\Config\Child;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Tester\ApplicationTester;
+
+#[CoversClass(Machine::class)]
+#[CoversClass(Folder::class)]
+#[CoversClass(Mount::class)]
+#[CoversClass(Timing::class)]
+final class DoctorTest extends TestCase
+{
+    private TemporaryDirectory $root;
+
+    protected function setUp(): void
+    {
+        $this->root = new TemporaryDirectory();
+    }
+
+    /**
+     * @return array{int, array<string, array{level: string, text: string, mend: string}>} status, findings by subject
+     */
+    private function doctor(string $dsn): array
+    {
+        $application = new Application();
+        $application->setAutoExit(false);
+        $tester = new ApplicationTester($application);
+        $tester->run(['command' => 'doctor', '--dsn' => $dsn, '--json' => true], ['capture_stderr_separately' => true]);
+        $document = \json_decode($tester->getDisplay(), true, flags: \JSON_THROW_ON_ERROR);
+        self::assertIsArray($document);
+        self::assertSame($tester->getStatusCode() === 0, $document['ok']);
+        $findings = [];
+        self::assertIsArray($document['findings']);
+        foreach ($document['findings'] as $finding) {
+            self::assertIsArray($finding);
+            self::assertContains($finding['level'], ['ok', 'warn', 'fail']);
+            self::assertIsString($finding['level']);
+            self::assertIsString($finding['subject']);
+            self::assertIsString($finding['text']);
+            self::assertIsString($finding['mend']);
+            self::assertSame($finding['level'] === 'ok', $finding['mend'] === '', 'a mend where it is needed: ' . $finding['subject']);
+            $findings[$finding['subject']] = ['level' => $finding['level'], 'text' => $finding['text'], 'mend' => $finding['mend']];
+        }
+
+        return [$tester->getStatusCode(), $findings];
+    }
+
+    public function testAHealthyDirectory(): void
+    {
+        [$status, $findings] = $this->doctor('sqlite://' . $this->root->path . '/cache');
+
+        self::assertSame(0, $status);
+        foreach (['cache', 'php', 'pdo_sqlite', 'apcu', 'opcache', 'boot id', 'directory', 'file system', 'space', 'latency', 'truth tier'] as $subject) {
+            self::assertArrayHasKey($subject, $findings);
+        }
+        self::assertStringContainsString('mode 0700', $findings['directory']['text']);
+        self::assertSame('ok', $findings['truth tier']['level']);
+        self::assertMatchesRegularExpression('/set [\d.]+ (us|ms|s), get [\d.]+ (us|ms|s)/', $findings['truth tier']['text']);
+        self::assertSame([], \glob($this->root->path . '/cache/doctor-*'), 'it tidies up');
+    }
+
+    public function testItIsReadableOnATerminal(): void
+    {
+        $application = new Application();
+        $application->setAutoExit(false);
+        $tester = new ApplicationTester($application);
+        $tester->run(['command' => 'doctor', '--dsn' => 'memory://']);
+
+        self::assertSame(0, $tester->getStatusCode());
+        self::assertStringContainsString(' ok  php ', $tester->getDisplay());
+        self::assertMatchesRegularExpression('/^warn truth tier .*\n +-> Give a DSN/m', $tester->getDisplay());
+    }
+
+    public function testAServerThatIsNotThereFails(): void
+    {
+        foreach (['redis://', 'memcached://'] as $scheme) {
+            [$status, $findings] = $this->doctor($scheme . $this->root->path . '/nobody.sock');
+
+            self::assertSame(1, $status);
+            self::assertSame('fail', $findings['truth tier']['level']);
+            self::assertStringContainsString('nobody.sock', $findings['truth tier']['text']);
+        }
+    }
+
+    #[RequiresPhpExtension('redis')]
+    public function testAServerThatIsThere(): void
+    {
+        $server = new RedisServer();
+        [$status, $findings] = $this->doctor('redis://' . $server->socket);
+
+        self::assertSame(0, $status);
+        self::assertSame('ok', $findings['truth tier']['level'], $findings['truth tier']['text']);
+        self::assertArrayNotHasKey('latency', $findings, 'no directory is used');
+    }
+
+    public function testADirectoryThatIsNotLardersFails(): void
+    {
+        \chmod($this->root->path, 0o755);
+        $this->root->write('index.html', '');
+        [$status, $findings] = $this->doctor('file://' . $this->root->path);
+
+        self::assertSame(1, $status);
+        self::assertSame('fail', $findings['directory']['level']);
+        self::assertStringContainsString('chmod 700', $findings['directory']['text']);
+    }
+
+    #[RequiresPhpExtension('apcu')]
+    public function testApcuAsNearTierIsWarnedOf(): void
+    {
+        [, $findings] = $this->doctor('file://' . $this->root->path . '/cache?near=apcu');
+        self::assertSame('warn', $findings['near=apcu']['level']);
+        self::assertStringContainsString('not robust', $findings['near=apcu']['text']);
+
+        [, $findings] = $this->doctor('file://' . $this->root->path . '/cache');
+        self::assertArrayNotHasKey('near=apcu', $findings);
+    }
+
+    /** @return iterable<string, array{list<string>, string, string, string}> settings, subject, level, what it says */
+    public static function settings(): iterable
+    {
+        yield 'opcache off' => [['-d', 'opcache.enable=0'], 'opcache', 'warn', 'opcache.enable=1'];
+        yield 'opcache on' => [['-d', 'opcache.enable=1'], 'opcache', 'ok', ''];
+        yield 'small APCu' => [['-d', 'apc.shm_size=8M'], 'apc.shm_size', 'warn', 'apc.shm_size=128M'];
+        yield 'large APCu' => [['-d', 'apc.shm_size=128M'], 'apc.shm_size', 'ok', ''];
+        yield 'APCu off' => [['-d', 'apc.enabled=0'], 'apc.enabled', 'warn', 'apc.enabled=1'];
+        yield 'APCu off on the command line, asked for' => [['-d', 'apc.enable_cli=0'], 'near=apcu', 'warn', 'restart php-fpm'];
+        yield 'boot id hidden' => [['-d', 'open_basedir=' . \dirname(__DIR__, 2) . ':/tmp'], 'boot id', 'warn', 'open_basedir'];
+    }
+
+    /** @param list<string> $settings */
+    #[RequiresPhpExtension('apcu')]
+    #[RequiresPhpExtension('Zend OPcache')]
+    #[DataProvider('settings')]
+    public function testSettings(array $settings, string $subject, string $level, string $mend): void
+    {
+        $dsn = 'file://' . $this->root->path . '/cache?near=apcu';
+        $child = Child::run([\PHP_BINARY, ...$settings, \dirname(__DIR__, 2) . '/bin/larder', 'doctor', '--json', '--dsn=' . $dsn]);
+        self::assertSame('', $child->errors);
+        $document = \json_decode($child->output, true);
+        self::assertIsArray($document, $child->output);
+        self::assertIsArray($document['findings']);
+        foreach ($document['findings'] as $finding) {
+            self::assertIsArray($finding);
+            if ($finding['subject'] === $subject) {
+                self::assertSame($level, $finding['level']);
+                self::assertIsString($finding['mend']);
+                self::assertStringContainsString($mend, $finding['mend']);
+
+                return;
+            }
+        }
+        self::fail('nothing about ' . $subject . ' in ' . $child->output);
+    }
+
+    public function testMissingExtensionsAreNamedWithTheirPackages(): void
+    {
+        $code = 'foreach (Larder\Console\Doctor\Machine::findings(Larder\Config\Options::from("file:///d")) as $f) { echo $f->subject, ": ", $f->text, " ", $f->mend, "\n"; }';
+        $output = Child::php($code, options: ['-n'])->output;
+        if (\extension_loaded('redis') && !\str_contains($output, 'redis: not loaded')) {
+            self::markTestSkipped('redis is compiled into this PHP');
+        }
+
+        self::assertMatchesRegularExpression('/^redis: not loaded.*apt install php-redis.*pecl install redis/m', $output);
+        self::assertMatchesRegularExpression('/^pdo_sqlite: not loaded.*apt install php-sqlite3/m', $output);
+        self::assertMatchesRegularExpression('/^opcache: not loaded.*apt install php-opcache/m', $output);
+    }
+
+    public function testMounts(): void
+    {
+        $table = <<<'TABLE'
+            22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+            23 22 0:21 / /mnt/with\040space rw - nfs4 server:/export rw
+            24 22 0:22 / /mnt rw shared:2 - btrfs /dev/sdb rw
+            25 22 0:23 / /home/u rw - fuse.sshfs u@h:/ rw
+            26 22 0:24 / /run rw - tmpfs tmpfs rw
+            27 22 0:25 / /data rw - ext4 /dev/sdc rw
+            28 27 0:26 / /data rw - cifs //server/share rw
+            TABLE;
+        $expected = [
+            '/var/cache/app' => ['ext4', false, false],
+            '/mnt/with space/larder' => ['nfs4', true, false],
+            '/mnt/other' => ['btrfs', false, false],
+            '/mntother' => ['ext4', false, false],
+            '/home/u/.cache/larder' => ['fuse.sshfs', true, false],
+            '/run/larder' => ['tmpfs', false, true],
+            '/data/x' => ['cifs', true, false],
+        ];
+        foreach ($expected as $path => $is) {
+            $mount = Mount::of($path, $table);
+            self::assertNotNull($mount);
+            self::assertSame($is, [$mount->type, $mount->isNetwork(), $mount->isMemory()], $path);
+        }
+        self::assertNull(Mount::of('/x', ''));
+        self::assertNotNull(Mount::of($this->root->path));
+    }
+
+    public function testAPrivateTemporaryDirectoryOfTheWebServer(): void
+    {
+        \mkdir($this->root->path . '/usr/lib/systemd/system', 0o700, true);
+        $this->root->write('usr/lib/systemd/system/php8.2-fpm.service', "[Service]\nPrivateTmp=false\n");
+        $look = fn(string $path): array => \array_map(
+            static fn(Finding $finding): string => $finding->level,
+            \iterator_to_array(Folder::privateTemporary($path, $this->root->path . '/'), false),
+        );
+        self::assertSame([], $look('/var/tmp/larder-33'));
+
+        $this->root->write('usr/lib/systemd/system/apache2.service', "[Service]\nPrivateTmp=true\n");
+        self::assertSame(['warn'], $look('/var/tmp/larder-33'));
+        self::assertSame(['warn'], $look('/tmp/cache'));
+        self::assertSame([], $look('/var/cache/app'));
+    }
+
+    public function testMedian(): void
+    {
+        self::assertSame(2.0, Timing::median([9.0, 1.0, 2.0]));
+        self::assertSame(1.5, Timing::median([2.0, 1.0]));
+        self::assertSame(0.0, Timing::median([]));
+    }
+
+    public function testTheTiersOfThisMachine(): void
+    {
+        $findings = \iterator_to_array(Machine::findings(Options::from('memory://')), false);
+        $tiers = \array_values(\array_filter($findings, static fn(Finding $finding): bool => $finding->subject === 'tiers here'));
+
+        self::assertCount(1, $tiers);
+        self::assertStringContainsString('file://', $tiers[0]->text);
+    }
+}
