@@ -22,11 +22,12 @@ help: ## list the targets
 
 setup: ## install what is missing (Debian packages, Composer libraries)
 	@bin/setup
-	@$(MAKE) --no-print-directory vendor/autoload.php
+	@$(MAKE) --silent vendor/autoload.php
 
 # No lock file is kept: a library is tested with what its users get.
 vendor/autoload.php: composer.json
-	composer update --no-progress --prefer-dist --quiet
+	@echo "composer: fetching the libraries that composer.json names"
+	@composer update --no-progress --prefer-dist --quiet
 	@touch $@
 
 demo: setup ## show what Larder does, on real engines, in under two minutes
