@@ -44,8 +44,8 @@ final class Files implements Store
     /** Of the keys read so many, chosen at random, are marked as used by tidy(). */
     private const MARKED = 64;
 
-    /** An instance tidies by itself after so many writes. */
-    private const WRITES = 256;
+    /** After so many writes an instance looks after the budget by itself; a Sweep removes more than that. */
+    private const WRITES = 32;
 
     /** One in so many calls of tidy() looks for what older epochs left. */
     private const RARELY = 16;
@@ -132,15 +132,14 @@ final class Files implements Store
                 }
                 $state->done = $log->end();
                 $this->shared->save($state, $handle);
+                for ($this->writes += \count($changes); $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
+                    (new Sweep($this->shared->values()))->shrink($handle, $this->budget);
+                }
             } finally {
                 $this->shared->release();
             }
         } finally {
             $this->quiet->end();
-        }
-        $this->writes += \count($changes);
-        if ($this->writes >= self::WRITES) {
-            $this->tidy();
         }
 
         return $outcomes;
@@ -153,7 +152,6 @@ final class Files implements Store
 
     public function tidy(): void
     {
-        $this->writes = 0;
         $this->quiet->begin();
         try {
             $handle = $this->shared->tryToHold();

@@ -68,6 +68,9 @@ trait Forks
     protected function fork(\Closure $work): array
     {
         $file = (string) \tempnam(\sys_get_temp_dir(), 'larder-fork-');
+        // Opened here: the child may become another user.
+        $result = \fopen($file, 'w');
+        self::assertIsResource($result);
         $pid = \pcntl_fork();
         if ($pid === 0) {
             try {
@@ -75,10 +78,14 @@ trait Forks
             } catch (\Throwable $e) {
                 $answer = [$e::class . ': ' . $e->getMessage() . "\n" . $e->getTraceAsString(), null];
             }
-            \file_put_contents($file, \serialize($answer));
-            // Not exit(): PHPUnit's shutdown functions and the parent's destructors are not the child's to run.
-            \posix_kill(\posix_getpid(), \SIGKILL);
+            try {
+                \fwrite($result, \serialize($answer));
+            } finally {
+                // Not exit(): PHPUnit's shutdown functions and the parent's destructors are not the child's to run.
+                \posix_kill(\posix_getpid(), \SIGKILL);
+            }
         }
+        \fclose($result);
         self::assertGreaterThan(0, $pid);
         $this->children[$pid] = true;
 

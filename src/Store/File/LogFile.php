@@ -145,7 +145,8 @@ final class LogFile
 
     private function bytes(int $offset, int $length): string
     {
-        $bytes = \fseek($this->handle, $offset) === 0 ? \stream_get_contents($this->handle, $length) : false;
+        $length = \min($length, $this->size() - $offset);
+        $bytes = $length > 0 && \fseek($this->handle, $offset) === 0 ? \stream_get_contents($this->handle, $length) : false;
 
         return $bytes === false ? '' : $bytes;
     }

@@ -38,6 +38,18 @@ final class Sweep
         }
     }
 
+    /**
+     * Only if the budget is exceeded.
+     *
+     * @param resource $handle of the lock file
+     */
+    public function shrink(mixed $handle, int $budget): void
+    {
+        if (\array_sum(\array_column(Sizes::all($handle), 0)) > $budget) {
+            $this->run($handle, $budget);
+        }
+    }
+
     /** @param resource $handle of the lock file */
     public function run(mixed $handle, int $budget): void
     {
