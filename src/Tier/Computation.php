@@ -20,7 +20,9 @@ final class Computation
 
     /** @param int $lease milliseconds */
     public function __construct(
-        private readonly Tiers $tiers,
+        private readonly Stack $stack,
+        private readonly Writer $writer,
+        private readonly Truth $truth,
         private readonly Leases $leases,
         private readonly int $lease,
     ) {}
@@ -32,7 +34,7 @@ final class Computation
      */
     public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $own): mixed
     {
-        $stack = $this->tiers->stack;
+        $stack = $this->stack;
         $entry = $own ? null : $stack->near($name, $space);
         $entry ??= $stack->fetch($name, $space);
         if ($entry !== null) {
@@ -65,7 +67,7 @@ final class Computation
      */
     private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap): mixed
     {
-        $stack = $this->tiers->stack;
+        $stack = $this->stack;
         $lease = Space::lease($name);
         $end = \hrtime(true) + $this->lease * 1000000;
         $pause = self::MINIMUM_PAUSE;
@@ -132,7 +134,7 @@ final class Computation
      */
     private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
     {
-        $stack = $this->tiers->stack;
+        $stack = $this->stack;
         // What is computed now is computed from what is now: that, and not an earlier read, is its position.
         $view = $stack->read([$name], $space);
         if ($view !== null) {
@@ -148,8 +150,8 @@ final class Computation
 
             throw $throwable;
         }
-        if ($this->tiers->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
-            || $this->tiers->truth->down()) {
+        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
+            || $this->truth->down()) {
             $copies->keepValue($key, $value, $entry);
         }
 
@@ -160,7 +162,7 @@ final class Computation
     {
         $change = $this->leases->release($name);
         if ($change !== null) {
-            $this->tiers->truth->write([$change]);
+            $this->truth->write([$change]);
         }
     }
 }

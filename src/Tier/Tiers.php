@@ -39,7 +39,7 @@ final class Tiers
         $this->stack = new Stack($truth, $nears, $envelope, $leases);
         $this->writer = new Writer($this->stack, $truth);
         $this->intents = new Intents($this->stack, $truth, $this->writer);
-        $this->computation = new Computation($this, $leases, $lease);
+        $this->computation = new Computation($this->stack, $this->writer, $truth, $leases, $lease);
         if (self::$open === []) {
             \register_shutdown_function(self::shutdown(...));
         }

@@ -5,26 +5,15 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Cache;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
 
 /**
  * The table of conflicts, a row a test. Each Cache is a request of its own over the same truth tier; a third one,
  * opened last, is the next request.
  */
-final class ConflictTableTest extends TestCase
+abstract class ConflictTable extends TestCase
 {
-    private TemporaryDirectory $directory;
-
-    protected function setUp(): void
-    {
-        $this->directory = new TemporaryDirectory();
-    }
-
-    protected function tearDown(): void
-    {
-        $this->directory->remove();
-    }
+    abstract protected function cache(): Cache;
 
     public function testNothingChangedSoItIsStored(): void
     {
@@ -60,9 +49,10 @@ final class ConflictTableTest extends TestCase
         $a = $this->request();
         $a->get('k');
         $a->fill('k', 'v');
-        self::assertNull($this->request()->get('k'));
+        self::assertSame('absent', $this->kind('k'));
         self::assertSame('v', $a->get('k'));
         $a->commit();
+        self::assertSame('value', $this->kind('k'));
         self::assertSame('v', $this->request()->get('k'));
     }
 
@@ -110,7 +100,7 @@ final class ConflictTableTest extends TestCase
         $b->set('k', ['same' => 1]);
         self::assertTrue($a->set('k', ['same' => 1]));
         self::assertSame(['same' => 1], $this->request()->get('k'));
-        self::assertSame('value', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('value', $this->kind('k'));
     }
 
     public function testMissedAndSetAfterOtherBytesHasABoundedLife(): void
@@ -119,7 +109,7 @@ final class ConflictTableTest extends TestCase
         $a->get('k');
         $b->set('k', 'b');
         self::assertTrue($a->set('k', 'a'));
-        self::assertSame('value of bounded life', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('value of bounded life', $this->kind('k'));
         self::assertSame('a', $this->request()->get('k'));
         $end = \microtime(true) + 2.2;
         while (\microtime(true) < $end) {
@@ -130,7 +120,7 @@ final class ConflictTableTest extends TestCase
         self::assertNull($c->get('k'));
         self::assertSame('a', $d->get('k'));
         self::assertTrue($c->set('k', 'c'));
-        self::assertSame('value', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('value', $this->kind('k'));
         self::assertSame('c', $this->request()->get('k'));
     }
 
@@ -141,7 +131,7 @@ final class ConflictTableTest extends TestCase
         $b->set('k', 'b');
         $c->set('k', 'c');
         self::assertTrue($a->set('k', 'a'));
-        self::assertSame('value of bounded life', $this->request()->inspect('k')[1]['kind']);
+        self::assertSame('value of bounded life', $this->kind('k'));
     }
 
     public function testWhatIsComputedFromAValueOfBoundedLifeIsDropped(): void
@@ -297,6 +287,15 @@ final class ConflictTableTest extends TestCase
         self::assertSame(4, $this->request()->get('k'));
     }
 
+    public function testACacheThatGoesOutOfScopeCommitsItsFills(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'v');
+        unset($a);
+        self::assertSame('value', $this->kind('k'));
+    }
+
     private function committed(Cache $cache, string $key): mixed
     {
         $cache->commit();
@@ -306,6 +305,14 @@ final class ConflictTableTest extends TestCase
 
     private function request(): Cache
     {
-        return Cache::open('sqlite://' . $this->directory->path);
+        return $this->cache();
+    }
+
+    /** Which kind of record the truth tier has. */
+    private function kind(string $key): string
+    {
+        $rows = $this->request()->inspect($key);
+
+        return $rows[\count($rows) - 1]['kind'];
     }
 }
