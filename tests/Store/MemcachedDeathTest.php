@@ -157,12 +157,34 @@ final class MemcachedDeathTest extends TestCase
         $removal = self::put($store, 'k', null, self::B);
         // Ten minutes later, or under pressure: the server knows nothing of the key any more.
         $this->forget('r:k');
+        $this->forget('j:' . $removal->position);
         $outcome = $this->goOn($pid, $file)[0];
         self::assertSame($record, $outcome->done);
         self::assertArrayNotHasKey('k', $this->store()->read(['k'])->records);
         if (!$record) {
-            self::assertContains($outcome->position, [-1, $removal->position]);
+            self::assertSame(-1, $outcome->position);
         }
+    }
+
+    public function testAWriterThatWasOvertakenSeesItThoughTheKeyHasBeenForgotten(): void
+    {
+        $store = $this->store();
+        $at = $store->read(['k'])->at;
+        foreach ([$at, Change::ALWAYS] as $limit) {
+            [$pid, $file] = $this->stopAt(['incr ', 'add ', 'gets '], static fn(MemcachedStore $own): array
+                => $own->write([new Change('k', 'late', self::DEAD, $limit)]));
+            $removal = self::put($store, 'k', null, self::B, 'd');
+            $this->forget('r:k');
+            $outcome = $this->goOn($pid, $file)[0];
+            if ($limit === Change::ALWAYS) {
+                self::assertTrue($outcome->done);
+                self::assertGreaterThan($removal->position, $outcome->position);
+            } else {
+                self::assertSame([false, $removal->position, 'd'], [$outcome->done, $outcome->position, $outcome->kind]);
+            }
+            $this->relay?->end();
+        }
+        $this->relay = null;
     }
 
     /**
@@ -173,7 +195,6 @@ final class MemcachedDeathTest extends TestCase
     {
         $store = $this->store();
         self::put($store, 'k', 'old');
-        $start = $store->since('', 0, '');
         [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array => $own->write([new Change('k', null, self::DEAD, kind: 'd')]));
         $this->age();
         $this->heal();
@@ -185,6 +206,97 @@ final class MemcachedDeathTest extends TestCase
             self::assertGreaterThan($seen->end, $outcome->position, 'Who has looked since will see it.');
             self::assertContains('k', \array_column($this->store()->since($seen->epoch, $seen->end, '')->list, 0));
         }
+    }
+
+    /**
+     * @param list<string> $step
+     */
+    #[DataProvider('steps')]
+    public function testAFirstWriteThatWasGivenUpIsMadeAnewAndLogged(array $step, bool $slot, bool $record): void
+    {
+        $store = $this->store();
+        $store->read(['k']);
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array => $own->write([new Change('k', 'v', self::DEAD)]));
+        $this->age();
+        $this->heal();
+        $seen = $this->store()->since('', 0, '');
+        $outcome = $this->goOn($pid, $file)[0];
+        $found = $this->store()->read(['k'])->records['k'] ?? null;
+        self::assertSame(['v', $outcome->position], [$found?->body, $found?->position]);
+        if (!$record) {
+            self::assertGreaterThan($seen->end, $outcome->position);
+        }
+    }
+
+    public function testAChangeWhoseSlotWasLostIsLoggedAgain(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'v', self::DEAD)]));
+        $position = $store->read(['k'])->records['k']->position;
+        $this->forget("j:$position");
+        $this->age();
+        $this->heal();
+        $this->age();
+        $seen = $this->store()->since('', 0, '');
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertTrue($outcome->done);
+        self::assertGreaterThan($position, $outcome->position);
+        self::assertSame([['k', $outcome->position, self::DEAD, 's']], $this->store()->since($seen->epoch, $seen->end, '')->list);
+        self::assertSame($outcome->position, $this->store()->read(['k'])->records['k']->position);
+    }
+
+    public function testAWriteIntoAnEpochThatHasEndedIsMadeAgainInTheNext(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', null, self::DEAD, kind: 'd')]));
+        $this->forgetHead();
+        $epoch = $this->store()->read(['k'])->epoch;
+        self::put($this->store(), 'k', 'older than the removal', self::B);
+        self::assertTrue($this->goOn($pid, $file)[0]->done);
+        $view = $this->store()->read(['k']);
+        self::assertSame([$epoch, []], [$view->epoch, $view->records]);
+    }
+
+    public function testABatchWhoseWriterDiedInTheMiddle(): void
+    {
+        $store = $this->store();
+        foreach (['a', 'b', 'c'] as $key) {
+            self::put($store, $key, 'old');
+        }
+        $start = $store->since('', 0, '');
+        [$pid] = $this->stopAt(['incr ', 'add ', 'cas ', 'cas '], static fn(MemcachedStore $own): array => $own->write([
+            new Change('a', 'new', self::DEAD),
+            new Change('b', 'new', self::DEAD),
+            new Change('c', null, self::DEAD),
+        ]));
+        $this->kill($pid);
+        $this->age();
+        $this->heal();
+        $view = $this->store()->read(['a', 'b', 'c']);
+        self::assertSame(['a'], \array_keys($view->records));
+        self::assertSame('new', $view->records['a']->body);
+        $changes = $this->store()->since($start->epoch, $start->end, '');
+        self::assertTrue($changes->complete);
+        self::assertSame(['a', 'b', 'c'], \array_values(\array_unique(\array_column($changes->list, 0))));
+        self::assertSame($changes->end, $view->at);
+    }
+
+    public function testWhatFollowsAMarkerLiesAboveIt(): void
+    {
+        $store = $this->store();
+        self::put($store, 'f:g', 'm', self::A, 'm');
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array => $own->write([
+            new Change('f:g', 'm', self::DEAD, kind: 'm'),
+            new Change('e:g:k', 'v', self::DEAD),
+        ]));
+        self::put($store, 'f:g', 'm', self::B, 'm');
+        [$marker, $entry] = $this->goOn($pid, $file);
+        self::assertTrue($marker->done && $entry->done);
+        self::assertGreaterThan($marker->position, $entry->position);
     }
 
     /** @return iterable<string, array{list<string>}> */
@@ -234,17 +346,19 @@ final class MemcachedDeathTest extends TestCase
     {
         $store = $this->store();
         self::put($store, 'k', 'old');
-        foreach ([Change::ALWAYS, $store->read(['k'])->at] as $limit) {
-            [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
-                => $own->write([new Change('k', 'slow', self::DEAD, $limit)]));
-            $fast = self::put($store, 'k', 'fast', self::B);
-            $slow = $this->goOn($pid, $file)[0];
-            self::assertSame($limit === Change::ALWAYS, $slow->done);
-            $record = $this->store()->read(['k'])->records['k'] ?? null;
-            self::assertSame($slow->done ? 'slow' : 'fast', $record?->body);
-            self::assertSame($slow->done ? $slow->position : $fast->position, $record?->position);
-            $slow->done && self::assertGreaterThan($fast->position, $slow->position, 'A key\'s position only grows.');
-            $this->relay?->end();
+        foreach ([['incr ', 'add ', 'gets '], ['incr ', 'add ', 'cas ']] as $step) {
+            foreach ([Change::ALWAYS, $store->read(['k'])->at] as $limit) {
+                [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array
+                    => $own->write([new Change('k', 'slow', self::DEAD, $limit)]));
+                $fast = self::put($store, 'k', 'fast', self::B);
+                $slow = $this->goOn($pid, $file)[0];
+                self::assertSame($limit === Change::ALWAYS, $slow->done);
+                $record = $this->store()->read(['k'])->records['k'] ?? null;
+                self::assertSame($slow->done ? 'slow' : 'fast', $record?->body);
+                self::assertSame($slow->done ? $slow->position : $fast->position, $record->position ?? 0);
+                $slow->done && self::assertGreaterThan($fast->position, $slow->position, 'A key\'s position only grows.');
+                $this->relay?->end();
+            }
         }
         $this->relay = null;
     }
@@ -260,7 +374,10 @@ final class MemcachedDeathTest extends TestCase
         $this->heal();
         $record = $this->store()->read(['k'])->records['k'] ?? null;
         self::assertSame([Change::HELD . ' of A', $held->position, self::A], [$record?->body, $record?->position, $record?->writer]);
-        self::assertTrue($this->goOn($pid, $file)[0]->done, 'In a new round.');
+        $seen = $this->store()->since('', 0, '');
+        $outcome = $this->goOn($pid, $file)[0];
+        self::assertTrue($outcome->done);
+        self::assertGreaterThan($seen->end, $outcome->position, 'In a new round.');
         self::assertSame('v', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
     }
 
@@ -415,6 +532,11 @@ final class MemcachedDeathTest extends TestCase
         \fwrite($socket, 'delete ' . $this->prefix . ':' . $epoch . ':' . $name . "\r\n");
         self::assertSame("DELETED\r\n", \fgets($socket));
         \fclose($socket);
+    }
+
+    private function forgetHead(): void
+    {
+        self::assertSame('DELETED', self::$server?->talk("delete $this->prefix:head"));
     }
 
     /** @return resource */

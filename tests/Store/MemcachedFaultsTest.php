@@ -67,6 +67,9 @@ final class MemcachedFaultsTest extends TestCase
                 self::assertSame([false, -1], [$outcome->done, $outcome->position]);
             }
             self::assertGreaterThan($view->at, $after->at);
+            self::put($store, 'k', 'own');
+            $outcome = $store->write([new Change('k', 'v', self::A, $view->at)])[0];
+            self::assertSame([false, -1], [$outcome->done, $outcome->position], 'Also where the last change was an own one.');
             self::assertGreaterThan($lease->position, self::put($store, 'l', 'held', logged: false)->position);
         }
     }
@@ -195,7 +198,8 @@ final class MemcachedFaultsTest extends TestCase
         self::assertTrue($this->store()->since($start->epoch, $middle, '')->complete);
         $outcome = $store->write([new Change('nor this', 'v', self::A, $start->end)])[0];
         self::assertSame([false, -1], [$outcome->done, $outcome->position]);
-        self::assertLessThan(2000, $store->stats()['entries'], 'What is too old has gone.');
+        self::assertSame('END', $this->server->talk("get p:$start->epoch:j:" . ($start->end + 60)), 'What is too old has gone.');
+        self::assertNotSame('END', $this->server->talk("get p:$start->epoch:j:$middle"));
     }
 
     public function testLargeBodiesAreStoredInParts(): void
