@@ -1,0 +1,98 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Psr;
+
+use Larder\Tier\Entry;
+use Psr\Cache\CacheItemInterface;
+
+/**
+ * A PSR-6 item: what a pool found for a key at one moment, and what its holder makes of it.
+ *
+ * An item is a snapshot: nothing that happens in the cache later changes it, so that isHit() and get() cannot
+ * disagree, and nothing done to it changes the cache before the pool saves it. An expiry is never read back: an item
+ * that is fetched, changed and saved without a new expiry is stored for good ("If none is set, the value should be
+ * stored permanently").
+ *
+ * After set() the item is a hit: get() must return null while isHit() is false, and the usual
+ * `if (!$item->isHit()) { $pool->save($item->set(compute())); } return $item->get();` needs the value.
+ */
+final class CacheItem implements CacheItemInterface
+{
+    /** Milliseconds since 1970; null for no expiry. */
+    private ?int $expiry = null;
+
+    /** @internal Items come from CacheItemPool::getItem(). */
+    public function __construct(
+        private readonly string $key,
+        private mixed $value,
+        private bool $hit,
+    ) {}
+
+    public function getKey(): string
+    {
+        return $this->key;
+    }
+
+    public function get(): mixed
+    {
+        return $this->value;
+    }
+
+    public function isHit(): bool
+    {
+        return $this->hit;
+    }
+
+    public function set(mixed $value): static
+    {
+        $this->value = $value;
+        $this->hit = true;
+
+        return $this;
+    }
+
+    /**
+     * @param mixed $expiration ?\DateTimeInterface
+     *
+     * @throws InvalidArgument
+     */
+    public function expiresAt(mixed $expiration): static
+    {
+        if ($expiration === null) {
+            $this->expiry = null;
+        } elseif ($expiration instanceof \DateTimeInterface) {
+            $seconds = $expiration->getTimestamp();
+            // Clamped, so that no date can overflow: 0 is over, and what is very far is for ever.
+            $this->expiry = match (true) {
+                $seconds < 0 => 0,
+                $seconds > \time() + Rules::FOREVER => null,
+                default => $seconds * 1000 + \intdiv((int) $expiration->format('u'), 1000),
+            };
+        } else {
+            throw InvalidArgument::expiration($expiration);
+        }
+
+        return $this;
+    }
+
+    /**
+     * @param mixed $time int|\DateInterval|null, in seconds from now
+     *
+     * @throws InvalidArgument
+     */
+    public function expiresAfter(mixed $time): static
+    {
+        $seconds = Rules::ttl($time);
+        $this->expiry = $seconds === null ? null : Entry::now() + \max($seconds, 0) * 1000;
+
+        return $this;
+    }
+
+    /** @internal For the pool; milliseconds since 1970, null for none. */
+    public function expiry(): ?int
+    {
+        return $this->expiry;
+    }
+}

@@ -1,0 +1,293 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Psr;
+
+use Larder\Cache;
+use Larder\Codec\Codec;
+use Larder\Codec\NotStorable;
+use Larder\Codec\Undecodable;
+use Psr\Cache\CacheItemInterface;
+use Psr\Cache\CacheItemPoolInterface;
+
+/**
+ * PSR-6 3.0 over the front door.
+ *
+ * All pools over equal Caches share their items; SimpleCache and the native interface do not see them (SimpleCache
+ * says why, and how to have several pools).
+ *
+ * Deferred items belong to this pool object until commit() or its destructor: its own methods see them, nobody else
+ * does. A later save, delete or clear of the same key replaces them, and a forked child does not save its parent's.
+ */
+final class CacheItemPool implements CacheItemPoolInterface
+{
+    private readonly Cache $cache;
+
+    /** What Cache::get() answers for a miss; a stored null is a hit. */
+    private readonly object $miss;
+
+    private readonly Codec $codec;
+
+    /** @var array<array-key, Deferred> */
+    private array $deferred = [];
+
+    /** The process whose deferred items these are. */
+    private int $process = 0;
+
+    /** @param bool $databaseBehind see SimpleCache::__construct() */
+    public function __construct(Cache $cache, bool $databaseBehind = false)
+    {
+        $this->cache = $databaseBehind
+            ? $cache->group('psr-6-database')
+            : $cache->group('psr-6', cacheOnly: true);
+        $this->miss = new \stdClass();
+        $this->codec = Codec::create(null, null);
+    }
+
+    /** Saves what is deferred ("MUST ensure that any deferred cache items are eventually persisted"). */
+    public function __destruct()
+    {
+        $this->commit();
+    }
+
+    /**
+     * @param mixed $key
+     *
+     * @throws InvalidArgument
+     */
+    public function getItem(mixed $key): CacheItem
+    {
+        $key = Rules::key($key);
+        if ($this->deferred !== [] && ($deferred = $this->deferred($key)) !== null) {
+            return $this->waiting($key, $deferred);
+        }
+        $value = $this->cache->get($key, $this->miss);
+
+        return $value === $this->miss ? new CacheItem($key, null, false) : new CacheItem($key, $value, true);
+    }
+
+    /**
+     * @param array<mixed> $keys strings; asked for in one round trip
+     *
+     * @return iterable<string, CacheItem> every key once, in the order given; an array unless one of the keys would
+     *                                     be an integer there
+     *
+     * @throws InvalidArgument
+     */
+    public function getItems(array $keys = []): iterable
+    {
+        $items = [];
+        $asked = [];
+        foreach (Rules::keys($keys) as $key) {
+            $deferred = $this->deferred($key);
+            $items[$key] = $deferred === null ? new CacheItem($key, null, false) : $this->waiting($key, $deferred);
+            if ($deferred === null) {
+                $asked[] = $key;
+            }
+        }
+        foreach ($asked === [] ? [] : $this->cache->getMultiple($asked) as $key => $value) {
+            $items[$key] = new CacheItem((string) $key, $value, true);
+        }
+
+        return Pairs::of($items);
+    }
+
+    /**
+     * @param mixed $key
+     *
+     * @throws InvalidArgument
+     */
+    public function hasItem(mixed $key): bool
+    {
+        $key = Rules::key($key);
+        $deferred = $this->deferred($key);
+
+        return $deferred === null ? $this->cache->has($key) : $deferred->ttl() >= 0;
+    }
+
+    /** Of this pool only; deferred items go too. */
+    public function clear(): bool
+    {
+        $this->deferred = [];
+
+        return $this->cache->flush();
+    }
+
+    /**
+     * True also if there was nothing to delete.
+     *
+     * @param mixed $key
+     *
+     * @throws InvalidArgument
+     */
+    public function deleteItem(mixed $key): bool
+    {
+        $key = Rules::key($key);
+        unset($this->deferred[$key]);
+
+        return $this->cache->delete($key);
+    }
+
+    /**
+     * @param array<mixed> $keys strings
+     *
+     * @throws InvalidArgument
+     */
+    public function deleteItems(array $keys): bool
+    {
+        $keys = Rules::keys($keys);
+        foreach ($keys as $key) {
+            unset($this->deferred[$key]);
+        }
+
+        return $keys === [] || $this->cache->deleteMultiple($keys);
+    }
+
+    /**
+     * Stored, and seen by other processes, when it returns. An expired item is deleted.
+     *
+     * False also for a value that cannot be serialized: the text has no exception for it ("False if there was an
+     * error"), and what was stored before stays.
+     *
+     * @throws InvalidArgument an item of another library
+     */
+    public function save(CacheItemInterface $item): bool
+    {
+        $item = self::own($item);
+        $key = $item->getKey();
+        $ttl = Deferred::remaining($item->expiry());
+        try {
+            $done = $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
+        } catch (NotStorable) {
+            return false;
+        }
+        unset($this->deferred[$key]);
+
+        return $done;
+    }
+
+    /**
+     * @return bool false for a value that cannot be serialized; an item deferred before under its key then stays
+     *
+     * @throws InvalidArgument an item of another library
+     */
+    public function saveDeferred(CacheItemInterface $item): bool
+    {
+        $item = self::own($item);
+        try {
+            $deferred = new Deferred($this->codec->encode($item->get()), $item->expiry());
+        } catch (NotStorable) {
+            return false;
+        }
+        $this->forget();
+        $this->deferred[$item->getKey()] = $deferred;
+
+        return true;
+    }
+
+    /**
+     * Items with the same time to live go in one round trip.
+     *
+     * What could not be saved is not tried again: a pool that kept it would go on to serve it, and bury newer values
+     * with it later.
+     */
+    public function commit(): bool
+    {
+        $this->forget();
+        $deferred = $this->deferred;
+        $this->deferred = [];
+        $done = true;
+        $over = [];
+        $batches = [];
+        foreach ($deferred as $key => $one) {
+            $ttl = $one->ttl();
+            if ($ttl < 0) {
+                $over[] = (string) $key;
+                continue;
+            }
+            try {
+                $batches[$ttl][$key] = $this->codec->decode($one->data);
+            } catch (Undecodable) {
+                $done = false;
+            }
+        }
+        if ($over !== []) {
+            $done = $this->cache->deleteMultiple($over) && $done;
+        }
+        foreach ($batches as $ttl => $values) {
+            $done = $this->store($values, $ttl) && $done;
+        }
+
+        return $done;
+    }
+
+    /**
+     * A pool is not to be serialized: one made from foreign bytes would write to the cache in its destructor.
+     *
+     * @return never
+     */
+    public function __serialize(): array
+    {
+        throw new \LogicException('A cache pool cannot be serialized; serialize what it was made from.');
+    }
+
+    /** @param array<mixed> $data */
+    public function __unserialize(array $data): never
+    {
+        throw new \LogicException('A cache pool cannot be unserialized; make a new one.');
+    }
+
+    /** @param array<array-key, mixed> $values */
+    private function store(array $values, int $ttl): bool
+    {
+        try {
+            return $this->cache->setMultiple($values, $ttl);
+        } catch (NotStorable) {
+            // One was storable when it was deferred and no longer is; the others need not go with it.
+            if (\count($values) > 1) {
+                foreach ($values as $key => $value) {
+                    $this->store([$key => $value], $ttl);
+                }
+            }
+
+            return false;
+        }
+    }
+
+    private function deferred(string $key): ?Deferred
+    {
+        $this->forget();
+
+        return $this->deferred[$key] ?? null;
+    }
+
+    /** After a fork the parent's deferred items are the parent's. */
+    private function forget(): void
+    {
+        $process = (int) \getmypid();
+        if ($process !== $this->process) {
+            $this->process = $process;
+            $this->deferred = [];
+        }
+    }
+
+    private function waiting(string $key, Deferred $deferred): CacheItem
+    {
+        if ($deferred->ttl() >= 0) {
+            try {
+                return new CacheItem($key, $this->codec->decode($deferred->data), true);
+            } catch (Undecodable) {
+                // "MUST respond with a cache miss rather than corrupted data"
+            }
+        }
+
+        return new CacheItem($key, null, false);
+    }
+
+    /** @throws InvalidArgument */
+    private static function own(CacheItemInterface $item): CacheItem
+    {
+        return $item instanceof CacheItem ? $item : throw InvalidArgument::item($item);
+    }
+}
