@@ -69,7 +69,7 @@ final class StoreFactory
      */
     public static function runtime(Options $options): string
     {
-        $path = self::directory($options->disk ?? new Dsn('file'), $options);
+        $path = $options->disk === null ? Directory::default() : self::directory($options->disk, $options);
         Directory::prepare($path);
 
         return $path;
@@ -104,6 +104,6 @@ final class StoreFactory
         $truth = $options->truth;
         $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();
 
-        return \substr(\md5(Directory::user() . ' ' . $place), 0, 8);
+        return \substr(\md5(Directory::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
     }
 }

@@ -160,6 +160,7 @@ final class StoreFactoryTest extends TestCase
         self::assertNotSame($mark('file:///a?near=memory'), $mark('file:///b?near=memory'));
         self::assertNotSame($mark('redis://h/0?near=memory'), $mark('redis://h/1?near=memory'));
         self::assertNotSame($mark('file:///a?prefix=x'), $mark('file:///a?prefix=y'));
+        self::assertNotSame($mark('redis://h?prefix=x'), $mark('redis://h?prefix=y'));
         self::assertSame($mark('file:///a?near=memory'), $mark('file:///a'));
     }
 }

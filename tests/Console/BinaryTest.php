@@ -7,6 +7,7 @@ namespace Larder\Tests\Console;
 use Larder\Cache;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -146,6 +147,22 @@ final class BinaryTest extends TestCase
         $doctor = Child::run([$larder, 'doctor', '--json'], $environment);
         self::assertSame(0, $doctor->status, $doctor->output . $doctor->errors);
         self::assertStringContainsString('(was root)', $doctor->output);
+    }
+
+    #[RequiresPhpExtension('redis')]
+    public function testADeleteWhileTheServerHangsIsSaidToBeNotDoneAndAppliedLater(): void
+    {
+        $server = new RedisServer();
+        $this->dsn = 'redis://' . $server->socket . '?disk=sqlite://' . $this->root->path . '/cache';
+        self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
+
+        $server->pause();
+        $delete = $this->larder(['delete', 'k']);
+        self::assertSame([4, "not deleted\n"], [$delete->status, $delete->output]);
+        self::assertStringContainsString($server->socket, $delete->errors);
+
+        $server->resume();
+        self::assertSame(1, $this->larder(['get', 'k'])->status);
     }
 
     #[RequiresPhpExtension('pcntl')]
