@@ -15,24 +15,19 @@ use Larder\Store\StoreFailure;
  */
 final class Database
 {
-    /** PDO's own busy time-out, by which a connection that nobody has set up yet is known (pdo_sqlite, sqlite_driver.c). */
-    private const UNTOUCHED = 60000;
-
     /** Error codes: sqlite.org/rescode.html. */
     private const CORRUPT = 11;
     private const NOT_A_DATABASE = 26;
 
-    /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
-    private const OPEN_FLAGS = 1000;
-    private const READ_WRITE = 2;
-
     /** @var array<string, \PDOStatement> */
     private array $statements = [];
+
+    private bool $inTransaction = false;
 
     /** @var array<int, \WeakReference<self>> all that are open in this process */
     private static array $open = [];
 
-    private function __construct(
+    public function __construct(
         private ?\PDO $pdo,
         public readonly string $epoch,
         public readonly Bell $bell,
@@ -41,25 +36,14 @@ final class Database
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
     ) {
-        self::$open[\spl_object_id($this)] = \WeakReference::create($this);
-    }
-
-    /**
-     * @param float $timeout seconds
-     *
-     * @throws StoreFailure
-     */
-    public static function open(Home $home, int $budget, float $timeout): self
-    {
-        $pid = (int) \getmypid();
-        self::leaveToParent($pid);
-        try {
-            return self::reuse($home, $pid, $timeout) ?? $home->locked(
-                $timeout,
-                static fn(): self => self::verified($home, $pid, $budget, $timeout),
-            );
-        } catch (\PDOException $e) {
-            throw StoreFailure::because('sqlite', 'cannot open ' . $home->database, $e);
+        self::$open[\spl_object_id($this)] = $reference = \WeakReference::create($this);
+        if (Opening::isPersistent()) {
+            // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
+            // to an idle process.
+            \register_shutdown_function(static function () use ($reference): void {
+                $database = $reference->get();
+                $database?->inTransaction === true && $database->rollBack();
+            });
         }
     }
 
@@ -98,9 +82,24 @@ final class Database
         return $this->pid === \getmypid();
     }
 
+    /** @throws \PDOException */
+    public function begin(): void
+    {
+        $this->statement('BEGIN IMMEDIATE')->execute();
+        $this->inTransaction = true;
+    }
+
+    /** @throws \PDOException */
+    public function commit(): void
+    {
+        $this->statement('COMMIT')->execute();
+        $this->inTransaction = false;
+    }
+
     /** Ends a transaction that could not be finished; false if it is not certain that it has ended. */
     public function rollBack(): bool
     {
+        $this->inTransaction = false;
         try {
             $this->run('ROLLBACK');
         } catch (\PDOException $e) {
@@ -170,7 +169,7 @@ final class Database
      *
      * All connections of the process have to go, for they share those counts.
      */
-    private static function leaveToParent(int $pid): void
+    public static function leaveToParent(int $pid): void
     {
         foreach (self::$open as $id => $reference) {
             $database = $reference->get();
@@ -187,17 +186,26 @@ final class Database
             return;
         }
         $this->bell->forget();
-        $home = $this->home;
-        if ($this->bell->exists() && $home->logInode() !== $this->log) {
-            // The parent and all others have closed the database since, and so deleted the log that is open here.
-            // Closing would take a newer one for it and delete that, unless the database is gone too
-            // (pager.c, databaseIsUnmoved).
-            try {
-                $home->locked(1.0, static fn() => $home->clear(false));
-            } catch (StoreFailure) {
-                // Then nobody can write there, and nothing is lost.
-            }
+        try {
+            // With the lock, so that nobody opens the database between the look and the closing.
+            $this->home->locked(1.0, function (): void {
+                $log = $this->home->logInode();
+                if ($log !== $this->log && $log !== 0 && $this->bell->exists()) {
+                    // The parent and all others have closed the database, and so deleted the log that is open here;
+                    // whoever came then has made a new one. Closing would take that for its own and delete it,
+                    // unless the database is gone too (pager.c, databaseIsUnmoved).
+                    $this->home->clear(false);
+                }
+                $this->close();
+            });
+        } catch (StoreFailure) {
+            // Then nobody can write there.
+            $this->close();
         }
+    }
+
+    private function close(): void
+    {
         $this->statements = [];
         $this->pdo = null;
     }
@@ -205,68 +213,6 @@ final class Database
     private function pdo(): \PDO
     {
         return $this->pdo ?? throw StoreFailure::because('sqlite', 'a connection from before the fork was used');
-    }
-
-    /** The connection that an earlier request of this process has set up, if there is one. */
-    private static function reuse(Home $home, int $pid, float $timeout): ?self
-    {
-        $inode = $home->inode();
-        if ($inode === 0 || !self::isPersistent()) {
-            return null;
-        }
-        $pdo = self::connect($home, $pid, $inode);
-        if (self::value($pdo, 'PRAGMA busy_timeout') === self::UNTOUCHED) {
-            return null;
-        }
-        // A request that ran out of time or memory may have left a transaction open.
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
-        $pdo->exec('ROLLBACK');
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
-        $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
-        $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
-        $bell = $home->bell($epoch);
-
-        return $bell->exists() ? new self($pdo, $epoch, $bell, $pid, $home, $home->logInode()) : null;
-    }
-
-    /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
-    private static function verified(Home $home, int $pid, int $budget, float $timeout): self
-    {
-        $boot = Boot::current();
-        $database = $pdo = null;
-        for ($attempt = 0; $attempt < 3; $attempt++) {
-            if ($home->size() === 0) {
-                $home->create($boot);
-            }
-            $inode = $home->inode();
-            try {
-                $pdo = self::connect($home, $pid, $inode);
-                self::setUp($pdo, $budget, $timeout);
-                $known = self::known($pdo);
-                $bell = $home->bell($known['epoch'] ?? '');
-                if (
-                    !$boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
-                    || ($known['file'] ?? '') !== (string) $inode
-                    || !$bell->exists()
-                ) {
-                    // Perhaps behind, or a copy of an older state (a restored backup), or half removed.
-                    $pdo = null;
-                    $home->create($boot);
-                    continue;
-                }
-                $database = new self($pdo, $known['epoch'] ?? '', $bell, $pid, $home, $home->logInode());
-                $database->mend();
-
-                return $database;
-            } catch (\PDOException $e) {
-                if (!self::isDamage($e)) {
-                    throw $e;
-                }
-                $database = $pdo = null;
-                $home->clear(true);
-            }
-        }
-        throw StoreFailure::because('sqlite', "$home->database is damaged as soon as it is made; is the disk sound?");
     }
 
     /** Heals what a killed writer left, if nobody is writing. */
@@ -285,79 +231,7 @@ final class Database
         }
     }
 
-    private static function connect(Home $home, int $pid, int $inode): \PDO
-    {
-        return new \PDO('sqlite:' . $home->database, null, null, [
-            \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
-            // Named after the process, for a fork must not share it, and the file, which may be another next time.
-            \PDO::ATTR_PERSISTENT => self::isPersistent() ? "larder-$pid-$inode" : false,
-            self::OPEN_FLAGS => self::READ_WRITE,
-        ]);
-    }
-
-    /** A command line ends after one request, and its forked children must be able to close. */
-    private static function isPersistent(): bool
-    {
-        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
-    }
-
-    /**
-     * No mmap: a file that is cut short by somebody else must give an error, not a SIGBUS.
-     *
-     * @throws StoreFailure|\PDOException
-     */
-    private static function setUp(\PDO $pdo, int $budget, float $timeout): void
-    {
-        $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
-        if (self::value($pdo, 'PRAGMA application_id') !== Schema::APPLICATION) {
-            throw StoreFailure::because('sqlite', 'larder.db is not one of Larder\'s own; move it away, or name another directory');
-        }
-        if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
-            throw StoreFailure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
-        }
-        $log = self::logPages($budget);
-        $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$log;"
-            . ' PRAGMA journal_size_limit=' . $log * 4096);
-        Schema::upgrade($pdo, (int) self::text(self::value($pdo, 'PRAGMA user_version')));
-    }
-
-    /** Length at which the write-ahead log is written back, in pages: a quarter of the budget, at most 4 MB. */
-    public static function logPages(int $budget): int
-    {
-        return \max(16, \min(1000, \intdiv($budget, 4 * 4096)));
-    }
-
-    /** @return array<string, string> */
-    private static function known(\PDO $pdo): array
-    {
-        $known = [];
-        foreach ($pdo->query('SELECT name, value FROM m') ?: [] as $row) {
-            \assert(\is_array($row));
-            $known[self::text($row[0])] = self::text($row[1]);
-        }
-
-        return $known;
-    }
-
-    private static function value(\PDO $pdo, string $sql): mixed
-    {
-        $statement = $pdo->query($sql);
-
-        return $statement === false ? null : ($statement->fetchAll(\PDO::FETCH_COLUMN)[0] ?? null);
-    }
-
-    private static function text(mixed $value): string
-    {
-        return \is_scalar($value) ? (string) $value : '';
-    }
-
-    private static function milliseconds(float $timeout): int
-    {
-        // One more than PDO's own would say that nobody has been here (reuse()).
-        return \min(self::UNTOUCHED - 1, \max(1, (int) ($timeout * 1000)));
-    }
-
-    private static function isDamage(\PDOException $error): bool
+    public static function isDamage(\PDOException $error): bool
     {
         $code = self::code($error);
 

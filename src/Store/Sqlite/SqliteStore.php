@@ -4,9 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\Change;
 use Larder\Store\Changes;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
@@ -15,8 +13,8 @@ use Larder\Store\View;
 /**
  * Records and log in one SQLite database, for the processes of one server and one user.
  *
- * This folder holds the engine: this class reads and writes, Database is a connection, Home the directory, Bell
- * tells cheaply whether anything changed, Sweeper keeps the budget, Schema has the tables. Nothing here knows what
+ * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening makes one,
+ * Home is the directory, Bell tells cheaply whether anything changed, Sweeper keeps the budget, Schema has the tables. Nothing here knows what
  * a body means, or chooses the directory, or checks whose it is.
  *
  * The table is the log: each key has its last change in it, also when that was a removal, until the Sweeper deletes
@@ -25,23 +23,12 @@ use Larder\Store\View;
  */
 final class SqliteStore implements Store
 {
-    private const END = '(SELECT max(pos) FROM e)';
-
-    private const ONE = 'SELECT ' . self::END . ', pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
-
-    private const FIND = 'SELECT ' . self::END . ', pos, writer, kind, expiry, body IS NOT NULL, used'
-        . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
-
-    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(?, ?, ?, ?, ?, ?, ?)'
-        . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
-        . ' expiry = excluded.expiry, used = excluded.used, body = excluded.body';
+    private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     private const END_AND_HORIZON = "SELECT 0, max(pos), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e";
 
     private const SINCE = self::END_AND_HORIZON
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
-
-    private const HORIZON = "SELECT value FROM m WHERE name = 'horizon'";
 
     private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
@@ -51,9 +38,6 @@ final class SqliteStore implements Store
     /** Keys of one statement; more are read in one transaction. */
     private const MOST_KEYS = 256;
 
-    /** A row's `used` while its record is held: neither evicted nor overwritten. */
-    private const HELD = 2;
-
     /** Keys noted as used, between two calls of tidy(). */
     private const MOST_NOTED = 512;
 
@@ -62,13 +46,13 @@ final class SqliteStore implements Store
 
     private readonly Home $home;
     private ?Database $database = null;
+    private ?Writing $writing = null;
 
     /** @var array<string, true> read since the last tidy(), and not marked as used */
     private array $used = [];
 
-    /** Bytes written since somebody looked at the budget, and since the last tidy(). */
-    private int $unchecked = 0;
-    private int $written = 0;
+    /** Whether anything was written since the last tidy(). */
+    private bool $written = false;
 
     /**
      * @param string $directory its own; exists with mode 0700, or is made so
@@ -172,7 +156,8 @@ final class SqliteStore implements Store
             }
             try {
                 if ($database->bell->lock($this->timeout)) {
-                    $outcomes = $this->commit($database, $changes);
+                    $this->written = true;
+                    $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes);
                     // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
                     if ($database->bell->exists()) {
                         return $outcomes;
@@ -194,7 +179,7 @@ final class SqliteStore implements Store
 
     public function tidy(): void
     {
-        if ($this->used === [] && $this->written === 0) {
+        if ($this->used === [] && !$this->written) {
             return;
         }
         try {
@@ -202,13 +187,13 @@ final class SqliteStore implements Store
             if ($database->bell->tryLock()) {
                 $finished = false;
                 try {
-                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written > 0);
+                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written);
                     $finished = true;
                 } finally {
                     $database->bell->unlock($finished || $database->rollBack());
                 }
                 $this->used = [];
-                $this->written = 0;
+                $this->written = false;
             }
         } catch (StoreFailure|\PDOException) {
             // Whoever next reads or writes gets to hear of it.
@@ -286,126 +271,6 @@ final class SqliteStore implements Store
         return new View($database->epoch, $at, $records);
     }
 
-    /**
-     * With the bell's lock, which it gives back.
-     *
-     * @param non-empty-list<Change> $changes
-     *
-     * @return non-empty-list<Outcome>
-     */
-    private function commit(Database $database, array $changes): array
-    {
-        $finished = false;
-        $begun = false;
-        try {
-            $database->statement('BEGIN IMMEDIATE')->execute();
-            $begun = true;
-            if ($database->bell->isLeftOdd()) {
-                $database->heal();
-            }
-            $outcomes = [];
-            foreach ($changes as $change) {
-                $outcomes[] = $this->apply($database, $change);
-            }
-            if ($this->unchecked > \min(65536, $this->budget >> 6)) {
-                (new Sweeper($database, $this->budget))->makeRoom();
-                $this->unchecked = 0;
-            }
-            $database->statement('COMMIT')->execute();
-            $finished = true;
-        } finally {
-            $database->bell->unlock($finished || !$begun || $database->rollBack());
-        }
-
-        return $outcomes;
-    }
-
-    private function apply(Database $database, Change $change): Outcome
-    {
-        $key = $change->key;
-        [$end, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($database, $key);
-        $logged = $change->logged;
-        $isThere = $alive === 1 && ($expiry === 0 || $expiry >= \microtime(true) * 1000);
-        $known = 0;
-        if ($position > 0) {
-            $known = $position;
-            // What the log has of a key must not leave it.
-            $logged = true;
-        } elseif ($isThere) {
-            $known = -$position;
-        }
-        if (
-            ($known > $change->limit && ($change->strict || !$change->logged || $writer !== $change->writer))
-            || ($used === self::HELD && $isThere && !$change->strict && $change->logged)
-        ) {
-            return new Outcome(false, $known, $writer, 0, $kind, $this->record($database, $key));
-        }
-        if ($known === 0 && $logged && $this->isForgotten($database, $change->limit, $end)) {
-            return new Outcome(false, -1);
-        }
-        foreach ($change->guards as $guard => $limit) {
-            $guard = (string) $guard;
-            [, $position, $who, $what] = $this->find($database, $guard);
-            $last = \abs($position);
-            if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($database, $limit, $end)) {
-                return new Outcome(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($database, $key), $guard);
-            }
-        }
-        $body = $change->body;
-        $size = $body === null ? 0 : \strlen($body);
-        $tooLarge = $size > $this->budget >> 2;
-        if ($logged) {
-            $next = $end + 1;
-            $database->bell->ring();
-        } else {
-            $next = 1 - $database->number('SELECT min(pos) FROM e WHERE pos < 0');
-        }
-        $put = $database->statement(self::PUT);
-        $put->bindValue(1, $key, \PDO::PARAM_LOB);
-        $put->bindValue(2, $logged ? $next : -$next, \PDO::PARAM_INT);
-        $put->bindValue(3, $change->writer);
-        $put->bindValue(4, $tooLarge ? 'x' : $change->kind);
-        $put->bindValue(5, $body === null ? 0 : $change->expiry, \PDO::PARAM_INT);
-        $put->bindValue(6, $size > 0 && $body[0] === Change::HELD ? self::HELD : 0, \PDO::PARAM_INT);
-        $put->bindValue(7, $tooLarge ? null : $body, \PDO::PARAM_LOB);
-        $put->execute();
-        $this->unchecked += $written = 100 + \strlen($key) + ($tooLarge ? 0 : $size);
-        $this->written += $written;
-
-        return $tooLarge
-            ? new Outcome(false, -1)
-            : new Outcome(true, $next, $known === 0 ? '' : $writer, $known);
-    }
-
-    /**
-     * @return array{int, int, string, string, int, int, int} the log's end; of the key: position or 0, writer, kind,
-     *         expiry, whether it has a body, used
-     */
-    private function find(Database $database, string $key): array
-    {
-        $find = $database->statement(self::FIND);
-        $find->bindValue(1, $key, \PDO::PARAM_LOB);
-        $find->execute();
-        /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
-        $row = $find->fetchAll(\PDO::FETCH_NUM)[0];
-
-        return $row[1] === null ? [$row[0], 0, '', '', 0, 0, 0] : $row;
-    }
-
-    /**
-     * Whether a change after $limit, of a key without a row, could have been deleted. A limit of 0 asks for no
-     * more than what is known; one at the end or later needs no look.
-     */
-    private function isForgotten(Database $database, int $limit, int $end): bool
-    {
-        return $limit > 0 && $limit < $end && $limit < $database->number(self::HORIZON);
-    }
-
-    private function record(Database $database, string $key): ?Record
-    {
-        return $this->readMany($database, [$key])->records[$key] ?? null;
-    }
-
     /** @return list<array{string, int, string, string, int}> */
     private function batch(string $after): array
     {
@@ -435,9 +300,9 @@ final class SqliteStore implements Store
     private function database(): Database
     {
         if ($this->database === null || !$this->database->isOurs()) {
-            $this->database = null;
+            $this->database = $this->writing = null;
             $this->used = [];
-            $this->database = Database::open($this->home, $this->budget, $this->timeout);
+            $this->database = (new Opening($this->home, $this->budget, $this->timeout))->open();
         }
 
         return $this->database;
@@ -445,7 +310,7 @@ final class SqliteStore implements Store
 
     private function epochEnded(int $attempt): void
     {
-        $this->database = null;
+        $this->database = $this->writing = null;
         if ($attempt >= self::ATTEMPTS) {
             throw StoreFailure::because('sqlite', $this->home->database . ' is removed as soon as it is made; stop whatever does that');
         }

@@ -26,10 +26,19 @@ final class Sweeper
     /** Rows looked at by one tidy(). */
     private const AT_ONCE = 128;
 
+    /** Rows looked at by one write: a tenth of a second at the worst, when all of them were read. */
+    private const AT_MOST = 20_000;
+
     /** Seconds for which removals stay known. */
     private const MEMORY = 600;
 
     private const ROWS = 'SELECT id, pos, kind, expiry, used, body IS NOT NULL FROM e WHERE pos > ? ORDER BY pos LIMIT ' . self::BATCH;
+
+    /**
+     * Takes the body away. The row moves to the table's end: SQLite joins pages when rows go, not when they get
+     * shorter (btree.c: sqlite3BtreeDelete balances, sqlite3BtreeInsert only what overflows).
+     */
+    private const EMPTY = 'UPDATE e SET id = (SELECT max(id) FROM e) + 1, body = NULL, used = 0, expiry = 0 WHERE id = ?';
 
     private readonly int $limit;
 
@@ -58,11 +67,11 @@ final class Sweeper
         $mark = $used !== [] && $pages > $this->limit >> 1;
         $sweep = $written && \mt_rand(0, 7) === 0;
         if ($mark || $sweep || $pages > $this->limit) {
-            $database->run('BEGIN IMMEDIATE');
+            $database->begin();
             $mark && $this->mark($used);
             $sweep && $this->sweep();
             $this->makeRoom(self::AT_ONCE * 4);
-            $database->run('COMMIT');
+            $database->commit();
         }
         if ($sweep) {
             $free = $database->number('PRAGMA freelist_count');
@@ -70,7 +79,7 @@ final class Sweeper
                 $database->run('PRAGMA incremental_vacuum(' . self::AT_ONCE . ')');
             }
         }
-        if ($written && $database->logSize() > 2 * 4096 * Database::logPages($this->budget)) {
+        if ($written && $database->logSize() > 2 * 4096 * Opening::logPages($this->budget)) {
             $this->cutLog();
         }
     }
@@ -78,9 +87,9 @@ final class Sweeper
     /**
      * Evicts until the budget is kept. In a transaction.
      *
-     * @param int $most rows to look at
+     * @param int $most rows to look at; the next call goes on from there
      */
-    public function makeRoom(int $most = \PHP_INT_MAX): void
+    public function makeRoom(int $most = self::AT_MOST): void
     {
         if ($this->pages() <= $this->limit) {
             return;
@@ -89,26 +98,34 @@ final class Sweeper
         $hand = $this->known('evict');
         $horizon = $was = $this->known('horizon');
         $end = $this->database->number('SELECT max(pos) FROM e');
-        $old = \max($this->known('old'), $end - \max(256, $this->budget >> 10));
-        for ($round = 0; $round < 4 && $most > 0 && $this->pages() > $goal; ) {
+        $mark = $this->known('old');
+        $old = \max($mark, $end - \max(256, $this->budget >> 10));
+        $isOver = true;
+        // The hand is somewhere: after its second turn it has been everywhere once.
+        for ($turns = 0; $turns < 5 && $most > 0 && $isOver;) {
             $rows = $this->after($hand);
-            foreach ($rows as [$id, $position, $kind, $expiry, $used, $alive]) {
+            foreach ($rows as $i => [$id, $position, $kind, , $used, $alive]) {
+                if ($i % 8 === 7 && !($isOver = $this->pages() > $goal)) {
+                    break;
+                }
                 $hand = $position;
-                // Round 0 spares what was read, 0 and 1 what holds a group together, all of them what is held.
-                if ($alive === 1 && ($used !== 0 || ($kind === 'm' && $round < 2)) && ($used === 2 || $round < 3)) {
+                // First what was not read, then what holds a group together, at last all but what has been held
+                // for less than ten minutes.
+                if ($alive === 1 && ($turns < 4 ? $used !== 0 || ($kind === 'm' && $turns < 3) : $used === 2 && $position > $mark)) {
                     $used === 1 && $this->change('UPDATE e SET used = 0 WHERE id = ?', $id);
                     continue;
                 }
-                if ($position < $end && ($position <= $old || $round === 3)) {
+                if ($position < $end && ($position <= $old || $turns === 4)) {
                     $this->change('DELETE FROM e WHERE id = ?', $id);
                     $horizon = \max($horizon, $position);
                 } elseif ($alive === 1) {
-                    $this->change('UPDATE e SET body = NULL WHERE id = ?', $id);
+                    $this->change(self::EMPTY, $id);
                 }
             }
             $most -= \count($rows);
-            if (\count($rows) < self::BATCH) {
-                $round++;
+            if ($isOver && \count($rows) < self::BATCH) {
+                $isOver = $this->pages() > $goal;
+                $turns++;
                 $hand = 0;
             }
         }
@@ -140,7 +157,7 @@ final class Sweeper
                     $this->change('DELETE FROM e WHERE id = ?', $id);
                     $horizon = \max($horizon, $position);
                 } elseif ($alive === 1) {
-                    $this->change('UPDATE e SET body = NULL WHERE id = ?', $id);
+                    $this->change(self::EMPTY, $id);
                 }
             }
             if (\count($rows) < self::BATCH) {

@@ -97,7 +97,7 @@ final class BellTest extends TestCase
         $before = self::put($store, 'k', 'v');
         $seen = $store->since('', 0, '');
         $path = $this->bellOf($store);
-        [$pid] = $this->fork(static function () use ($path): void {
+        [$pid, $answer] = $this->fork(static function () use ($path): void {
             $bell = new Bell($path);
             $bell->lock(1.0);
             $bell->ring();
@@ -120,6 +120,7 @@ final class BellTest extends TestCase
         self::assertLessThan(1.0, \microtime(true) - $start);
         \posix_kill($pid, \SIGKILL);
         \pcntl_waitpid($pid, $status);
+        \unlink($answer);
         $after = self::put($store, 'k', 'w');
         self::assertSame([['k', $after, 'aaaaaaaaaaaa', 's']], $store->since($changes->epoch, $changes->end, $changes->token)->list);
     }

@@ -20,9 +20,13 @@ final class SqliteProcessesTest extends TestCase
 
     protected const FORKS = true;
 
+    /** @var list<string> */
+    private array $answers = [];
+
     protected function tearDown(): void
     {
         $this->endChildren();
+        \array_map(static fn(string $file): bool => !\is_file($file) || \unlink($file), $this->answers);
     }
 
     #[TestWith([1.5])]
@@ -63,9 +67,9 @@ final class SqliteProcessesTest extends TestCase
         $kills = $cheap = $looks = 0;
         $children = [];
         $keys = ['k0', 'k1', 'k2', 'twin0', 'twin1', 'twin2'];
-        for ($end = \microtime(true) + $seconds; \microtime(true) < $end; ) {
+        for ($end = \microtime(true) + $seconds; \microtime(true) < $end;) {
             for ($i = 0; $i < 3; $i++) {
-                $children[$i] ??= $this->fork(static fn() => $writer($i))[0];
+                $children[$i] ??= $this->begin(static fn() => $writer($i));
             }
             for ($look = 0; $look < 10; $look++) {
                 \usleep(\mt_rand(0, 300));
@@ -146,7 +150,7 @@ final class SqliteProcessesTest extends TestCase
     {
         $parent = $this->store();
         self::put($parent, 'k', 'v');
-        [$pid] = $this->fork(function () use ($parent): string {
+        $pid = $this->begin(function () use ($parent): string {
             self::put($parent, 'child', 'first');
             \file_put_contents($this->directory . '/ready', '');
             self::until(fn(): bool => \is_file($this->directory . '/closed'));
@@ -166,6 +170,27 @@ final class SqliteProcessesTest extends TestCase
         self::assertSame('v', self::get($this->store(), 'k'));
     }
 
+    public function testADaemonThatOpensBeforeItForksStaysWarm(): void
+    {
+        $parent = $this->store();
+        self::put($parent, 'k', 'v');
+        [$pid, $answer] = $this->fork(function () use ($parent): string {
+            self::until(fn(): bool => \is_file($this->directory . '/closed'));
+
+            return self::get($parent, 'k') . self::put($parent, 'child', 'first');
+        });
+        unset($parent);
+        self::assertFileDoesNotExist($this->directory . '/larder.db-wal');
+        \file_put_contents($this->directory . '/closed', '');
+        \pcntl_waitpid($pid, $status);
+        $result = \unserialize((string) \file_get_contents($answer));
+        \unlink($answer);
+        self::assertIsArray($result);
+        self::assertNull($result[0]);
+        self::assertStringStartsWith('v', (string) $result[1]);
+        self::assertSame('first', self::get($this->store(), 'child'));
+    }
+
     /** A child that ends without having used the store closes what it was given, and must not destroy anything. */
     public function testAChildThatEndsByItselfLeavesTheOthersAlone(): void
     {
@@ -181,7 +206,7 @@ final class SqliteProcessesTest extends TestCase
         $this->children[$pid] = true;
         unset($parent);
         // The parent has closed, as the last one, and so deleted the log; another process makes a new one and dies.
-        [$other] = $this->fork(function (): void {
+        $other = $this->begin(function (): void {
             $store = $this->store();
             self::put($store, 'k', 'newer');
             \posix_kill((int) \getmypid(), \SIGKILL);
@@ -192,6 +217,19 @@ final class SqliteProcessesTest extends TestCase
         \pcntl_waitpid($pid, $status);
         // Rather nothing than the older value.
         self::assertContains(self::get($this->store(), 'k'), ['newer', null]);
+    }
+
+    /**
+     * A process that is killed, or whose answer nobody wants.
+     *
+     * @param \Closure(): mixed $work
+     */
+    private function begin(\Closure $work): int
+    {
+        [$pid, $answer] = $this->fork($work);
+        $this->answers[] = $answer;
+
+        return $pid;
     }
 
     private static function until(\Closure $true): void

@@ -1,0 +1,185 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Sqlite;
+
+use Larder\Store\StoreFailure;
+
+/**
+ * Makes a connection to a database that is whole, of this boot, of this version, and set up.
+ *
+ * In a web server a connection is kept from request to request, and only its first request checks all that: what
+ * could be wrong later (the file replaced, the epoch over) shows in the file's inode and in the bell.
+ */
+final class Opening
+{
+    /** PDO's own busy time-out, by which a connection that nobody has set up yet is known (pdo_sqlite, sqlite_driver.c). */
+    private const UNTOUCHED = 60000;
+
+    /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
+    private const OPEN_FLAGS = 1000;
+    private const READ_WRITE = 2;
+
+    /** The first with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
+    private const OLDEST = '3.24.0';
+
+    /**
+     * @param int   $budget  bytes
+     * @param float $timeout seconds
+     */
+    public function __construct(
+        private readonly Home $home,
+        private readonly int $budget,
+        private readonly float $timeout,
+    ) {}
+
+    /** @throws StoreFailure */
+    public function open(): Database
+    {
+        $pid = (int) \getmypid();
+        Database::leaveToParent($pid);
+        try {
+            return $this->reuse($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
+        } catch (\PDOException $e) {
+            throw StoreFailure::because('sqlite', 'cannot open ' . $this->home->database, $e);
+        }
+    }
+
+    /** The connection that an earlier request of this process has set up, if there is one. */
+    private function reuse(int $pid): ?Database
+    {
+        $inode = $this->home->inode();
+        if ($inode === 0 || !self::isPersistent()) {
+            return null;
+        }
+        $pdo = $this->connect($pid, $inode);
+        if (self::value($pdo, 'PRAGMA busy_timeout') === self::UNTOUCHED) {
+            return null;
+        }
+        // A request that ran out of time or memory may have left a transaction open.
+        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
+        $pdo->exec('ROLLBACK');
+        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
+        $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
+        $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
+        $bell = $this->home->bell($epoch);
+
+        return $bell->exists() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode()) : null;
+    }
+
+    /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
+    private function verified(int $pid): Database
+    {
+        $boot = Boot::current();
+        $database = $pdo = null;
+        for ($attempt = 0; $attempt < 3; $attempt++) {
+            if ($this->home->size() === 0) {
+                $this->home->create($boot);
+            }
+            $inode = $this->home->inode();
+            try {
+                $pdo = $this->connect($pid, $inode);
+                $this->setUp($pdo);
+                $known = $this->known($pdo);
+                $bell = $this->home->bell($known['epoch'] ?? '');
+                if (
+                    !$boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
+                    || ($known['file'] ?? '') !== (string) $inode
+                    || !$bell->exists()
+                ) {
+                    // Perhaps behind, or a copy of an older state (a restored backup), or half removed.
+                    $pdo = null;
+                    $this->home->create($boot);
+                    continue;
+                }
+                $database = new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode());
+                $database->mend();
+
+                return $database;
+            } catch (\PDOException $e) {
+                if (!Database::isDamage($e)) {
+                    throw $e;
+                }
+                $database = $pdo = null;
+                $this->home->clear(true);
+            }
+        }
+        throw StoreFailure::because('sqlite', $this->home->database . ' is damaged as soon as it is made; is the disk sound?');
+    }
+
+    private function connect(int $pid, int $inode): \PDO
+    {
+        return new \PDO('sqlite:' . $this->home->database, null, null, [
+            \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
+            // Named after the process, for a fork must not share it, and the file, which may be another next time.
+            \PDO::ATTR_PERSISTENT => self::isPersistent() ? "larder-$pid-$inode" : false,
+            self::OPEN_FLAGS => self::READ_WRITE,
+        ]);
+    }
+
+    /** A command line ends after one request, and its forked children must be able to close. */
+    public static function isPersistent(): bool
+    {
+        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
+    }
+
+    /**
+     * No mmap: a file that is cut short by somebody else must give an error, not a SIGBUS.
+     *
+     * @throws StoreFailure|\PDOException
+     */
+    private function setUp(\PDO $pdo): void
+    {
+        $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
+        if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
+            throw StoreFailure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
+        }
+        if (self::value($pdo, 'PRAGMA application_id') !== Schema::APPLICATION) {
+            throw StoreFailure::because('sqlite', 'larder.db is not one of Larder\'s own; move it away, or name another directory');
+        }
+        if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
+            throw StoreFailure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
+        }
+        $log = self::logPages($this->budget);
+        $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$log;"
+            . ' PRAGMA journal_size_limit=' . $log * 4096);
+        Schema::upgrade($pdo, (int) self::text(self::value($pdo, 'PRAGMA user_version')));
+    }
+
+    /** Length at which the write-ahead log is written back, in pages: a quarter of the budget, at most 4 MB. */
+    public static function logPages(int $budget): int
+    {
+        return \max(16, \min(1000, \intdiv($budget, 4 * 4096)));
+    }
+
+    /** @return array<string, string> */
+    private function known(\PDO $pdo): array
+    {
+        $known = [];
+        foreach ($pdo->query('SELECT name, value FROM m') ?: [] as $row) {
+            \assert(\is_array($row));
+            $known[self::text($row[0])] = self::text($row[1]);
+        }
+
+        return $known;
+    }
+
+    private static function value(\PDO $pdo, string $sql): mixed
+    {
+        $statement = $pdo->query($sql);
+
+        return $statement === false ? null : ($statement->fetchAll(\PDO::FETCH_COLUMN)[0] ?? null);
+    }
+
+    private static function text(mixed $value): string
+    {
+        return \is_scalar($value) ? (string) $value : '';
+    }
+
+    private function milliseconds(): int
+    {
+        // One more than PDO's own would say that nobody has been here (reuse()).
+        return \min(self::UNTOUCHED - 1, \max(1, (int) ($this->timeout * 1000)));
+    }
+}

@@ -1,0 +1,130 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store\Sqlite;
+
+use Larder\Store\Change;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\Tests\Support\FpmServer;
+use PHPUnit\Framework\Attributes\RequiresFunction;
+use PHPUnit\Framework\TestCase;
+
+/** In php-fpm, where a connection outlives its request. */
+#[RequiresFunction('posix_geteuid')]
+final class SqliteWebTest extends TestCase
+{
+    use Directory;
+    use Strict;
+
+    private const SCRIPT = <<<'PHP'
+        error_reporting(-1);
+        set_error_handler(static function (int $level, string $message): never { throw new ErrorException($message); });
+        $store = new Larder\Store\Sqlite\SqliteStore($_GET['directory'], 8 << 20, 0.25);
+        $key = $_GET['key'] ?? 'k';
+        switch ($_GET['do']) {
+            case 'get':
+                echo ($store->read([$key])->records[$key] ?? null)?->body ?? 'nothing';
+                break;
+            case 'set':
+                echo $store->write([new Larder\Store\Change($key, $_GET['value'], 'aaaaaaaaaaaa')])[0]->done ? 'done' : 'not done';
+                break;
+            case 'since':
+                $seen = $store->since($_GET['epoch'], (int) $_GET['position'], $_GET['token']);
+                echo json_encode([$seen->epoch, $seen->end, $seen->token, $seen->complete, $seen->list]);
+                break;
+            case 'die':
+                // The memory runs out while the transaction is open.
+                $store->read(['k']);
+                $database = (new ReflectionProperty($store, 'database'))->getValue($store);
+                $database->bell->lock(1.0);
+                $database->begin();
+                $database->run("UPDATE e SET body = 'never committed'");
+                $database->bell->ring();
+                restore_error_handler();
+                str_repeat('x', 1 << 30);
+        }
+        if ($_GET['do'] !== 'die' && isset($_GET['files'])) {
+            $open = 0;
+            foreach (scandir('/proc/self/fd') as $fd) {
+                $open += is_link("/proc/self/fd/$fd") && str_starts_with(readlink("/proc/self/fd/$fd"), $_GET['directory'] . '/larder.db') ? 1 : 0;
+            }
+            echo ' ', getmypid(), ' ', $open;
+        }
+        PHP;
+
+    private FpmServer $fpm;
+    private string $script;
+
+    protected function setUp(): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('Needs php-fpm.');
+        }
+        $this->fpm = new FpmServer(1, ini: ['memory_limit' => '64M', 'log_errors' => 0, 'display_errors' => 1]);
+        $this->script = $this->fpm->script('sqlite.php', self::SCRIPT);
+    }
+
+    public function testAConnectionIsKeptFromRequestToRequest(): void
+    {
+        self::assertSame('done', $this->ask('set', value: 'one'));
+        $first = \explode(' ', $this->ask('get', files: 1));
+        self::assertSame('one', $first[0]);
+        for ($i = 0; $i < 5; $i++) {
+            self::put($this->store(), 'k', "v$i");
+            self::assertSame(["v$i", ...\array_slice($first, 1)], \explode(' ', $this->ask('get', files: 1)));
+        }
+    }
+
+    public function testAnswersWithoutOpeningTheDatabaseWhenNothingHasChanged(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        $seen = $this->store()->since('', 0, '');
+        $ask = fn(): array => \explode(' ', $this->ask('since', epoch: $seen->epoch, position: $seen->end, token: $seen->token, files: 1));
+        $answer = $ask();
+        self::assertSame([$seen->epoch, $seen->end, $seen->token, true, []], \json_decode($answer[0]));
+        self::assertSame('0', $answer[2], 'No file of the database is open.');
+        $position = self::put($this->store(), 'k', 'w');
+        self::assertSame([['k', $position, 'aaaaaaaaaaaa', 's']], \json_decode($ask()[0])[4]);
+    }
+
+    public function testARequestThatDiesInATransactionHoldsUpNobody(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        $seen = $this->store()->since('', 0, '');
+        self::assertStringContainsString('memory', $this->ask('die'));
+        $store = $this->store();
+        self::assertSame('v', self::get($store, 'k'));
+        self::assertTrue($store->write([new Change('k', 'w', 'aaaaaaaaaaaa', $seen->end)])[0]->done);
+        self::assertSame('w', $this->ask('get'));
+        self::assertSame('done', $this->ask('set', value: 'x'));
+        self::assertSame('x', self::get($this->store(), 'k'));
+    }
+
+    public function testADatabaseThatIsReplacedIsNoticedByTheNextRequest(): void
+    {
+        for ($i = 0; $i < 3; $i++) {
+            self::assertSame('done', $this->ask('set', value: "old $i"));
+            foreach (self::files($this->directory) as $name) {
+                \unlink($this->directory . '/' . $name);
+            }
+            self::assertSame('nothing', $this->ask('get'));
+            self::put($this->store(), 'k', "new $i");
+            self::assertSame("new $i", $this->ask('get'));
+        }
+        // As when it was damaged, or a new epoch begun for another reason.
+        (new \PDO("sqlite:$this->directory/larder.db"))->exec("UPDATE m SET value = 'other' WHERE name = 'boot'");
+        self::assertNull(self::get($this->store(), 'k'));
+        self::assertSame('nothing', $this->ask('get'));
+    }
+
+    private function ask(string $do, string|int ...$query): string
+    {
+        return $this->fpm->request($this->script, ...$query, ...['do' => $do, 'directory' => $this->directory])->body;
+    }
+
+    private function store(): SqliteStore
+    {
+        return new SqliteStore($this->directory, 8 << 20, 0.25);
+    }
+}
