@@ -39,7 +39,12 @@ final readonly class FpmCost
 
     public function __construct(private Harness $harness, private TemporaryDirectory $directory)
     {
-        $this->fpm = new FpmServer(1, '32M', ['opcache.enable' => 1, 'opcache.jit_buffer_size' => 0]);
+        $this->fpm = new FpmServer(1, '32M', [
+            'opcache.enable' => 1,
+            'opcache.jit_buffer_size' => 0,
+            // OPcache leaves files alone that are younger than two seconds, as the scripts below.
+            'opcache.file_update_protection' => 0,
+        ]);
         $this->connection = $this->fpm->connect();
         $open = \sprintf('$cache = Larder\Cache::open(%s);', \var_export('sqlite://' . $directory->path . '?near=apcu', true));
         $autoloader = \strtr(self::AUTOLOADER, [

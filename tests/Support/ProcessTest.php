@@ -97,5 +97,6 @@ final class ProcessTest extends TestCase
             pcntl_waitpid($fork, $status);
             echo (int) $child->isRunning(), (int) is_file($directory->file("a")), "\n";');
         self::assertSame('11', $parent->line(), $parent->errors());
+        self::assertSame(0, $parent->wait());
     }
 }
