@@ -7,8 +7,6 @@ namespace Larder\Tests\Store;
 use Larder\Store\Change;
 use Larder\Store\Redis\Connection;
 use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\RedisStore;
-use Larder\Store\StoreFailure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;

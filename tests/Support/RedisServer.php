@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Support;
 
 use Larder\Store\Redis\Endpoint;
+use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;
-use Predis\Command\RawCommand;
 use Predis\Response\ErrorInterface;
 
 /**
@@ -113,6 +113,8 @@ final class RedisServer
         $deadline = \microtime(true) + 10;
         while (!$this->answers()) {
             if (\microtime(true) > $deadline || !\proc_get_status($process)['running']) {
+                // A constructor that throws leaves no object, and no destructor.
+                $this->kill();
                 throw new \RuntimeException('The server does not start: ' . \file_get_contents($log));
             }
             \usleep(5000);
@@ -173,8 +175,8 @@ final class RedisServer
         \set_error_handler(static fn(): bool => true);
         try {
             return $this->command('PING') == 'PONG';
-        } catch (\Exception) {
-            return false;
+        } catch (\Exception $e) {
+            return \str_contains($e->getMessage(), 'NOAUTH');
         } finally {
             \restore_error_handler();
         }

@@ -111,7 +111,7 @@ abstract class Connection
             $replies = $this->exchange($commands);
         } catch (\Throwable $e) {
             $this->close();
-            throw $this->isFailure($e) ? $this->failure('no answer', $e) : $e;
+            throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
             \restore_error_handler();
         }
@@ -153,7 +153,12 @@ abstract class Connection
     /** An error reply, with what to do about it. */
     final public function refusal(string $error): StoreFailure
     {
-        $advice = match (\strstr($error . ' ', ' ', true)) {
+        $kind = \strstr($error . ' ', ' ', true);
+        if ($kind === 'ERR' && \str_contains($error, 'unauthenticated')) {
+            // Before AUTH a server takes only a few arguments a command (networking.c, processMultibulkBuffer).
+            $kind = 'NOAUTH';
+        }
+        $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
@@ -164,6 +169,14 @@ abstract class Connection
         };
 
         return $this->failure('the server refused: ' . $error . $advice);
+    }
+
+    /** A library's exception: some error replies come as one, with the server's words. */
+    private function translate(string $what, \Throwable $e): StoreFailure
+    {
+        return \preg_match('/^[A-Z]{2,} /', $e->getMessage()) === 1
+            ? $this->refusal($e->getMessage())
+            : $this->failure($what, $e);
     }
 
     private function connect(): void
@@ -179,7 +192,7 @@ abstract class Connection
             }
         } catch (\Throwable $e) {
             $this->close();
-            throw $this->isFailure($e) ? $this->failure('no connection', $e) : $e;
+            throw $this->isFailure($e) ? $this->translate('no connection', $e) : $e;
         } finally {
             \restore_error_handler();
         }

@@ -4,7 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Store\Redis;
 
-/** By the extension "redis" (phpredis), version 5.3 or newer. */
+/**
+ * By the extension "redis" (phpredis), version 5.3 or newer.
+ *
+ * One wait it does not bound: a server that stops in the midst of a value, after some bytes of it, is waited for as
+ * long as the connection stands (seen in 5.3.7; library.c, redis_sock_read_bulk_reply, reads on after a time-out).
+ * A server that hangs stops between replies as a rule, and this needs a value larger than the socket's buffers.
+ */
 final class PhpRedisConnection extends Connection
 {
     private ?\Redis $redis = null;
