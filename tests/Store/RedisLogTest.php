@@ -1,0 +1,248 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Store\Change;
+use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\RedisStore;
+use Larder\Tests\Support\RedisServer;
+use PHPUnit\Framework\Attributes\DataProvider;
+
+/** The log, its index, and what is known when parts of them are gone. */
+final class RedisLogTest extends RedisFixture
+{
+    private const C = 'cccccccccccc';
+
+    protected function setUp(): void
+    {
+        parent::setUp();
+        $this->server = new RedisServer();
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testATrimmedLogIsAnIncompleteAnswerAndAConflict(string $connection): void
+    {
+        $store = $this->store($connection);
+        $start = $store->since('', 0, '');
+        self::put($store, 'early', null, self::B);
+        $recent = $this->writeMany($store, 10_800);
+        self::assertFalse($store->since($start->epoch, $start->end, '')->complete);
+        $changes = $store->since($start->epoch, $recent, '');
+        self::assertSame([true, 400], [$changes->complete, \count($changes->list)]);
+        $changes = $store->since($start->epoch, $changes->end - 9_999, '');
+        self::assertSame([true, 9_999], [$changes->complete, \count($changes->list)], 'Ten thousand are known at least.');
+
+        $outcomes = $store->write([
+            new Change('early', 'v', self::A, $start->end),
+            new Change('never changed', 'v', self::A, $start->end),
+            new Change('never changed', 'v', self::A, $recent),
+            new Change('x', 'v', self::A, $recent, guards: ['early' => $start->end]),
+            new Change('x', 'v', self::A, guards: ['early' => $recent]),
+        ]);
+        self::assertSame(
+            [[false, -1, null], [false, -1, null], [true, 10_802, null], [false, -1, 'early'], [true, 10_803, null]],
+            \array_map(static fn($o) => [$o->done, $o->position, $o->guard], $outcomes),
+        );
+        $size = $this->server->command('ZCARD', "larder:{$start->epoch}:i");
+        self::assertLessThan(10_300, $size);
+        self::assertLessThan(10_300, $this->server->command('XLEN', "larder:{$start->epoch}:j"));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testABusyLogKeepsNobodyFromFillingWhatNobodyChanged(string $connection): void
+    {
+        $store = $this->store($connection);
+        $at = $store->read(['mine'])->at;
+        $this->writeMany($this->store($connection), 3000);
+        $outcome = $store->write([new Change('mine', 'v', self::A, $at)])[0];
+        self::assertTrue($outcome->done);
+    }
+
+    /** @return iterable<string, array{class-string<Connection>, string}> */
+    public static function parts(): iterable
+    {
+        foreach (self::connections() as $name => [$connection]) {
+            foreach (['j', 'i'] as $part) {
+                yield "$name, $part" => [$connection, $part];
+            }
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('parts')]
+    public function testAnEvictedLogOrIndexIsKnownToBeGone(string $connection, string $part): void
+    {
+        $store = $this->store($connection);
+        $start = $store->since('', 0, '');
+        self::put($store, 'k', null, self::B);
+        self::put($store, 'there', 'v', self::B);
+        $this->server->command('DEL', "larder:{$start->epoch}:$part");
+        if ($part === 'j') {
+            self::assertFalse($store->since($start->epoch, $start->end, '')->complete);
+            self::put($store, 'l', 'v');
+            self::assertFalse($store->since($start->epoch, $start->end, '')->complete, 'Nor by what came after.');
+            self::assertTrue($store->since($start->epoch, 2, '')->complete);
+        }
+        foreach (['k', 'other'] as $key) {
+            $outcome = $store->write([new Change($key, 'late', self::A, $start->end)])[0];
+            // Of the key that did not change, the index alone tells so.
+            self::assertSame($part === 'j' && $key === 'other', $outcome->done);
+        }
+        $late = $store->write([new Change('there', 'late', self::A, $start->end)])[0];
+        self::assertSame([false, 2, self::B, 's'], [$late->done, $late->position, $late->writer, $late->kind]);
+        $now = $store->read(['k'])->at;
+        self::assertTrue($store->write([new Change('k', 'new', self::A, $now)])[0]->done);
+        self::put($store, 'k', null, self::B);
+        self::assertFalse($store->write([new Change('k', 'late', self::A, $now)])[0]->done);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAnOwnChangeHidesNobodyElses(string $connection): void
+    {
+        foreach (['v', null] as $mine) {
+            $store = $this->store($connection);
+            $this->server->command('FLUSHALL');
+            $at = $store->read(['k'])->at;
+            $theirs = self::put($store, 'k', null, self::B)->position;
+            self::put($store, 'k', $mine);
+            self::put($store, 'k', $mine);
+            $outcome = $store->write([new Change('k', 'late', self::A, $at)])[0];
+            self::assertSame([false, $theirs, self::B, 'd'], [$outcome->done, $outcome->position, $outcome->writer, $outcome->kind]);
+            self::assertTrue($store->write([new Change('k', 'w', self::A, $theirs)])[0]->done);
+            self::assertFalse($store->write([new Change('x', 'v', self::A, guards: ['k' => $at])])[0]->done);
+            self::assertTrue($store->write([new Change('x', 'v', self::A, guards: ['k' => $theirs])])[0]->done);
+            // A third one, and the former becomes the one before.
+            $third = self::put($store, 'k', 'third', self::C)->position;
+            $outcome = $store->write([new Change('k', 'late', self::A, $theirs)])[0];
+            self::assertSame([false, $third, self::C], [$outcome->done, $outcome->position, $outcome->writer]);
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testALimitBeyondTheLogsEndIsNotBelieved(string $connection): void
+    {
+        $store = $this->store($connection);
+        $outcome = $store->write([new Change('k', 'v', self::A, 1000)])[0];
+        self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAnEvictedRecordKeepsItsChangeAndALeaseNeedsNone(string $connection): void
+    {
+        $store = $this->store($connection);
+        $view = $store->read(['k']);
+        $position = self::put($store, 'k', 'v', self::B)->position;
+        $lease = $store->write([new Change('lease', 'held', self::B, 0, logged: false)])[0]->position;
+        $this->server->command('DEL', "larder:{$view->epoch}:r:k", "larder:{$view->epoch}:r:lease");
+        $outcome = $store->write([new Change('k', 'late', self::A, $view->at)])[0];
+        self::assertSame([false, $position, self::B, 's', null], [$outcome->done, $outcome->position, $outcome->writer, $outcome->kind, $outcome->record]);
+        $outcome = $store->write([new Change('lease', 'mine', self::A, 0, logged: false)])[0];
+        self::assertTrue($outcome->done);
+        self::assertGreaterThan($lease, $outcome->position);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAnExpiryIsTheServersAFewSecondsLater(string $connection): void
+    {
+        $store = $this->store($connection);
+        $now = (int) (\microtime(true) * 1000);
+        $store->write([
+            new Change('k', 'v', self::A, expiry: $now + 60_000),
+            new Change('past', 'v', self::A, expiry: 1),
+            new Change('ever', 'v', self::A),
+        ]);
+        $base = 'larder:' . $store->read(['k'])->epoch . ':r:';
+        $left = fn(string $key) => $this->server->command('PTTL', $base . $key);
+        self::assertThat($left('k'), self::logicalAnd(self::greaterThan(60_000), self::lessThanOrEqual(65_000)));
+        self::assertThat($left('past'), self::logicalAnd(self::greaterThan(0), self::lessThanOrEqual(5001)));
+        self::assertSame(-1, $left('ever'));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAReadIsOneCommandAndAWriteOneForEachChange(string $connection): void
+    {
+        $store = $this->store($connection);
+        self::put($store, 'k', 'v');
+        $before = $this->calls();
+        $store->read(\array_map(static fn(int $i) => "k$i", \range(1, 50)));
+        self::assertSame(['mget' => 1], $this->spent($before));
+        $before = $this->calls();
+        $store->since('', 0, '');
+        self::assertSame(['evalsha' => 1], $this->spent($before));
+        $before = $this->calls();
+        $store->write([new Change('a', 'v', self::A), new Change('b', 'v', self::A)]);
+        self::assertSame(['evalsha' => 2], $this->spent($before));
+        $before = $this->calls();
+        $this->store($connection)->read(['k', 'l']);
+        self::assertSame(['evalsha' => 1], $this->spent($before), 'Opening brings the records with it.');
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testStatsAreASampleOfTheOwnRecords(string $connection): void
+    {
+        $store = $this->store($connection);
+        $this->writeMany($store, 300);
+        self::assertSame(300, $store->stats()['entries']);
+        $this->writeMany($store, 3700);
+        for ($i = 0; $i < 4000; $i += 500) {
+            $this->server->command('MSET', ...\array_merge(...\array_map(static fn(int $n) => ["foreign $n", 'v'], \range($i, $i + 499))));
+        }
+        $this->server->command('CONFIG', 'SET', 'maxmemory', '100mb');
+        $stats = $store->stats();
+        self::assertThat($stats['entries'], self::logicalAnd(self::greaterThan(3000), self::lessThan(5000)));
+        self::assertThat($stats['bytes'] / $stats['entries'], self::logicalAnd(self::greaterThan(100), self::lessThan(400)));
+        self::assertSame(100 << 20, $stats['budget']);
+    }
+
+    /** Changes of other keys, unconditional. @return int the end before the last four hundred */
+    private function writeMany(RedisStore $store, int $count): int
+    {
+        $end = 0;
+        for ($i = 0; $i < $count; $i += 400) {
+            $end = $store->since('', 0, '')->end;
+            $changes = [];
+            for ($n = $i; $n < $i + 400 && $n < $count; $n++) {
+                $changes[] = new Change("many $n", 'v', self::B);
+            }
+            self::assertNotSame([], $changes);
+            $store->write($changes);
+        }
+
+        return $end;
+    }
+
+    /** @return array<string, int> how often each command was called by a client so far */
+    private function calls(): array
+    {
+        $info = $this->server->command('INFO', 'commandstats');
+        self::assertIsString($info);
+        \preg_match_all('/cmdstat_(mget|evalsha|eval|scan):calls=(\d+)/', $info, $found, \PREG_SET_ORDER);
+
+        return \array_map(\intval(...), \array_column($found, 2, 1));
+    }
+
+    /**
+     * @param array<string, int> $before
+     *
+     * @return array<string, int>
+     */
+    private function spent(array $before): array
+    {
+        $spent = [];
+        foreach ($this->calls() as $name => $count) {
+            $spent[$name] = $count - ($before[$name] ?? 0);
+        }
+
+        return \array_filter($spent);
+    }
+}
