@@ -123,12 +123,14 @@ final class Directory
         if ($owner === 0) {
             return false;
         }
-        $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($owner) : false;
-        if ($entry === false) {
+        if (!\function_exists('posix_setuid')) {
             throw WrongUser::of($path, $owner);
         }
+        // A user that the system does not know, as in containers, has no groups to take on but the directory's.
+        $entry = \posix_getpwuid($owner);
+        $group = $entry === false ? self::quietly(static fn(): int => (int) \filegroup(self::nearest($path))) : $entry['gid'];
         // In this order: without root's rights the groups cannot be changed any more (setuid(2)).
-        if (!\posix_initgroups($entry['name'], $entry['gid']) || !\posix_setgid($entry['gid']) || !\posix_setuid($owner)) {
+        if ($entry !== false && !\posix_initgroups($entry['name'], $group) || !\posix_setgid($group) || !\posix_setuid($owner)) {
             throw WrongUser::of($path, $owner);
         }
 

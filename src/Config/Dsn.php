@@ -169,7 +169,7 @@ final readonly class Dsn
         return $result;
     }
 
-    private static function directory(string $text, string $scheme, string $rest): string
+    private static function directory(#[\SensitiveParameter] string $text, string $scheme, string $rest): string
     {
         if ($rest === '') {
             return '';

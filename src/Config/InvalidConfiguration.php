@@ -186,7 +186,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
     /** A DSN as it may be shown: without password and secret, also where it is malformed. */
     public static function redacted(#[\SensitiveParameter] string $text): string
     {
-        $text = \preg_replace(['~(:/*).*@~s', '~(\bsecret=)[^&]*~i'], ['$1***@', '$1***'], $text) ?? '…';
+        $text = \preg_replace(['~(:/*).*@~s', '~(\bsecret=)[^&]*~i', '~(\bfar=)[^&]*%40~i'], ['$1***@', '$1***', '$1***@'], $text) ?? '…';
 
         return self::printable($text);
     }

@@ -160,6 +160,19 @@ final class DirectoryTest extends TestCase
         self::assertSame("refused|bool(true)\n33|33|33|33|for good", $child->output . $child->errors);
     }
 
+    public function testRootBecomesAlsoAUserWhomTheSystemDoesNotKnow(): void
+    {
+        $this->needRoot();
+        $path = $this->root . '/unknown';
+        \mkdir($path, 0o700);
+        \chown($path, 54321);
+        \chgrp($path, 54322);
+        $child = Child::php('Larder\Config\Directory::become("' . $path . '"); Larder\Config\Directory::prepare("' . $path . '");'
+            . 'echo posix_geteuid(), "|", posix_getegid();');
+
+        self::assertSame('54321|54322', $child->output . $child->errors);
+    }
+
     public function testRootStaysRootInItsOwnDirectory(): void
     {
         $this->needRoot();

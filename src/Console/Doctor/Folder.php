@@ -84,7 +84,7 @@ final class Folder
         if ($mount === null) {
             yield Finding::ok('file system', 'not known: /proc/self/mountinfo cannot be read');
         } elseif ($mount->isNetwork()) {
-            yield Finding::fail(
+            yield Finding::warn(
                 'file system',
                 $mount->type . ' at ' . $mount->point . ', over a network: locks and SQLite\'s log are not reliable there (sqlite.org/wal.html), and each call takes milliseconds',
                 'Give a directory on a local disk, as LARDER_DSN=sqlite:///var/cache/app; to share between servers add far=redis://… or far=memcached://….',
