@@ -86,7 +86,7 @@ final class Files implements Store
         try {
             $log = $this->shared->follow();
             $end = $log->end();
-            $token = (string) $log->base();
+            $token = $log->token();
             $list = $epoch === $this->shared->epoch() && $position <= $end ? $log->cover($position)->after($position) : null;
 
             return new Changes($this->shared->epoch(), $end, $token, $list !== null, $list ?? []);

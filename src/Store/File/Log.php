@@ -14,9 +14,9 @@ use Larder\Store\StoreFailure;
  *
  * A position is where a change's frame ends: BASE plus its offset. So a file's size alone tells whether anything is
  * new, and a position tells where to read on. A file that is full gets a last frame that says so, and is followed by
- * the file whose BASE is its end; the one before it is kept, older ones go. Since a file that has a follower has
- * grown, whoever knows its size notices. Each of these steps can be the last of a process: the next writer goes on
- * with the rest.
+ * the file whose BASE is its end; the one before it is kept, older ones go. Since the last frame makes the file grow,
+ * whoever knows its size without it notices that there is more. Each of these steps can be the last of a process:
+ * the next writer goes on with the rest.
  */
 final class Log
 {
@@ -93,10 +93,13 @@ final class Log
         return $this->base() + $this->offset;
     }
 
-    /** Base of the current file, -1 before follow(). */
-    public function base(): int
+    /**
+     * For unchanged(): the current file's base. Empty while a full file has no follower: its size at its end says
+     * nothing about what comes after it.
+     */
+    public function token(): string
     {
-        return $this->file === null ? -1 : $this->file->base;
+        return $this->full ? '' : (string) $this->base();
     }
 
     /** What is known of the log, from this position on if it reaches back so far. */
@@ -178,6 +181,12 @@ final class Log
             throw StoreFailure::because('files', "cannot write to the log in $this->directory; is the disk full?");
         }
         $this->known->add($change->key, $this->end(), $change->writer, $kind);
+    }
+
+    /** Base of the current file, -1 before follow(). */
+    private function base(): int
+    {
+        return $this->file === null ? -1 : $this->file->base;
     }
 
     private function path(int $base): string
