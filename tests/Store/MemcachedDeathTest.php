@@ -299,6 +299,20 @@ final class MemcachedDeathTest extends TestCase
         self::assertGreaterThan($marker->position, $entry->position);
     }
 
+    public function testWhatComesBeforeAMarkerLiesBelowIt(): void
+    {
+        $store = $this->store();
+        self::put($store, 'e:g:k', 'old');
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array => $own->write([
+            new Change('e:g:k', 'v', self::DEAD),
+            new Change('f:g', 'm', self::DEAD, kind: 'm'),
+        ]));
+        self::put($store, 'e:g:k', 'w', self::B);
+        [$entry, $marker] = $this->goOn($pid, $file);
+        self::assertTrue($marker->done && $entry->done);
+        self::assertGreaterThan($entry->position, $marker->position);
+    }
+
     /** @return iterable<string, array{list<string>}> */
     public static function markerSteps(): iterable
     {
@@ -363,6 +377,40 @@ final class MemcachedDeathTest extends TestCase
         $this->relay = null;
     }
 
+    public function testNothingIsStoredForTheFirstTimeAfterItWasGivenUp(): void
+    {
+        $store = $this->store();
+        $store->read(['k']);
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array => $own->write([new Change('k', 'v', self::DEAD)]));
+        $this->age();
+        $this->heal();
+        $this->relay?->until('cas ');
+        self::assertSame([], $this->store()->read(['k'])->records);
+        self::assertTrue($this->goOn($pid, $file)[0]->done);
+    }
+
+    public function testAChangeThatLostToALowerPositionIsNotLogged(): void
+    {
+        $store = $this->store();
+        $start = self::put($store, 'k', 'old')->position;
+        [$lower, $file] = $this->stopAt(['incr ', 'add ', 'gets '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'lower', self::A)]));
+        $relay = $this->relay;
+        [$higher, $other] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('k', 'higher', self::DEAD)]));
+        [$this->relay, $relay] = [$relay, $this->relay];
+        self::assertTrue($this->goOn($lower, $file)[0]->done);
+        $this->relay?->end();
+        $this->relay = $relay;
+        $relay?->until('incr ');
+        $view = $this->store()->read(['k']);
+        $changes = $this->store()->since($view->epoch, $start, '');
+        self::assertSame([['k', $view->records['k']->position, self::A, 's']], $changes->list);
+        self::assertSame($changes->end, $view->at);
+        self::assertTrue($this->goOn($higher, $other)[0]->done);
+        self::assertSame('higher', $this->store()->read(['k'])->records['k']->body);
+    }
+
     public function testAHeldRecordIsLeftWhereItIs(): void
     {
         $store = $this->store();
@@ -375,6 +423,8 @@ final class MemcachedDeathTest extends TestCase
         $record = $this->store()->read(['k'])->records['k'] ?? null;
         self::assertSame([Change::HELD . ' of A', $held->position, self::A], [$record?->body, $record?->position, $record?->writer]);
         $seen = $this->store()->since('', 0, '');
+        $this->relay?->until('cas ');
+        self::assertSame($held->position, ($this->store()->read(['k'])->records['k'] ?? null)?->position, 'The late one failed.');
         $outcome = $this->goOn($pid, $file)[0];
         self::assertTrue($outcome->done);
         self::assertGreaterThan($seen->end, $outcome->position, 'In a new round.');

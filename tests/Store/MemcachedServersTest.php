@@ -8,6 +8,7 @@ use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\StoreFailure;
 use Larder\Tests\Contract\StoreContract;
 use Larder\Tests\Support\MemcachedServer;
+use PHPUnit\Framework\Attributes\Group;
 
 /** The contract over three servers, one on a unix socket and two on TCP. */
 final class MemcachedServersTest extends StoreContract
@@ -93,9 +94,64 @@ final class MemcachedServersTest extends StoreContract
         } finally {
             self::$servers[1]->resume();
         }
-        self::assertGreaterThan(0, $failed);
+        self::assertGreaterThan(0, $failed, 'Each server had some of them.');
         foreach ($keys as $key) {
             self::assertSame('v', self::record($store, $key)?->body);
         }
+    }
+
+    #[Group('long')]
+    public function testAWriteLeftUndoneOnAServerThatIsDownFailsNobodyElse(): void
+    {
+        $store = $this->store();
+        $keys = \array_map(static fn(int $i): string => "k$i", \range(0, 29));
+        foreach ($keys as $key) {
+            self::put($store, $key, 'old');
+        }
+        $start = $store->since('', 0, '');
+        $down = null;
+        foreach (self::$servers as $server) {
+            // Not the one with the log.
+            $server->pause();
+            try {
+                $this->store(0.05)->since('', 0, '');
+                $down = $server;
+                break;
+            } catch (StoreFailure) {
+                $server->resume();
+            }
+        }
+        self::assertNotNull($down);
+        try {
+            $store = $this->store(0.05);
+            $failed = $up = [];
+            foreach ($keys as $key) {
+                try {
+                    self::put($store, $key, 'new');
+                    $up[] = $key;
+                } catch (StoreFailure) {
+                    $failed[] = $key;
+                }
+            }
+            self::assertNotSame([], $failed);
+            self::assertNotSame([], $up);
+            \sleep(6);
+            foreach ($up as $key) {
+                self::assertSame('new', self::record($this->store(0.05), $key)?->body);
+            }
+            $changes = $store->since($start->epoch, $start->end, '');
+            self::assertSame([], \array_diff($keys, \array_column($changes->list, 0)), 'Announced, made or not.');
+            self::assertLessThan(self::put($store, $up[0], 'more')->position, $changes->end);
+        } finally {
+            $down->resume();
+        }
+        \sleep(6);
+        for ($i = 0; $i < 10; $i++) {
+            $this->store()->read(['any']);
+        }
+        $view = $this->store()->read($keys);
+        self::assertSame([], \array_intersect($failed, \array_keys($view->records)), 'Nothing old is left of what was to be replaced.');
+        self::assertSame($view->at, $this->store()->since('', 0, '')->end);
+        self::assertGreaterThanOrEqual(self::put($store, 'end', 'v')->position, $this->store()->read(['end'])->at);
     }
 }

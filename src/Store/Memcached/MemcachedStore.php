@@ -47,6 +47,9 @@ final class MemcachedStore implements Store
     private ?Logged $logged = null;
     private ?Unlogged $unlogged = null;
 
+    /** Milliseconds since 1970 until which nothing is healed, because a server did not answer. */
+    private int $rest = 0;
+
     /**
      * @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0. All processes
      *                                          have to name the same ones (in any order)
@@ -241,8 +244,14 @@ final class MemcachedStore implements Store
             $this->log->move($batch, $end);
             $batch->run();
         }
-        if ($end < $top) {
-            (new Healer($this->servers, $this->keys, $this->log, $this->writer()))->heal($window);
+        if ($end < $top && Slot::now() >= $this->rest) {
+            try {
+                (new Healer($this->servers, $this->keys, $this->log, $this->writer()))->heal($window);
+            } catch (StoreFailure) {
+                // The records of a dead writer may lie on a server that is down: no reason to fail others, nor
+                // to let them wait for it again and again.
+                $this->rest = Slot::now() + Slot::PATIENCE;
+            }
         }
     }
 
