@@ -68,7 +68,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * @param array<mixed> $keys strings; asked for in one round trip
+     * @param array<mixed> $keys strings
      *
      * @return iterable<string, CacheItem> every key once, in the order given; an array unless one of the keys would
      *                                     be an integer there
@@ -187,7 +187,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Items with the same time to live go in one round trip.
+     * Items with the same time to live go together, by one Cache::setMultiple().
      *
      * What could not be saved is not tried again: a pool that kept it would go on to serve it, and bury newer values
      * with it later.

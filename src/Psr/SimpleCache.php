@@ -89,7 +89,7 @@ final class SimpleCache implements CacheInterface
     }
 
     /**
-     * @param mixed $keys iterable<string>; asked for in one round trip
+     * @param mixed $keys iterable<string>
      *
      * @return iterable<string, mixed> every key once, in the order given; an array unless one of the keys would be
      *                                 an integer there
