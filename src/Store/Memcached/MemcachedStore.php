@@ -82,10 +82,11 @@ final class MemcachedStore implements Store
                 \usleep(200 << \min($wait, 5));
                 continue;
             }
-            $this->mend($window, $top);
             $list = $known ? $window->changes($position, $end) : null;
+            $changes = new Changes($log->epoch, $end, '', $list !== null, $list ?? []);
+            $this->mend($window, $top);
 
-            return new Changes($log->epoch, $end, '', $list !== null, $list ?? []);
+            return $changes;
         }
     }
 
@@ -196,7 +197,7 @@ final class MemcachedStore implements Store
             // The end lags behind: what is settled beyond it may count, if the records are read after it was seen.
             $end = $this->log->end;
             $this->mend($this->log->window($end, \min($top, $end + Slot::KEPT)), $top);
-            if ($this->log->end > $end) {
+            if ($this->log->end !== $end) {
                 [, $items] = $this->look($keys);
             }
         }

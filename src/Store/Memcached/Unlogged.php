@@ -11,7 +11,8 @@ use Larder\Store\StoreFailure;
 
 /**
  * Changes that are not in the log (leases): compared and swapped by the record's own version, from a counter that
- * all of them share, so that a version never comes again, also not after the record has gone.
+ * all of them share, so that a version never comes again, also not after the record has gone. Versions are not
+ * positions: a key is either always written in the log or never.
  */
 final class Unlogged
 {
