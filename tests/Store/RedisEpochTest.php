@@ -59,10 +59,15 @@ final class RedisEpochTest extends RedisFixture
         self::assertSame([], $view->records);
         self::assertSame([0, false], [$view->at, $fresh->since($before->epoch, $old, '')->complete]);
 
+        // The new epoch's positions go past the old ones, which still mean nothing in it.
+        foreach (['a', 'b', 'c'] as $key) {
+            self::put($fresh, $key, 'v', self::B);
+        }
+
         // The one that was connected meets a broken connection first, and the new epoch then.
         self::failure(fn() => $living->read(['k']));
         $limited = $living->write([new Change('k', 'late', self::A, $old), new Change('m', 'new', self::A)]);
-        self::assertSame([[false, -1], [true, 1]], \array_map(static fn($o) => [$o->done, $o->position], $limited));
+        self::assertSame([[false, -1], [true, 4]], \array_map(static fn($o) => [$o->done, $o->position], $limited));
         self::assertNull(self::body($living, 'k'));
         self::assertSame('new', self::body($fresh, 'm'));
         self::assertSame($view->epoch, $living->since($before->epoch, $old, '')->epoch);
@@ -124,6 +129,22 @@ final class RedisEpochTest extends RedisFixture
             self::assertNotSame($epoch, $now);
             self::assertSame($now, $this->store($connection)->read(['k'])->epoch, 'The new epoch stays.');
         }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testALogThatIsSetBackIsANewEpochForWhoeverHasSeenIt(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $store = $this->store($connection);
+        $epoch = $store->read(['a'])->epoch;
+        $head = $this->server->command('GET', 'larder:head');
+        self::assertIsString($head);
+        self::put($store, 'a', '1');
+        $this->server->command('SET', 'larder:head', $head);
+        $this->server->command('DEL', "larder:$epoch:j");
+        self::put($store, 'b', '1');
+        self::assertNotSame($epoch, $store->read(['a'])->epoch);
     }
 
     /** @param class-string<Connection> $connection */

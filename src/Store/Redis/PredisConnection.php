@@ -31,7 +31,7 @@ final class PredisConnection extends Connection
             // acknowledgement of those before it, up to 40 ms on Linux (RFC 896, RFC 1122 section 4.2.3.2).
             'tcp_nodelay' => true,
             'ssl' => ['peer_name' => $e->host],
-        ]), new PredisStreams());
+        ]));
         $this->stream->connect();
     }
 

@@ -62,9 +62,8 @@ final class Script
           if from == n then
             complete = 1
           elseif from < n and n - from < 12000 then
-            local first = string.format('%.0f-0', from + 1)
-            list = redis.call('XRANGE', base .. 'j', first, '+')
-            if #list == n - from and list[1][1] == first then complete = 1 else list = {} end
+            list = redis.call('XRANGE', base .. 'j', string.format('%.0f', from + 1), string.format('%.0f', n))
+            if #list == n - from then complete = 1 else list = {} end
           end
         end
         local reply = {epoch, n, redis.call('EXISTS', KEYS[2]), complete, list}
