@@ -35,8 +35,12 @@ final class Computation
     public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $own): mixed
     {
         $stack = $this->stack;
+        $lease = Space::lease($name);
         $entry = $own ? null : $stack->near($name, $space);
-        $entry ??= $stack->fetch($name, $space);
+        $view = $entry === null ? $stack->read([$name, $lease], $space) : null;
+        if ($view !== null) {
+            $entry = $stack->judgeRecord($name, $view->records[$name] ?? null, $view, $space);
+        }
         if ($entry !== null) {
             $value = $copies->put($key, $entry, $found);
             if ($found) {
@@ -58,14 +62,17 @@ final class Computation
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
-        return $this->await($name, $key, $space, $copies, $compute, $wrap);
+        $taken = isset($view->records[$lease]) && Leases::stands($view->records[$lease]) ? false : null;
+
+        return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
     }
 
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap
+     * @param ?bool                  $taken   false: somebody was seen to hold the lease
      */
-    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap): mixed
+    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
     {
         $stack = $this->stack;
         $lease = Space::lease($name);
@@ -74,7 +81,7 @@ final class Computation
         $told = false;
         try {
             do {
-                $taken = $this->leases->take($name, $this->lease);
+                $taken ??= $this->leases->take($name, $this->lease);
                 if ($taken !== false) {
                     break;
                 }
@@ -103,13 +110,14 @@ final class Computation
                         }
                     }
                 } while (isset($view->records[$lease]) && Leases::stands($view->records[$lease]) && \hrtime(true) < $end);
+                $taken = null;
             } while (\hrtime(true) < $end);
         } finally {
             if ($told) {
                 $this->leases->waitFor('', $this->lease);
             }
         }
-        if ($taken === true) {
+        if ($this->leases->holds($name)) {
             // Somebody may have stored it between the miss and the lease.
             $view = $stack->read([$name], $space);
             $record = $view?->records[$name] ?? null;
@@ -125,7 +133,7 @@ final class Computation
             }
         }
 
-        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $taken === true);
+        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $this->leases->holds($name));
     }
 
     /**

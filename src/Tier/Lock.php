@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Store\Patience;
+
 /**
  * flock() with a bound: a lock that the kernel releases when its holder dies, whatever it died of, and that nobody
  * waits for longer than told, should its holder have been stopped.
@@ -31,15 +33,12 @@ final class Lock
         if (\flock($handle, \LOCK_EX | \LOCK_NB)) {
             return true;
         }
-        $end = \hrtime(true) + (int) ($seconds * 1e9);
-        $pause = 20;
-        do {
-            \usleep($pause);
+        $patience = new Patience($seconds);
+        while ($patience->wait()) {
             if (\flock($handle, \LOCK_EX | \LOCK_NB)) {
                 return true;
             }
-            $pause = \min(1000, $pause * 2);
-        } while (\hrtime(true) < $end);
+        }
 
         return false;
     }

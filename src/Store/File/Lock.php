@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
+use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
 
 /**
@@ -15,9 +16,6 @@ use Larder\Store\StoreFailure;
  */
 final class Lock
 {
-    private const FIRST_PAUSE = 20;
-    private const LONGEST_PAUSE = 1000;
-
     /** @var ?resource */
     private mixed $handle = null;
     private int $pid = 0;
@@ -72,16 +70,12 @@ final class Lock
      */
     public function exclusive(): mixed
     {
-        $deadline = 0.0;
-        $pause = self::FIRST_PAUSE;
+        $patience = null;
         while (($handle = $this->try()) === null) {
-            $now = \hrtime(true) / 1e9;
-            $deadline = $deadline ?: $now + $this->timeout;
-            if ($now >= $deadline) {
+            $patience ??= new Patience($this->timeout);
+            if (!$patience->wait()) {
                 throw StoreFailure::because($this->engine, "another process has held the lock {$this->path} for {$this->timeout} s");
             }
-            \usleep(\random_int($pause >> 1, $pause));
-            $pause = \min($pause * 2, self::LONGEST_PAUSE);
         }
 
         return $handle;

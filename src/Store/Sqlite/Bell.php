@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
 
 /**
@@ -36,10 +37,6 @@ final class Bell
 {
     /** Bytes from which on it grows as a hole. */
     private const SOLID = 1 << 20;
-
-    /** Microseconds between two tries for the lock: doubled from the first to the second. */
-    private const FIRST_PAUSE = 20;
-    private const LONGEST_PAUSE = 2000;
 
     /** @var ?\Closure(): bool made once, for it is needed twice at each write */
     private static ?\Closure $silence = null;
@@ -200,14 +197,11 @@ final class Bell
     /** @param resource $file */
     private function wait($file, float $timeout): void
     {
-        $deadline = \hrtime(true) + (int) ($timeout * 1e9);
-        $pause = self::FIRST_PAUSE;
+        $patience = new Patience($timeout);
         do {
-            if (\hrtime(true) >= $deadline) {
+            if (!$patience->wait()) {
                 throw StoreFailure::because('sqlite', \sprintf('another process has been writing for %.2f s: %s', $timeout, $this->path));
             }
-            \usleep($pause);
-            $pause = \min(self::LONGEST_PAUSE, $pause * 2);
         } while (!\flock($file, \LOCK_EX | \LOCK_NB));
     }
 }

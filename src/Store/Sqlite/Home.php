@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
 
 /**
@@ -89,8 +90,8 @@ final class Home
     public function locked(float $timeout, \Closure $work): mixed
     {
         $path = $this->directory . '/larder.lock';
-        $deadline = \hrtime(true) + (int) ($timeout * 1e9);
-        for ($pause = 20; ; $pause = \min(5000, $pause * 2)) {
+        $patience = new Patience($timeout);
+        for (;;) {
             $file = $this->quietly(function () use ($path) {
                 \is_dir($this->directory) || \mkdir($this->directory, 0o700, true);
                 $file = \fopen($path, 'c+');
@@ -109,10 +110,9 @@ final class Home
                 }
                 // Somebody emptied the directory between the two calls: this lock is on a file that is gone.
             }
-            if (\hrtime(true) >= $deadline) {
+            if (!$patience->wait()) {
                 throw StoreFailure::because('sqlite', \sprintf('another process has kept %s for %.2f s', $path, $timeout));
             }
-            \usleep($pause);
         }
         try {
             return $work();

@@ -1,0 +1,226 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier;
+
+use Larder\Cache;
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\After;
+use PHPUnit\Framework\Attributes\Before;
+use PHPUnit\Framework\TestCase;
+
+/** One computation for all that miss the same key, whatever happens to who computes. */
+abstract class Remembering extends TestCase
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    private TemporaryDirectory $notes;
+
+    abstract protected function cache(): Cache;
+
+    #[Before]
+    protected function makeNotes(): void
+    {
+        $this->notes = new TemporaryDirectory();
+        // Chooses what the engines' traits share (server, prefix, directory) before processes are forked.
+        $this->cache();
+    }
+
+    #[After]
+    protected function endAll(): void
+    {
+        $this->endChildren();
+    }
+
+    public function testAHundredProcessesOnAColdKeyComputeItOnce(): void
+    {
+        $start = \microtime(true) + 1.0;
+        $values = $this->inProcesses(100, function () use ($start): mixed {
+            $cache = $this->cache();
+            \usleep(\max(0, (int) (($start - \microtime(true)) * 1e6)));
+
+            return $cache->remember('cold', fn(): array => $this->compute(1.0));
+        });
+        self::assertCount(1, $this->noted());
+        self::assertCount(100, $values);
+        foreach ($values as $value) {
+            self::assertSame($values[0], $value);
+        }
+    }
+
+    public function testWhoComputesIsKilledAndOneOtherTakesOver(): void
+    {
+        [$pid] = $this->fork(fn(): mixed => $this->cache()->remember('k', fn(): array => $this->compute(60.0)));
+        $this->await(fn(): bool => \count($this->noted()) === 1);
+        $waiting = [];
+        for ($i = 0; $i < 5; $i++) {
+            $waiting[] = $this->fork(fn(): mixed => $this->cache()->remember('k', fn(): array => $this->compute(0.2)));
+        }
+        \usleep(200_000);
+        \posix_kill($pid, \SIGKILL);
+        \pcntl_waitpid($pid, $status);
+        $killed = \microtime(true);
+        foreach ($waiting as [$child]) {
+            \pcntl_waitpid($child, $status);
+        }
+        self::assertLessThan(10.0, \microtime(true) - $killed, 'the lease of 30 s is not waited for');
+        self::assertCount(2, $this->noted());
+    }
+
+    public function testTheValueIsThereBeforeTheComputersRequestEnds(): void
+    {
+        $this->fork(function (): void {
+            $this->cache()->remember('k', fn(): array => $this->compute(0.5));
+            \sleep(60);
+        });
+        $this->await(fn(): bool => \count($this->noted()) === 1);
+        $cache = $this->cache();
+        $value = $cache->remember('k', fn(): array => $this->compute(0.0));
+        self::assertIsArray($value);
+        self::assertLessThan(5.0, \microtime(true) - $value['ended']);
+        self::assertCount(1, $this->noted());
+    }
+
+    public function testPastTheSoftExpiryOneRenewsAndNobodyWaits(): void
+    {
+        $cache = $this->cache();
+        $old = $cache->remember('k', fn(): array => $this->compute(0.0), 60, [], 1);
+        unset($cache);
+        \usleep(1_100_000);
+        $answers = $this->inProcesses(6, function () use ($old): array {
+            $start = \microtime(true);
+            $value = $this->cache()->remember('k', fn(): array => $this->compute(2.0), 60, [], 1);
+
+            return [$value === $old, \microtime(true) - $start];
+        });
+        self::assertCount(2, $this->noted());
+        $renewed = \array_filter($answers, static fn(array $answer): bool => !$answer[0]);
+        self::assertCount(1, $renewed);
+        foreach ($answers as [$isOld, $seconds]) {
+            if ($isOld) {
+                self::assertLessThan(1.9, $seconds, 'the others do not wait for the computation of 2 s');
+            }
+        }
+        self::assertNotSame($old, $this->cache()->get('k'));
+    }
+
+    public function testAnExceptionPassesOnAndTheLeaseIsFree(): void
+    {
+        $cache = $this->cache();
+        try {
+            $cache->remember('k', static fn(): never => throw new \DomainException('no'));
+            self::fail('The exception was swallowed.');
+        } catch (\DomainException $exception) {
+            self::assertSame('no', $exception->getMessage());
+        }
+        $start = \microtime(true);
+        self::assertSame('v', $this->cache()->remember('k', static fn(): string => 'v'));
+        self::assertLessThan(5.0, \microtime(true) - $start);
+    }
+
+    public function testRecursionOverTheSameKeyComputes(): void
+    {
+        $cache = $this->cache();
+        $value = $cache->remember('k', static fn(): string => 'outer ' . $cache->remember('k', static fn(): string => 'inner'));
+        self::assertSame('outer inner', $value);
+    }
+
+    public function testTwoProcessesThatNeedEachOthersKeyDoNotDeadlock(): void
+    {
+        $start = \microtime(true);
+        $values = $this->inProcesses(2, function (int $i): mixed {
+            [$mine, $other] = $i === 0 ? ['a', 'b'] : ['b', 'a'];
+            $cache = $this->cache();
+
+            return $cache->remember($mine, static function () use ($cache, $mine, $other): string {
+                // Both hold their own by now.
+                \usleep(300_000);
+
+                return $mine . ' with ' . $cache->remember($other, static fn(): string => $other . ' by ' . $mine);
+            });
+        });
+        self::assertLessThan(15.0, \microtime(true) - $start);
+        self::assertCount(2, $values);
+    }
+
+    public function testANullIsRememberedToo(): void
+    {
+        self::assertNull($this->cache()->remember('k', function (): null {
+            $this->compute(0.0);
+
+            return null;
+        }));
+        self::assertNull($this->cache()->remember('k', fn(): array => $this->compute(0.0)));
+        self::assertCount(1, $this->noted());
+    }
+
+    public function testAComputationThatSomebodyInvalidatedIsReturnedButNotKept(): void
+    {
+        $value = $this->cache()->remember('k', function (): string {
+            $this->cache()->delete('k');
+
+            return 'older';
+        });
+        self::assertSame('older', $value);
+        self::assertNull($this->cache()->get('k'));
+    }
+
+    public function testForkedChildrenWorkOnAndOweNothingOfTheirParents(): void
+    {
+        $parent = $this->cache();
+        $parent->set('before', 'set');
+        $parent->get('pending');
+        $parent->fill('pending', 'of the parent');
+        $results = $this->inProcesses(20, static function (int $i) use ($parent): array {
+            $seen = [$parent->get('before'), $parent->get('pending')];
+            $parent->set('child' . $i, $i);
+            $parent->increment('count');
+            $parent->commit();
+
+            return [...$seen, $parent->remember('shared', static fn(): string => 'once')];
+        });
+        foreach ($results as $result) {
+            self::assertSame(['set', 'of the parent', 'once'], $result);
+        }
+        $next = $this->cache();
+        self::assertSame(20, $next->get('count'));
+        for ($i = 0; $i < 20; $i++) {
+            self::assertSame($i, $next->get('child' . $i));
+        }
+        $parent->set('after', 1);
+        $parent->commit();
+        self::assertSame(1, $this->cache()->get('after'));
+        self::assertSame('of the parent', $this->cache()->get('pending'));
+    }
+
+    /** @return array{ended: float} */
+    private function compute(float $seconds): array
+    {
+        \file_put_contents($this->notes->path . '/notes', "computed\n", \FILE_APPEND);
+        \usleep((int) ($seconds * 1e6));
+
+        return ['ended' => \microtime(true)];
+    }
+
+    /** @return list<string> one for each computation that began */
+    private function noted(): array
+    {
+        $file = $this->notes->path . '/notes';
+
+        return \is_file($file) ? \array_values((array) \file($file)) : [];
+    }
+
+    /** @param \Closure(): bool $condition */
+    private function await(\Closure $condition): void
+    {
+        $end = \microtime(true) + 10;
+        while (!$condition()) {
+            self::assertLessThan($end, \microtime(true), 'Waited in vain.');
+            \usleep(5000);
+        }
+    }
+}
