@@ -98,14 +98,12 @@ final class Samples
         yield 'an object that holds itself' => [$ring];
     }
 
-    /** @return iterable<string, array{\Closure(): mixed}> */
-    public static function unserializable(): iterable
+    /** @return \Generator<string, array{\Closure(): mixed}> */
+    public static function unserializable(): \Generator
     {
         yield 'closure' => [static fn(): \Closure => static fn(): int => 1];
         yield 'anonymous class' => [static fn(): object => new class {}];
-        yield 'generator' => [static fn(): \Generator => (static function (): \Generator {
-            yield 1;
-        })()];
+        yield 'generator' => [static fn(): \Generator => self::unserializable()];
         yield 'resource' => [static fn(): mixed => \fopen('php://memory', 'r')];
         yield 'an object that throws' => [static fn(): object => new Reluctant()];
     }
