@@ -155,13 +155,10 @@ final class SqliteStore implements Store
                 $database = $this->database();
             }
             try {
-                if ($database->bell->lock($this->timeout)) {
-                    $this->written = true;
-                    $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes);
-                    // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
-                    if ($database->bell->exists()) {
-                        return $outcomes;
-                    }
+                $this->written = true;
+                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $this->timeout);
+                if ($outcomes !== null) {
+                    return $outcomes;
                 }
             } catch (\PDOException $e) {
                 $this->failed($e, $database, $attempt);

@@ -7,6 +7,7 @@ namespace Larder\Store\Sqlite;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
+use Larder\Store\StoreFailure;
 
 /**
  * Conditional writes over one connection: judges each change by the row of its key, which is there also for keys
@@ -39,21 +40,27 @@ final class Writing
     }
 
     /**
-     * All of them in one transaction. With the bell's lock, which it gives back.
+     * All of them in one transaction, as the only writer; null if the epoch is over.
      *
      * @param non-empty-list<Change> $changes
+     * @param float                  $timeout seconds
      *
-     * @return non-empty-list<Outcome>
+     * @return ?non-empty-list<Outcome>
      *
-     * @throws \PDOException
+     * @throws \PDOException|StoreFailure
      */
-    public function commit(array $changes): array
+    public function commit(array $changes, float $timeout): ?array
     {
         $database = $this->database;
-        $begun = $finished = false;
+        $locked = $begun = $finished = false;
+        // From here on: a signal handler may throw at any place.
         try {
-            $database->begin();
+            $locked = $database->bell->lock($timeout);
+            if (!$locked) {
+                return null;
+            }
             $begun = true;
+            $database->begin();
             if ($database->bell->isLeftOdd()) {
                 $database->heal();
             }
@@ -68,10 +75,13 @@ final class Writing
             $database->commit();
             $finished = true;
         } finally {
-            $database->bell->unlock($finished || !$begun || $database->rollBack());
+            if ($locked) {
+                $database->bell->unlock($finished || !$begun || $database->rollBack());
+            }
         }
 
-        return $outcomes;
+        // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
+        return $database->bell->exists() ? $outcomes : null;
     }
 
     private function apply(Change $change): Outcome

@@ -57,6 +57,7 @@ final class SqliteBudgetTest extends TestCase
     public function testSmallRecordsAndRemovalsKeepTheBudgetToo(): void
     {
         $store = $this->store(1 << 20);
+        $first = $store->since('', 0, '');
         for ($i = 0; $i < 200; $i++) {
             $changes = [];
             for ($j = 0; $j < 100; $j++) {
@@ -66,6 +67,13 @@ final class SqliteBudgetTest extends TestCase
         }
         self::assertLessThanOrEqual(1.1 * (1 << 20), $store->stats()['bytes']);
         self::assertSame('v', self::get($store, 'small key 199:98'));
+        // The oldest removals had to go before their time, and that is known.
+        self::assertFalse($store->since($first->epoch, $first->end, $first->token)->complete);
+        $outcome = $store->write([new Change('small key 0:1', 'late', 'bbbbbbbbbbbb', $first->end)])[0];
+        self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+        // The newest ones stay.
+        $outcome = $store->write([new Change('small key 199:99', 'late', 'bbbbbbbbbbbb', $first->end)])[0];
+        self::assertSame([false, 'aaaaaaaaaaaa'], [$outcome->done, $outcome->writer]);
     }
 
     public function testLongKeysKeepTheBudgetToo(): void

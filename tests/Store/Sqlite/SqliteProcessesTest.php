@@ -145,6 +145,41 @@ final class SqliteProcessesTest extends TestCase
         }
     }
 
+    /** A signal handler that throws, at any instant, leaves neither a lock nor half of a write. */
+    public function testAWriteThatIsInterruptedByAnExceptionLeavesNothingBehind(): void
+    {
+        $store = $this->store();
+        $other = new SqliteStore($this->directory, 8 << 20, 0.2);
+        $interrupted = 0;
+        \pcntl_async_signals(true);
+        \pcntl_signal(\SIGALRM, static fn() => throw new \DomainException('Time is up.'));
+        [$pid] = [$this->begin(static function (): void {
+            for ($i = 0; $i < 300; $i++) {
+                \usleep(\mt_rand(500, 1500));
+                \posix_kill(\posix_getppid(), \SIGALRM);
+            }
+        })];
+        $n = 0;
+        for ($running = true; $running;) {
+            try {
+                $running = \pcntl_waitpid($pid, $status, \WNOHANG) === 0;
+                for ($i = 0; $i < 20; $i++) {
+                    $n++;
+                    $store->write([new Change('a', (string) $n, 'aaaaaaaaaaaa'), new Change('b', (string) $n, 'aaaaaaaaaaaa')]);
+                }
+            } catch (\DomainException) {
+                $interrupted++;
+            }
+        }
+        \pcntl_signal(\SIGALRM, \SIG_DFL);
+        unset($this->children[$pid]);
+        self::assertGreaterThan(20, $interrupted);
+        self::assertSame(self::get($other, 'a'), self::get($other, 'b'), 'Both or none.');
+        self::put($other, 'a', 'other');
+        self::put($store, 'a', 'own');
+        self::assertSame('own', self::get($other, 'a'));
+    }
+
     /** A daemon: what was opened before the fork is closed by the parent while the child goes on. */
     public function testAChildIsNotCutOffByItsParentsEnd(): void
     {
