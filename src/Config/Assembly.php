@@ -28,7 +28,7 @@ final class Assembly
      *
      * @throws InvalidConfiguration|WrongUser
      */
-    public static function build(#[\SensitiveParameter] null|string|array $source): array
+    public static function build(#[\SensitiveParameter] string|array|null $source): array
     {
         $options = Options::from($source);
         $alarm = new Alarm($options->logger);
