@@ -44,10 +44,10 @@ final class Files implements Store
     /** Of the keys read so many, chosen at random, are marked as used by tidy(). */
     private const MARKED = 64;
 
-    /** After so many writes an instance looks after the budget by itself; a Sweep removes more than that. */
-    private const WRITES = 32;
+    /** After so many writes an instance looks after the budget by itself; a Sweep removes no less. */
+    private const WRITES = 16;
 
-    /** One in so many calls of tidy() looks for what older epochs left. */
+    /** Of so many calls of tidy() one looks for what older epochs left, and two for what has expired. */
     private const RARELY = 16;
 
     private readonly Quiet $quiet;
@@ -161,8 +161,13 @@ final class Files implements Store
             try {
                 $sweep = new Sweep($this->shared->values());
                 $sweep->used($this->used);
-                $sweep->run($handle, $this->budget);
-                if (\random_int(1, self::RARELY) === 1) {
+                $turn = \random_int(1, self::RARELY);
+                if ($turn <= 2) {
+                    $sweep->run($handle, $this->budget);
+                } else {
+                    $sweep->shrink($handle, $this->budget);
+                }
+                if ($turn === 1) {
                     $sweep->others($this->directory);
                 }
             } finally {

@@ -383,30 +383,31 @@ final class FilesTest extends StoreContract
 
     public function testTheBudgetIsKeptByEvictingTheLeastRecentlyUsed(): void
     {
-        $store = $this->store(400_000);
-        for ($i = 0; $i < 30; $i++) {
+        // So few that a sweep sees all of them, and is exact.
+        $store = $this->store(200_000);
+        for ($i = 0; $i < 15; $i++) {
             self::put($store, "k$i", \str_repeat('x', 10_000));
         }
         foreach ($this->values() as $path) {
             \touch($path, \time() - 3600);
         }
-        $store->read(['k3', 'k20']);
+        $store->read(['k3', 'k12']);
         $store->tidy();
-        self::assertCount(30, $this->values(), 'Nothing goes while it is within the budget.');
-        for ($i = 30; $i < 60; $i++) {
-            self::put($store, "k$i", \str_repeat('x', 10_000));
+        self::assertCount(15, $this->values(), 'Nothing goes while it is within the budget.');
+        for ($i = 15; $i < 28; $i++) {
+            self::put($this->store(), "k$i", \str_repeat('x', 10_000));
         }
         $stats = $store->stats();
-        self::assertSame([60, 400_000], [$stats['entries'], $stats['budget']]);
+        self::assertSame([28, 200_000], [$stats['entries'], $stats['budget']]);
         for ($i = 0; $i < 20; $i++) {
             $store->tidy();
         }
         $size = \array_sum(\array_map(\filesize(...), $this->values()));
-        self::assertLessThanOrEqual(400_000, $size);
-        self::assertGreaterThan(250_000, $size, 'No more goes than has to.');
+        self::assertLessThanOrEqual(200_000, $size);
+        self::assertGreaterThan(180_000, $size, 'No more goes than has to.');
         self::assertSame($size, $store->stats()['bytes']);
-        self::assertCount(2, $store->read(['k3', 'k20'])->records, 'What was used stays.');
-        self::assertNotSame([], $store->read(['k59', 'k58', 'k57', 'k56'])->records);
+        self::assertCount(2, $store->read(['k3', 'k12'])->records, 'What was used stays.');
+        self::assertCount(13, $store->read(\array_map(static fn(int $i) => "k$i", \range(15, 27)))->records, 'So does what is new.');
     }
 
     public function testALongRunningWriterKeepsTheBudgetByItself(): void
@@ -434,7 +435,7 @@ final class FilesTest extends StoreContract
         for ($i = 0; $i < 100; $i++) {
             self::attempt($store, new Change("k$i", 'v', self::A, expiry: $i % 2 === 0 ? $now - 10 : $now + 100_000));
         }
-        for ($i = 0; $i < 100; $i++) {
+        for ($i = 0; $i < 2000 && \count($this->values()) > 50; $i++) {
             $store->tidy();
         }
         self::assertCount(50, $this->values());
@@ -442,7 +443,7 @@ final class FilesTest extends StoreContract
         \unlink("$this->directory/lock");
         self::put($store, 'new', 'v');
         self::assertCount(51, $this->values());
-        for ($i = 0; $i < 500 && \count(\glob("$this->directory/v.*") ?: []) > 1; $i++) {
+        for ($i = 0; $i < 2000 && \count(\glob("$this->directory/v.*") ?: []) > 1; $i++) {
             $store->tidy();
         }
         self::assertCount(1, $this->values());
@@ -461,7 +462,7 @@ final class FilesTest extends StoreContract
             \unlink($path);
         }
         self::assertSame($right, $store->stats());
-        for ($i = 0; $i < 40; $i++) {
+        for ($i = 0; $i < 2000 && $store->stats()['entries'] !== 20; $i++) {
             $store->tidy();
         }
         self::assertSame(20, $store->stats()['entries']);

@@ -15,13 +15,14 @@ final class Sweep
     private const SAMPLE = 32;
 
     /** Directories listed in one step, at most. */
-    private const LISTED = 16;
+    private const LISTED = 32;
 
     /** A file's time is set by a use only if it is older than this, seconds. */
     private const MINUTE = 60;
 
-    /** Nanoseconds after which no further step is begun. */
+    /** Nanoseconds after which no further step is begun, if so many files have gone. */
     private const TIME = 2_000_000;
+    private const ENOUGH = 16;
 
     /** @param string $values the epoch's directory of values */
     public function __construct(private readonly string $values) {}
@@ -54,6 +55,7 @@ final class Sweep
     public function run(mixed $handle, int $budget): void
     {
         $end = \hrtime(true) + self::TIME;
+        $removed = 0;
         do {
             $sizes = Sizes::all($handle);
             $bytes = \array_sum(\array_column($sizes, 0));
@@ -67,10 +69,11 @@ final class Sweep
                 }
                 if (\unlink($path)) {
                     $bytes -= $size;
+                    $removed++;
                     Sizes::add($handle, $directory, -$size, -1);
                 }
             }
-        } while ($bytes > $budget && $bytes < $before && \hrtime(true) < $end);
+        } while ($bytes > $budget && $bytes < $before && ($removed < self::ENOUGH || \hrtime(true) < $end));
     }
 
     /** Removes a part of what other epochs left. */
@@ -106,8 +109,8 @@ final class Sweep
     }
 
     /**
-     * Some files: expired and damaged ones first, then the least recently used. The second half of those that are
-     * neither is left out, as more recently used ones may be elsewhere.
+     * Some files: expired and damaged ones first, then the least recently used. Of those that are neither only a
+     * quarter is given, as less recently used ones than the others may be elsewhere.
      *
      * @param resource                    $handle
      * @param array<int, array{int, int}> $sizes
@@ -144,6 +147,6 @@ final class Sweep
         \usort($files, static fn(array $a, array $b): int => [$b[4], $a[2]] <=> [$a[4], $b[2]]);
         $expired = \count(\array_filter(\array_column($files, 4)));
 
-        return \array_slice($files, 0, $expired + \intdiv(\count($files) - $expired + 1, 2));
+        return \array_slice($files, 0, $expired + \intdiv(\count($files) - $expired + 3, 4));
     }
 }
