@@ -214,37 +214,47 @@ final class RedisFailureTest extends RedisFixture
         self::assertStringContainsString('replica', self::failure(fn() => self::put($store, 'k', null))->getMessage());
     }
 
-    /** @param class-string<Connection> $connection */
-    #[DataProvider('connections')]
-    public function testWithoutMemoryNothingOldStaysAndRemovalsAreDone(string $connection): void
+    /** @return iterable<string, array{class-string<Connection>, int}> */
+    public static function sizes(): iterable
     {
+        foreach (self::connections() as $name => [$connection]) {
+            yield "$name, short" => [$connection, 1];
+            yield "$name, 100 kB" => [$connection, 50_000];
+        }
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('sizes')]
+    public function testWithoutMemoryNothingOldStaysAndRemovalsAreDone(string $connection, int $size): void
+    {
+        [$old, $new] = [\str_repeat('v1', $size), \str_repeat('v2', $size)];
         $this->server = new RedisServer();
         $store = $this->store($connection);
         foreach (['set', 'gone', 'counter'] as $key) {
-            self::put($store, $key, 'old');
+            self::put($store, $key, $old);
         }
         $lease = $store->write([new Change('lease', 'held', self::A, 0, logged: false)])[0]->position;
         $start = $store->since('', 0, '');
         $this->server->command('CONFIG', 'SET', 'maxmemory', '1');
         $message = self::failure(fn() => $store->write([
-            new Change('set', 'new', self::A),
+            new Change('set', $new, self::A),
             new Change('gone', null, self::A, kind: 'd'),
-            new Change('counter', 'new', self::A, $start->end, strict: true),
-            new Change('lease', 'renewed', self::A, $lease, logged: false),
+            new Change('counter', $new, self::A, $start->end, strict: true),
+            new Change('lease', $new, self::A, $lease, logged: false),
         ]))->getMessage();
         self::assertStringContainsString('maxmemory', $message);
         self::assertTrue(self::put($store, 'never', null)->done);
         self::assertTrue($store->write([new Change('lease', null, self::A, $lease, logged: false)])[0]->done);
         $records = $this->store($connection)->read(['set', 'gone', 'counter', 'lease'])->records;
         self::assertSame(['counter'], \array_keys($records));
-        self::assertSame('old', $records['counter']->body);
+        self::assertSame($old, $records['counter']->body);
         $changes = $store->since($start->epoch, $start->end, '');
         self::assertSame([['set', 'x'], ['gone', 'd'], ['never', 'd']], \array_map(static fn($c) => [$c[0], $c[3]], $changes->list));
 
         $this->server->command('FLUSHALL');
         self::assertSame([], $this->store($connection, prefix: 'another')->read(['k'])->records, 'A new epoch needs no room.');
         $this->server->command('CONFIG', 'SET', 'maxmemory', '0');
-        self::assertTrue(self::put($store, 'set', 'new')->done);
+        self::assertTrue(self::put($store, 'set', $new)->done);
     }
 
     /** @param class-string<Connection> $connection */

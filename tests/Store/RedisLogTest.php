@@ -168,6 +168,41 @@ final class RedisLogTest extends RedisFixture
 
     /** @param class-string<Connection> $connection */
     #[DataProvider('connections')]
+    public function testALargeBodyLeavesNothingOnItsWay(string $connection): void
+    {
+        $store = $this->store($connection);
+        $body = static fn(string $byte): string => \str_repeat($byte, 100_000);
+        $epoch = $store->read(['k'])->epoch;
+        $now = (int) (\microtime(true) * 1000);
+        self::put($store, 'k', 'short');
+        $position = self::put($store, 'k', $body('1'), self::B)->position;
+        $outcomes = $store->write([
+            new Change('k', $body('2'), self::A, $position - 1),
+            new Change('x', $body('2'), self::A, guards: ['k' => $position - 1]),
+            new Change('k', $body('3'), self::A, $position, expiry: $now + 60_000),
+            new Change('l', $body('4'), self::A, 0, logged: false),
+            new Change('l', $body('5'), self::A, 0, logged: false),
+        ]);
+        self::assertSame([false, false, true, true, false], \array_map(static fn($o) => $o->done, $outcomes));
+        self::assertSame($body('1'), $outcomes[0]->record?->body);
+        $view = $this->store($connection)->read(['k', 'l', 'x']);
+        self::assertSame(['k', 'l'], \array_keys($view->records));
+        self::assertSame([$body('3'), $outcomes[2]->position, self::A], [$view->records['k']->body, $view->records['k']->position, $view->records['k']->writer]);
+        self::assertSame($body('4'), $view->records['l']->body);
+        self::assertEqualsCanonicalizing(
+            ['larder:head', 'larder:sweep', "larder:$epoch:j", "larder:$epoch:i", "larder:$epoch:r:k", "larder:$epoch:r:l"],
+            $this->server->command('KEYS', '*'),
+        );
+        self::assertThat($this->server->command('PTTL', "larder:$epoch:r:k"), self::greaterThan(60_000));
+        self::put($store, 'k', $body('6'));
+        self::assertSame(-1, $this->server->command('PTTL', "larder:$epoch:r:k"), 'Neither its own way nor the old record leaves an end.');
+        $this->server->command('SCRIPT', 'FLUSH');
+        self::put($store, 'k', $body('7'));
+        self::assertSame($body('7'), self::body($store, 'k'));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
     public function testAReadIsOneCommandAndAWriteOneForEachChange(string $connection): void
     {
         $store = $this->store($connection);

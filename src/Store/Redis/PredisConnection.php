@@ -50,16 +50,21 @@ final class PredisConnection extends Connection
         }
         $stream->write($buffer);
         $replies = [];
+        $refusal = null;
         foreach ($commands as $_) {
             $reply = $stream->read();
             if ($reply instanceof ErrorInterface) {
                 $error = $reply->getMessage();
                 if (!\str_starts_with($error, 'NOSCRIPT')) {
-                    throw $this->refusal($error);
+                    $refusal ??= $error;
                 }
                 $reply = null;
             }
             $replies[] = $reply;
+        }
+        // Not before all is read: a server that finds nobody at the other end drops the commands that are left.
+        if ($refusal !== null) {
+            throw $this->refusal($refusal);
         }
 
         return $replies;

@@ -35,6 +35,12 @@ final class RedisStore implements Store
     /** Milliseconds, 317 years: beyond what any expiry means, and within what Redis can add to its clock. */
     private const LONGEST = 10_000_000_000_000;
 
+    /** Bytes of a body from which it goes past Lua, as a key of its own: it costs two commands more. */
+    private const LARGE = 1000;
+
+    /** Milliseconds for which such a body may be under way. */
+    private const UNDER_WAY = '60000';
+
     private readonly string $head;
     private readonly string $sweep;
     private readonly Script $open;
@@ -82,7 +88,9 @@ final class RedisStore implements Store
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connection->ready() !== $this->connectionNumber) {
                 $values = \array_slice($this->open('', 0, $keys), 5);
-                break;
+                if (\count($values) === \count($keys)) {
+                    break;
+                }
             }
             $command = ['MGET', $this->head];
             $base = $this->base() . 'r:';
@@ -121,7 +129,7 @@ final class RedisStore implements Store
             if ($this->connection->ready() !== $this->connectionNumber) {
                 $this->open('', 0, []);
             }
-            $calls = [];
+            $calls = $bodies = [];
             foreach ($changes as $i => $change) {
                 if (isset($outcomes[$i])) {
                     continue;
@@ -131,14 +139,20 @@ final class RedisStore implements Store
                 if ($limited && ($attempt > 0 || ($this->told !== '' && $this->told !== $this->epoch))) {
                     $outcomes[$i] = new Outcome(false, -1);
                 } else {
-                    $calls[$i] = $this->call($change);
+                    $large = '';
+                    if ($change->body !== null && \strlen($change->body) >= self::LARGE) {
+                        $large = $this->base() . 't:' . \bin2hex(\random_bytes(8));
+                        $room = \str_repeat('.', Script::HEADER);
+                        $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
+                    }
+                    $calls[$i] = $this->call($change, $large);
                 }
             }
             if ($calls === []) {
                 break;
             }
             $lost = false;
-            foreach ($this->evaluate($this->write, $calls) as $i => $reply) {
+            foreach ($this->evaluate($this->write, $calls, $bodies) as $i => $reply) {
                 if (!\is_array($reply) || $reply[0] === 2) {
                     $lost = true;
                 } elseif ($reply[0] === 3) {
@@ -265,8 +279,12 @@ final class RedisStore implements Store
         return \array_values($reply + [2 => 0, 3 => 0, 4 => []]);
     }
 
-    /** @return non-empty-list<string> what Script::write() wants to know */
-    private function call(Change $change): array
+    /**
+     * @param string $large the key that has the body, '' if it goes along
+     *
+     * @return non-empty-list<string> what Script::write() wants to know
+     */
+    private function call(Change $change, string $large): array
     {
         $base = $this->base();
         $keys = [$this->head, $base . 'j', $base . 'i', $base . 'r:' . $change->key];
@@ -292,8 +310,8 @@ final class RedisStore implements Store
             $change->limit === Change::ALWAYS ? '' : (string) $change->limit,
             (string) $left,
             $change->logged ? ($change->strict ? 's' : '') : 'u',
-            $change->body === null ? '' : '1',
-            $change->body ?? '',
+            $change->body === null ? '' : ($large === '' ? '1' : '2'),
+            $large === '' ? $change->body ?? '' : $large,
             (string) $this->seen,
             ...$guards,
         ];
@@ -331,17 +349,18 @@ final class RedisStore implements Store
     /**
      * Runs a script once for each call, all in one round trip; in two if the server does not know it yet.
      *
-     * @param non-empty-array<int, non-empty-list<string>> $calls number of keys, keys, arguments
+     * @param non-empty-array<int, non-empty-list<string>> $calls  number of keys, keys, arguments
+     * @param list<non-empty-list<string>>                 $before commands that go ahead in the same round trip
      *
      * @return array<int, mixed> a reply for each
      */
-    private function evaluate(Script $script, array $calls): array
+    private function evaluate(Script $script, array $calls, array $before = []): array
     {
-        $commands = [];
+        $commands = $before;
         foreach ($calls as $call) {
             $commands[] = ['EVALSHA', $script->sha, ...$call];
         }
-        $replies = \array_combine(\array_keys($calls), $this->connection->run($commands));
+        $replies = \array_combine(\array_keys($calls), \array_slice($this->connection->run($commands), \count($before)));
         $commands = [];
         foreach ($replies as $i => $reply) {
             if ($reply === null) {
