@@ -189,6 +189,17 @@ abstract class StoreContract extends TestCase
         }
     }
 
+    public function testTheChangeBeforeIsNeverAnOlderOne(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        self::put($store, 'k', null);
+        self::put($this->store(), 'k', 'w', self::B);
+        $removal = self::put($this->store(), 'k', null, self::B);
+        $outcome = self::put($store, 'k', 'x');
+        self::assertContains([$outcome->previous, $outcome->writer], [[$removal->position, self::B], [0, '']]);
+    }
+
     public function testAGuardStopsAWrite(): void
     {
         $store = $this->store();

@@ -119,6 +119,22 @@ final class ApcuTest extends StoreContract
         self::assertTrue(self::attempt($this->store(), new Change('k', 'v', self::A, $lost))->done);
     }
 
+    public function testAChangeWrittenOverByADeadWriterIsUnknown(): void
+    {
+        $store = $this->store();
+        $changes = [];
+        for ($i = 0; $i < 5000; $i++) {
+            $changes[] = new Change("k$i", null, self::A, kind: 'd');
+        }
+        $store->write($changes);
+        $epoch = $store->read(['k'])->epoch;
+        self::assertTrue($this->store()->since($epoch, 5000 - 4096, '')->complete);
+        // He wrote to the slot of the oldest change, and did not come to say so.
+        \apcu_store("$this->prefix.$epoch.l." . 5001 % 4096, \pack('J', 5001) . 's' . \chr(12) . self::B . 'k');
+        self::assertFalse($this->store()->since($epoch, 5000 - 4096, '')->complete);
+        self::assertTrue($this->store()->since($epoch, 5001 - 4096, '')->complete);
+    }
+
     public function testTheLogKeepsFourThousandChanges(): void
     {
         $store = $this->store();

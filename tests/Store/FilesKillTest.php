@@ -76,6 +76,10 @@ final class FilesKillTest extends TestCase
             if ($own % 7 === 0) {
                 $store->write([new Change("new$i $own", "$own$padding", $writer), new Change("new$i " . $own - 14, null, $writer)]);
             }
+            $lease = $store->read(['lease'])->records['lease'] ?? null;
+            \fwrite($notes, $lease === null ? '' : "version $lease->position is $lease->body\n");
+            $rest = \array_map(static fn(int $n) => new Change("gone$i", null, $writer, kind: 'd'), \range(0, $own % 40));
+            $store->write([new Change('lease', "$writer-$own", $writer, $lease->position ?? 0, logged: false), ...$rest]);
             $own % 20 === 0 && $store->tidy();
         }
     }
@@ -118,6 +122,12 @@ final class FilesKillTest extends TestCase
         }
         $this->endChildren();
         self::assertSame($start->epoch, $seen->epoch, 'No death is a new epoch.');
+        $notes = \implode('', \array_map(fn(int $i) => \file_get_contents($this->directory->file("told$i")), [0, 1, 2]));
+        self::assertGreaterThan(0, \preg_match_all('/^version (\d+) is (\S+)\n/m', $notes, $seenVersions, \PREG_SET_ORDER));
+        $versions = [];
+        foreach ($seenVersions as [, $version, $body]) {
+            self::assertSame($body, $versions[$version] ??= $body, 'A version is never given twice.');
+        }
         $told = $this->told(0)[1] + $this->told(1)[1] + $this->told(2)[1];
         $all = (int) ($store->read(['all'])->records['all']->body ?? 0);
         self::assertGreaterThan($times, $told, 'They did get to work.');
@@ -127,6 +137,9 @@ final class FilesKillTest extends TestCase
         $this->follow($store, $seen, $near);
         $n = 0;
         foreach ($this->store()->each() as $key => $record) {
+            if ($key === 'lease') {
+                continue;
+            }
             self::assertGreaterThanOrEqual($record->position, $near[$key] ?? 0, 'The log has named every change.');
             self::assertMatchesRegularExpression('/\A\d+( x+)?\z/', $record->body);
             self::assertStringStartsNotWith('gone', $key);

@@ -9,6 +9,7 @@ use Larder\Store\File\Log;
 use Larder\Store\File\LogFile;
 use Larder\Store\File\State;
 use Larder\Store\Files;
+use Larder\Store\LastChanges;
 use Larder\Store\Store;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -188,18 +189,20 @@ final class LogTest extends TestCase
 
     public function testNothingInAKeyPassesForAChange(): void
     {
-        $store = $this->store();
-        $start = $store->since('', 0, '');
-        self::remove($store, 0, 1);
-        [$path] = $this->files();
-        $frame = \substr((string) \file_get_contents($path), LogFile::HEADER);
-        $store->write([new Change("x$frame", null, self::WRITER), new Change($frame, null, self::WRITER)]);
-        // The last one is cut in the middle, so that a whole frame of an older position stands at the end.
-        \file_put_contents($path, \substr((string) \file_get_contents($path), 0, -4));
-        self::assertSame([], \array_filter(
-            $this->store()->since($start->epoch, $start->end + 5, '')->list,
-            static fn(array $change): bool => $change[0] === 'k0' && $change[1] > $start->end + \strlen($frame),
-        ));
+        $path = $this->directory->file('log');
+        self::assertTrue(LogFile::create($path, self::EPOCH, 0));
+        $file = LogFile::open($path, self::EPOCH, 0);
+        self::assertInstanceOf(LogFile::class, $file);
+        $frame = $file->frame(LogFile::HEADER, 1, 's', self::WRITER, 'k');
+        $file->put(LogFile::HEADER, $frame);
+        $end = $file->size();
+        self::assertSame(LogFile::HEADER, $file->last($end));
+        // Torn just there where what stands in the key looks like a whole frame at the end of the file.
+        $file->put($end, \substr($file->frame($end, 2, 's', self::WRITER, $frame), 0, -4));
+        self::assertNull($file->last($file->size()));
+        $known = new LastChanges(0);
+        self::assertSame([\strlen($frame), 1, false], $file->scan(LogFile::HEADER, $known, $file->size()));
+        self::assertSame([['k', $end, self::WRITER, 's']], $known->after(0));
     }
 
     public function testAPositionWithinAChangeIsAnsweredFromTheStart(): void
