@@ -158,12 +158,15 @@ final class RedisLogTest extends RedisFixture
             new Change('k', 'v', self::A, expiry: $now + 60_000),
             new Change('past', 'v', self::A, expiry: 1),
             new Change('ever', 'v', self::A),
+            new Change('marker', 'm', self::A, kind: 'm'),
+            new Change('large marker', 'm' . \str_repeat('x', 5000), self::A, kind: 'm'),
         ]);
         $base = 'larder:' . $store->read(['k'])->epoch . ':r:';
         $left = fn(string $key) => $this->server->command('PTTL', $base . $key);
         self::assertThat($left('k'), self::logicalAnd(self::greaterThan(60_000), self::lessThanOrEqual(65_000)));
         self::assertThat($left('past'), self::logicalAnd(self::greaterThan(0), self::lessThanOrEqual(5001)));
-        self::assertSame(-1, $left('ever'));
+        self::assertGreaterThan(100 * 365 * 86_400_000, $left('ever'));
+        self::assertSame([-1, -1], [$left('marker'), $left('large marker')], 'Never evicted by the policies volatile-*.');
     }
 
     /** @param class-string<Connection> $connection */
@@ -195,7 +198,7 @@ final class RedisLogTest extends RedisFixture
         );
         self::assertThat($this->server->command('PTTL', "larder:$epoch:r:k"), self::greaterThan(60_000));
         self::put($store, 'k', $body('6'));
-        self::assertSame(-1, $this->server->command('PTTL', "larder:$epoch:r:k"), 'Neither its own way nor the old record leaves an end.');
+        self::assertThat($this->server->command('PTTL', "larder:$epoch:r:k"), self::greaterThan(100 * 365 * 86_400_000));
         $this->server->command('SCRIPT', 'FLUSH');
         self::put($store, 'k', $body('7'));
         self::assertSame($body('7'), self::body($store, 'k'));
@@ -237,6 +240,23 @@ final class RedisLogTest extends RedisFixture
         self::assertThat($stats['entries'], self::logicalAnd(self::greaterThan(3000), self::lessThan(5000)));
         self::assertThat($stats['bytes'] / $stats['entries'], self::logicalAnd(self::greaterThan(100), self::lessThan(400)));
         self::assertSame(100 << 20, $stats['budget']);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testAFullServerEvictsRecordsAndKeepsTheRest(string $connection): void
+    {
+        $this->server->command('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru');
+        $this->server->command('CONFIG', 'SET', 'maxmemory', '8mb');
+        $store = $this->store($connection);
+        $epoch = $store->read(['k'])->epoch;
+        self::put($store, 'marker', 'm');
+        foreach (\range(1, 60) as $i) {
+            $store->write(\array_map(static fn(int $n) => new Change("$i $n", 'v' . \str_repeat('x', 20_000), self::A), \range(1, 10)));
+        }
+        self::assertSame(['m', $epoch], [self::body($store, 'marker'), $store->read(['k'])->epoch]);
+        self::assertTrue($store->since($epoch, 1, '')->complete);
+        self::assertThat($store->stats()['entries'], self::logicalAnd(self::greaterThan(50), self::lessThan(500)));
     }
 
     /** Changes of other keys, unconditional. @return int the end before the last four hundred */

@@ -13,6 +13,10 @@ use Larder\Store\StoreFailure;
  * by then, with data from before. ready() is the only place where a new one is made, and it says so by a new number.
  *
  * After any failure the connection is closed, so that a late answer is never taken for the next one's.
+ *
+ * A forked child leaves its parent's connection alone. Only over TLS PHP itself says good-bye on it when the child
+ * ends (ext/openssl/xp_ssl.c, php_openssl_sockop_close): the parent's next call then fails, and the one after it
+ * connects anew.
  */
 abstract class Connection
 {
@@ -162,7 +166,7 @@ abstract class Connection
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
-            'OOM' => '; raise maxmemory, or let it evict: maxmemory-policy allkeys-lru',
+            'OOM' => '; raise maxmemory, or let it evict: maxmemory-policy volatile-lru',
             'MISCONF' => '; the server cannot save to its disk',
             'MOVED', 'ASK', 'CLUSTERDOWN', 'CROSSSLOT' => '; Redis Cluster is not supported',
             default => '',
@@ -192,7 +196,8 @@ abstract class Connection
             }
         } catch (\Throwable $e) {
             $this->close();
-            throw $this->isFailure($e) ? $this->translate('no connection', $e) : $e;
+            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for this name?' : '');
+            throw $this->isFailure($e) ? $this->translate($what, $e) : $e;
         } finally {
             \restore_error_handler();
         }

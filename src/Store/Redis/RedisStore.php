@@ -32,7 +32,11 @@ final class RedisStore implements Store
     /** Milliseconds that a record outlives its expiry: clocks differ, and the body has the exact one. */
     private const MARGIN = 5000;
 
-    /** Milliseconds, 317 years: beyond what any expiry means, and within what Redis can add to its clock. */
+    /**
+     * Milliseconds, 317 years: beyond what any expiry means, and within what Redis can add to its clock. Records
+     * without an expiry get this one, all but Change::KEPT, so that the policies volatile-* evict them, and never
+     * those, nor the head and the log.
+     */
     private const LONGEST = 10_000_000_000_000;
 
     /** Bytes of a body from which it goes past Lua, as a key of its own: it costs two commands more. */
@@ -294,7 +298,7 @@ final class RedisStore implements Store
             $guards[] = (string) $key;
             $guards[] = (string) $limit;
         }
-        $left = 0;
+        $left = \in_array($change->body[0] ?? '', Change::KEPT, true) ? 0 : self::LONGEST;
         if ($change->expiry !== 0) {
             $now = (int) (\microtime(true) * 1000);
             $left = \min(\max($change->expiry - $now, 1), self::LONGEST) + self::MARGIN;
