@@ -60,6 +60,9 @@ trait Forks
     /** @var array<int, true> process ids still to be ended by the test */
     private array $children = [];
 
+    /** @var list<string> files with their results */
+    private array $answers = [];
+
     /**
      * @param \Closure(): mixed $work
      *
@@ -68,6 +71,7 @@ trait Forks
     protected function fork(\Closure $work): array
     {
         $file = (string) \tempnam(\sys_get_temp_dir(), 'larder-fork-');
+        $this->answers[] = $file;
         // Opened here: the child may become another user.
         $result = \fopen($file, 'w');
         self::assertIsResource($result);
@@ -100,5 +104,9 @@ trait Forks
             \pcntl_waitpid($pid, $status);
         }
         $this->children = [];
+        foreach ($this->answers as $file) {
+            \is_file($file) && \unlink($file);
+        }
+        $this->answers = [];
     }
 }
