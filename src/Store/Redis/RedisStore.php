@@ -130,9 +130,7 @@ final class RedisStore implements Store
         $outcomes = [];
         $refusal = null;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
-            if ($this->connection->ready() !== $this->connectionNumber) {
-                $this->open('', 0, []);
-            }
+            $this->ready();
             $calls = $bodies = [];
             foreach ($changes as $i => $change) {
                 if (isset($outcomes[$i])) {
@@ -210,9 +208,7 @@ final class RedisStore implements Store
     {
         $cursor = '0';
         do {
-            if ($this->connection->ready() !== $this->connectionNumber) {
-                $this->open('', 0, []);
-            }
+            $this->ready();
             $base = $this->base() . 'r:';
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($base) . '*', 'COUNT', '500']]);
             if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
@@ -236,9 +232,7 @@ final class RedisStore implements Store
     /** Of more than a thousand keys in the database a sample is counted and weighed. */
     public function stats(): array
     {
-        if ($this->connection->ready() !== $this->connectionNumber) {
-            $this->open('', 0, []);
-        }
+        $this->ready();
         [$reply] = $this->evaluate(Script::stats(), [['0', $this->base() . 'r:']]);
         [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
 
@@ -248,6 +242,13 @@ final class RedisStore implements Store
             'bytes' => \is_int($bytes) ? $bytes : 0,
             'budget' => \is_int($budget) ? $budget : 0,
         ];
+    }
+
+    private function ready(): void
+    {
+        if ($this->connection->ready() !== $this->connectionNumber) {
+            $this->open('', 0, []);
+        }
     }
 
     /**
@@ -331,12 +332,7 @@ final class RedisStore implements Store
                 $this->seen = $position;
             }
 
-            return new Outcome(
-                true,
-                $position,
-                \is_string($reply[3]) ? $reply[3] : '',
-                \is_int($reply[2]) ? $reply[2] : 0,
-            );
+            return new Outcome(true, $position, \is_string($reply[3]) ? $reply[3] : '', \is_int($reply[2]) ? $reply[2] : 0);
         }
 
         return new Outcome(
@@ -395,11 +391,7 @@ final class RedisStore implements Store
 
     private static function record(string $value): Record
     {
-        return new Record(
-            \substr($value, Script::HEADER),
-            (int) \substr($value, 0, 16),
-            \substr($value, 32, 12),
-        );
+        return new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
     }
 
     /** As it is for SCAN's MATCH. */
