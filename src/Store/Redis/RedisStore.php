@@ -201,9 +201,7 @@ final class RedisStore implements Store
         }
     }
 
-    /**
-     * In no order; a key that is there all the while is given at least once (the documentation of SCAN).
-     */
+    /** In no order; a key that is there all the while is given at least once (the documentation of SCAN). */
     public function each(): iterable
     {
         $cursor = '0';
@@ -338,11 +336,10 @@ final class RedisStore implements Store
         return new Outcome(
             false,
             $position,
-            \is_string($reply[2]) ? $reply[2] : '',
-            0,
-            \is_string($reply[3]) ? $reply[3] : '',
-            \is_string($reply[4]) && \strlen($reply[4]) >= Script::HEADER ? self::record($reply[4]) : null,
-            \is_int($reply[5]) && $reply[5] > 0 ? (string) \array_keys($change->guards)[$reply[5] - 1] : null,
+            writer: \is_string($reply[2]) ? $reply[2] : '',
+            kind: \is_string($reply[3]) ? $reply[3] : '',
+            record: \is_string($reply[4]) && \strlen($reply[4]) >= Script::HEADER ? self::record($reply[4]) : null,
+            guard: \is_int($reply[5]) && $reply[5] > 0 ? (string) \array_keys($change->guards)[$reply[5] - 1] : null,
         );
     }
 
