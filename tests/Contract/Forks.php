@@ -61,7 +61,7 @@ trait Forks
     private array $children = [];
 
     /** @var list<string> files with their results */
-    private array $answers = [];
+    private array $resultFiles = [];
 
     /**
      * @param \Closure(): mixed $work
@@ -71,7 +71,7 @@ trait Forks
     protected function fork(\Closure $work): array
     {
         $file = (string) \tempnam(\sys_get_temp_dir(), 'larder-fork-');
-        $this->answers[] = $file;
+        $this->resultFiles[] = $file;
         // Opened here: the child may become another user.
         $result = \fopen($file, 'w');
         self::assertIsResource($result);
@@ -104,9 +104,9 @@ trait Forks
             \pcntl_waitpid($pid, $status);
         }
         $this->children = [];
-        foreach ($this->answers as $file) {
+        foreach ($this->resultFiles as $file) {
             \is_file($file) && \unlink($file);
         }
-        $this->answers = [];
+        $this->resultFiles = [];
     }
 }
