@@ -137,6 +137,15 @@ final class Bell
         \flock($this->file, \LOCK_UN);
     }
 
+    /** Ends the epoch: without a bell nobody reads or writes in it any more. */
+    public function end(): void
+    {
+        \clearstatcache(true, $this->path);
+        if (\is_file($this->path)) {
+            \unlink($this->path);
+        }
+    }
+
     /** In a forked child: the open file, and a lock on it, are the parent's too. */
     public function forget(): void
     {

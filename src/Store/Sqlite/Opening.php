@@ -40,7 +40,7 @@ final class Opening
         $pid = (int) \getmypid();
         Database::leaveToParent($pid);
         try {
-            return $this->reuse($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
+            return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
         } catch (\PDOException $e) {
             throw StoreFailure::because('sqlite', 'cannot open ' . $this->home->database, $e);
         }
@@ -68,6 +68,43 @@ final class Opening
         return $bell->exists() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode()) : null;
     }
 
+    /**
+     * The usual case, without the lock, so that a hundred processes can open at once: nothing is to be made or mended.
+     * Should another process end the epoch meanwhile, the bell is gone, as for everybody who has it open already.
+     */
+    private function asItIs(int $pid): ?Database
+    {
+        $inode = $this->home->inode();
+        if ($inode === 0 || $this->home->size() === 0) {
+            return null;
+        }
+        try {
+            $pdo = $this->connect($pid, $inode);
+            if (self::value($pdo, 'PRAGMA user_version') !== Schema::newest()) {
+                return null;
+            }
+            $this->setUp($pdo);
+
+            $database = $this->current($pdo, $pid, $inode, Boot::current());
+
+            return $database === null || ($database->bell->size() & 1) === 1 ? null : $database;
+        } catch (\PDOException) {
+            // Whoever holds the lock finds out what is wrong.
+            return null;
+        }
+    }
+
+    /** The database on this connection, if it belongs to this boot, this file and a living epoch. */
+    private function current(\PDO $pdo, int $pid, int $inode, Boot $boot): ?Database
+    {
+        $known = $this->known($pdo);
+        $bell = $this->home->bell($known['epoch'] ?? '');
+
+        return $boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
+            && ($known['file'] ?? '') === (string) $inode && $bell->exists()
+            ? new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode()) : null;
+    }
+
     /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
     private function verified(int $pid): Database
     {
@@ -81,19 +118,13 @@ final class Opening
             try {
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
-                $known = $this->known($pdo);
-                $bell = $this->home->bell($known['epoch'] ?? '');
-                if (
-                    !$boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
-                    || ($known['file'] ?? '') !== (string) $inode
-                    || !$bell->exists()
-                ) {
+                $database = $this->current($pdo, $pid, $inode, $boot);
+                if ($database === null) {
                     // Perhaps behind, or a copy of an older state (a restored backup), or half removed.
                     $pdo = null;
                     $this->home->create($boot);
                     continue;
                 }
-                $database = new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode());
                 $database->mend();
 
                 return $database;

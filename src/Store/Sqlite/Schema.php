@@ -39,6 +39,11 @@ final class Schema
         ],
     ];
 
+    public static function newest(): int
+    {
+        return \max(\array_keys(self::STEPS));
+    }
+
     /**
      * Brings a database to the newest version, in one transaction.
      *

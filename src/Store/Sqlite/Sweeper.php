@@ -16,8 +16,8 @@ namespace Larder\Store\Sqlite;
  * old, so that few readers ever find the log shorter than they need; or, under pressure, when there are many newer
  * changes; and what was the greatest position among them is recorded first (the horizon).
  *
- * Kind `m` (a group's or tag's version) is evicted only when nothing else is left: everything of its group or tag
- * would go with it.
+ * Kinds `m` and `c` (markers of flushes and tags) are never evicted: they say what must not be shown. Where they
+ * alone pass the budget, the epoch ends.
  */
 final class Sweeper
 {
@@ -109,9 +109,9 @@ final class Sweeper
                     break;
                 }
                 $hand = $position;
-                // First what was not read, then what holds a group together, at last all but what has been held
-                // for less than ten minutes.
-                if ($alive === 1 && ($turns < 4 ? $used !== 0 || ($kind === 'm' && $turns < 3) : $used === 2 && $position > $mark)) {
+                // First what was not read, at last all but what has been held for less than ten minutes. Markers of
+                // flushes and tags stay: they say what must not be shown.
+                if ($alive === 1 && ($kind === 'm' || $kind === 'c' || ($turns < 4 ? $used !== 0 : $used === 2 && $position > $mark))) {
                     $used === 1 && $this->change('UPDATE e SET used = 0 WHERE id = ?', $id);
                     continue;
                 }
@@ -128,6 +128,10 @@ final class Sweeper
                 $turns++;
                 $hand = 0;
             }
+        }
+        if ($turns === 5 && $isOver) {
+            // Markers alone pass the budget. Without them older entries would be shown again: all begins anew.
+            $this->database->bell->end();
         }
         $this->learn('evict', $hand);
         $horizon > $was && $this->learn('horizon', $horizon);

@@ -108,6 +108,10 @@ final class Writing
             return new Outcome(false, -1);
         }
         foreach ($change->guards as $guard => $limit) {
+            if ($limit >= $end) {
+                // Nothing at all has changed since then.
+                continue;
+            }
             $guard = (string) $guard;
             [, $position, $who, $what] = $this->find($guard);
             $last = \abs($position);

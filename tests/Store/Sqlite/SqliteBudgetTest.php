@@ -104,7 +104,7 @@ final class SqliteBudgetTest extends TestCase
         self::assertNotNull(self::get($store, 'once 2999'));
     }
 
-    public function testGroupVersionsAndIntentsGoLast(): void
+    public function testMarkersAndIntentsStay(): void
     {
         $store = $this->store();
         self::put($store, 'f:group', 'm', kind: 'm');
@@ -114,11 +114,13 @@ final class SqliteBudgetTest extends TestCase
         }
         self::assertSame('m', self::get($store, 'f:group'));
         self::assertSame('i', self::get($store, 'intent'));
-        // But they do go rather than that the budget be passed.
+        // Where they alone pass the budget all begins anew: never older entries without what invalidates them.
+        $epoch = $store->read(['f:group'])->epoch;
         for ($i = 0; $i < 600; $i++) {
             self::put($store, "t:group:$i", 'm' . \str_repeat('x', 5_000), kind: 'm');
         }
         self::assertLessThanOrEqual(self::BUDGET + 100_000, $store->stats()['bytes']);
+        self::assertNotSame($epoch, $store->read(['f:group'])->epoch);
         self::assertNull(self::get($store, 'f:group'));
     }
 
