@@ -7,6 +7,7 @@ namespace Larder\Tests\Store;
 use Larder\Store\Change;
 use Larder\Store\Redis\Connection;
 use Larder\Store\Redis\RedisStore;
+use Larder\Store\Redis\Script;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
 
@@ -202,6 +203,32 @@ final class RedisLogTest extends RedisFixture
         $this->server->command('SCRIPT', 'FLUSH');
         self::put($store, 'k', $body('7'));
         self::assertSame($body('7'), self::body($store, 'k'));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testALargeBodyThatIsEvictedOnItsWay(string $connection): void
+    {
+        $store = $this->store($connection);
+        $epoch = $store->read(['k'])->epoch;
+        self::put($store, 'k', 'old');
+        $raw = new $connection($this->server->socketEndpoint());
+        $raw->ready();
+        $write = static fn(string $mode): array => $raw->run([[
+            'EVAL', Script::write()->lua, '4', 'larder:head', "larder:$epoch:j", "larder:$epoch:i", "larder:$epoch:r:k",
+            $epoch, 'k', self::B, 's', '', '0', $mode, '2', "larder:$epoch:t:evicted", '1',
+        ]]);
+        foreach (['s', 'u'] as $mode) {
+            $reply = $write($mode)[0];
+            self::assertIsArray($reply);
+            self::assertSame([0, -1], \array_slice($reply, 0, 2), 'What has to be there is not done.');
+            self::assertSame('old', self::body($store, 'k'));
+        }
+        $reply = $write('')[0];
+        self::assertIsArray($reply);
+        self::assertSame([1, 2, 1, self::A], $reply);
+        self::assertNull(self::body($store, 'k'), 'A record may be evicted at any time.');
+        self::assertSame([['k', 2, self::B, 's']], $store->since($epoch, 1, '')->list);
     }
 
     /** @param class-string<Connection> $connection */

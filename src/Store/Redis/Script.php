@@ -178,7 +178,16 @@ final class Script
           local done = redis.pcall('DEL', KEYS[4])
           if type(done) == 'table' and done.err then return {3, done.err} end
         elseif where == '2' and redis.call('STRLEN', ARGV[9]) < 45 then
-          refused = 'OOM the value found no room'
+          -- Its SET was refused, or it was evicted at once: then that is what becomes of the record.
+          local done = redis.pcall('SET', KEYS[1], head)
+          if type(done) == 'table' and done.err then
+            refused = done.err
+          elseif mode ~= '' then
+            return {0, -1, '', '', redis.call('GET', KEYS[4]), 0}
+          else
+            redis.call('DEL', KEYS[4])
+            where = ''
+          end
         end
         if not refused then
           local done = count()
