@@ -188,7 +188,7 @@ final class Apcu implements Store
             // No room. What it was to replace must not be read any more; it is refused, visibly.
             \apcu_delete($name);
 
-            return new Outcome(false, -1);
+            return Outcome::refused();
         }
 
         return new Outcome(true, $position, $writer, $previous);

@@ -237,7 +237,10 @@ final class Files implements Store
         $conflict = $this->judge->conflict($change, $record);
         if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget)) {
             $found = $record === null ? null : RecordFile::decode((string) \file_get_contents($path));
-            [$position, $writer, $kind, $guard] = $conflict ?? [-1, '', '', null];
+            if ($conflict === null) {
+                return Outcome::refused($found[1] ?? null);
+            }
+            [$position, $writer, $kind, $guard] = $conflict;
 
             return new Outcome(false, $position, $writer, 0, $kind, $found[1] ?? null, $guard);
         }

@@ -118,7 +118,7 @@ final class Memory implements Store
         }
         if ($change->body !== null && \strlen($change->body) > $this->budget) {
             // Never to be kept: refused visibly, before all the others are evicted for it.
-            return new Outcome(false, -1, record: $record);
+            return Outcome::refused($record);
         }
         [$previous, $writer] = Judge::before($key, $record, $this->log);
         if ($change->logged) {

@@ -7,6 +7,9 @@ namespace Larder\Store;
 /** What became of one Change. */
 final class Outcome
 {
+    /** Kind of a change that the engine will never take: the value is too large for it, or there is no room. */
+    public const REFUSED = 'r';
+
     /**
      * @param bool    $done
      * @param int     $position   done: the change's position; else: the position of the change in the way,
@@ -26,4 +29,10 @@ final class Outcome
         public readonly ?Record $record = null,
         public readonly ?string $guard = null,
     ) {}
+
+    /** The engine cannot keep this value. The older one is gone, or is to be removed by the caller. */
+    public static function refused(?Record $record = null): self
+    {
+        return new self(false, -1, kind: self::REFUSED, record: $record);
+    }
 }

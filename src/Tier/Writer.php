@@ -215,18 +215,24 @@ final class Writer
             fn (string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER),
             $markers,
         ), $markers);
+        $done = true;
         foreach ($markers as $i => $marker) {
             foreach ($this->stack->nears as $near) {
                 $near->drop($marker);
             }
             $outcome = $outcomes[$i] ?? null;
-            $this->stack->changed($marker, $outcome === null ? \PHP_INT_MAX : $outcome->position, true);
-            if ($outcome !== null) {
+            if ($outcome === null || !$outcome->done) {
+                // For this request it is flushed all the same.
+                $this->stack->changed($marker, \PHP_INT_MAX, true);
+                $done = false;
+            } else {
+                $this->stack->changed($marker, $outcome->position, true);
+                $this->stack->ledger->own($outcome->position);
                 $this->noteForeign($marker, $outcome->writer, $outcome->previous);
             }
         }
 
-        return $outcomes !== null;
+        return $done;
     }
 
     /**
@@ -273,6 +279,9 @@ final class Writer
                 $this->stored($key, $space, $next, $outcomes[0]);
 
                 return $next;
+            }
+            if ($outcomes[0]->kind === Outcome::REFUSED) {
+                return null;
             }
             if ($try > 2) {
                 \usleep(\random_int(10, 100 * \min($try, 20)));
@@ -378,6 +387,11 @@ final class Writer
                 $this->stored($key, $space, $stored, $current);
 
                 return $verdict;
+            }
+            if ($current->kind === Outcome::REFUSED) {
+                // Too large: visibly not stored, and the value that it was to replace goes.
+                $this->dropKey($key, $space);
+                break;
             }
             $verdict = $this->judge($key, $space, $entry, $how, $current);
             $strict = $current->record !== null && $current->guard === null;

@@ -133,7 +133,7 @@ final class RedisFailureTest extends RedisFixture
                 }
                 $listener = \stream_socket_server('tcp://127.0.0.1:0');
                 self::assertIsResource($listener);
-                [, $file] = $this->fork(static function () use ($listener, $reply, $hangs): void {
+                $this->fork(static function () use ($listener, $reply, $hangs): void {
                     $socket = \stream_socket_accept($listener, 10);
                     if ($socket !== false) {
                         \fread($socket, 8192);
@@ -151,7 +151,6 @@ final class RedisFailureTest extends RedisFixture
                 self::assertLessThan(5, \microtime(true) - $start);
                 \fclose($listener);
                 $this->endChildren();
-                \unlink($file);
             }
         }
     }

@@ -161,12 +161,12 @@ final class Logged
             $item = $look->items[$changes[$i]->key] ?? null;
             $written[$i]->clean($stored, $item);
             if ($stored && $written[$i]->refused) {
-                $outcomes[$i] = new Outcome(false, -1);
+                $outcomes[$i] = Outcome::refused();
             } elseif ($stored) {
                 $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0);
             } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
                 $this->remove($changes[$i], $reply);
-                $outcomes[$i] = new Outcome(false, -1);
+                $outcomes[$i] = Outcome::refused();
             }
         }
 

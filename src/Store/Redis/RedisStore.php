@@ -159,7 +159,7 @@ final class RedisStore implements Store
                     $lost = true;
                 } elseif ($reply[0] === 3) {
                     $refusal ??= \is_string($reply[1]) ? $reply[1] : '';
-                    $outcomes[$i] = new Outcome(false, -1);
+                    $outcomes[$i] = Outcome::refused();
                 } else {
                     $outcomes[$i] = $this->outcome($changes[$i], $reply);
                 }

@@ -140,7 +140,7 @@ final class Writing
         $this->unchecked += 100 + \strlen($key) + ($tooLarge ? 0 : $size);
 
         return $tooLarge
-            ? new Outcome(false, -1)
+            ? Outcome::refused()
             : new Outcome(true, $next, $known === 0 ? '' : $writer, $known);
     }
 
