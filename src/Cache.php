@@ -77,7 +77,7 @@ final class Cache
      *
      * @throws InvalidConfiguration
      */
-    public static function open(#[\SensitiveParameter] null|string|array $source = null): self
+    public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {
         [$tiers, $space] = Assembly::build($source);
 
@@ -123,7 +123,7 @@ final class Cache
     {
         $entry = $this->entry($value, $ttl, $tags);
 
-        return $this->atomic($key, $value, static fn (?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
+        return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
     }
 
     /**
@@ -140,7 +140,7 @@ final class Cache
             return $this->has($key) && $this->delete($key);
         }
 
-        return $this->atomic($key, $value, static fn (?Entry $there): ?Entry => $there === null ? null : $entry);
+        return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null ? null : $entry);
     }
 
     /**
@@ -196,10 +196,16 @@ final class Cache
         }
         $this->tiers->here();
         $this->lookups++;
-        $wrap = fn (mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
+        $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
         return $this->tiers->computation->value(
-            $name, $key, $this->space, $this->copies, $compute, $wrap, isset($this->copies->own[$key]),
+            $name,
+            $key,
+            $this->space,
+            $this->copies,
+            $compute,
+            $wrap,
+            isset($this->copies->own[$key]),
         );
     }
 

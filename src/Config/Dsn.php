@@ -29,7 +29,7 @@ final readonly class Dsn
         'rediss' => 'redis',
         'predis' => '',
         'predis+tls' => '',
-        'memcached' => 'memcached',
+        'memcached' => '',
         'apcu' => 'apcu',
         'memory' => '',
     ];

@@ -12,7 +12,6 @@ final class Extension
         'pdo_sqlite' => ['the default disk tier', 'php-sqlite3', ''],
         'apcu' => ['a near tier in shared memory (near=apcu)', 'php-apcu', 'apcu'],
         'redis' => ['the far tier over Redis or Valkey', 'php-redis', 'redis'],
-        'memcached' => ['the far tier over Memcached', 'php-memcached', 'memcached'],
         'igbinary' => ['smaller values, read faster', 'php-igbinary', 'igbinary'],
         'msgpack' => ['a serializer other languages read', 'php-msgpack', 'msgpack'],
         'zstd' => ['compression that is small and fast', '', 'zstd'],

@@ -69,7 +69,7 @@ final class Owner
 
     private static function contents(string $file): string
     {
-        \set_error_handler(static fn (): bool => true);
+        \set_error_handler(static fn(): bool => true);
         try {
             // The file of a process that ends just now may vanish between a test and the reading.
             return (string) \file_get_contents($file);

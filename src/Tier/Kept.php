@@ -13,6 +13,8 @@ namespace Larder\Tier;
  *
  * Whether there are any is said by the file's time: every write changes it by itself, also that of a process killed
  * right after; whoever has applied them sets it back to CLEAN. So the question costs a request one stat().
+ * Keys are only ever added, under the file's lock, which is held for microseconds. Who applies them holds a second
+ * one (the gate) for as long as the store takes, so that a store that hangs keeps nobody from keeping.
  * Without a usable file the keys stay with this process.
  */
 final class Kept
@@ -20,7 +22,10 @@ final class Kept
     private const SIZE = 65536;
     private const CLEAN = 1;
     private const ALL = "\xFF\xFF\xFF\xFF";
+    /** Seconds for each of the two locks. */
     private const PATIENCE = 0.05;
+    /** How often more may be added while the rest is applied. */
+    private const ROUNDS = 20;
 
     /** @var array<string, true> those of this process that no file took */
     private array $own = [];
@@ -50,36 +55,46 @@ final class Kept
         return \filemtime($this->file) !== self::CLEAN;
     }
 
-    /** @param list<string> $keys */
+    /**
+     * @param list<string> $keys
+     *
+     * @return bool false: only this process has them
+     */
     public function keep(array $keys): bool
     {
-        $handle = $this->file === null ? null : Lock::open($this->file);
-        if ($handle === null || !Lock::take($handle, self::PATIENCE)) {
-            foreach ($keys as $key) {
-                $this->own[$key] = true;
-            }
-
+        foreach ($keys as $key) {
+            $this->own[$key] = true;
+        }
+        if ($this->file === null) {
             return false;
         }
-        \set_error_handler(static fn (): bool => true);
+        \is_file($this->file) || $this->prepare($this->file);
+        $handle = Lock::open($this->file);
+        if ($handle === null || !Lock::take($handle, self::PATIENCE)) {
+            return false;
+        }
+        \set_error_handler(static fn(): bool => true);
         try {
             $used = (string) \fread($handle, 4);
-            if ($used === self::ALL) {
-                return true;
+            if ($used !== self::ALL) {
+                /** @var array{1: int} $length */
+                $length = \unpack('N', \str_pad($used, 4, "\0"));
+                $bytes = '';
+                foreach ($this->own as $key => $_) {
+                    $bytes .= \pack('N', \strlen((string) $key)) . $key;
+                }
+                $end = $length[1] + \strlen($bytes);
+                $kept = $end + 4 <= self::SIZE && \fseek($handle, 4 + $length[1]) === 0
+                    && \fwrite($handle, $bytes) === \strlen($bytes);
+                // The length last: a kill before it leaves the file's time changed, and an apply() that finds less.
+                \fseek($handle, 0);
+                if (\fwrite($handle, $kept ? \pack('N', $end) : self::ALL) !== 4 || !\fflush($handle)) {
+                    return false;
+                }
             }
-            /** @var array{1: int} $length */
-            $length = \unpack('N', \str_pad($used, 4, "\0"));
-            $bytes = '';
-            foreach ($keys as $key) {
-                $bytes .= \pack('N', \strlen($key)) . $key;
-            }
-            $end = $length[1] + \strlen($bytes);
-            $kept = $end + 4 <= self::SIZE && \fseek($handle, 4 + $length[1]) === 0
-                && \fwrite($handle, $bytes) === \strlen($bytes);
-            // The length last: a kill before it leaves the file's time changed, and an apply() that finds less.
-            \fseek($handle, 0);
+            $this->own = [];
 
-            return \fwrite($handle, $kept ? \pack('N', $end) : self::ALL) === 4 && \fflush($handle);
+            return true;
         } finally {
             \restore_error_handler();
             \fclose($handle);
@@ -91,7 +106,7 @@ final class Kept
      *
      * @param \Closure(non-empty-list<string>): void $apply
      *
-     * @return bool false: somebody else is at it
+     * @return bool false: somebody else is at it, or what is kept cannot be read or forgotten
      */
     public function apply(\Closure $apply): bool
     {
@@ -102,67 +117,104 @@ final class Kept
         if ($this->file === null) {
             return true;
         }
+        \is_file($this->file) || $this->prepare($this->file);
+        $gate = Lock::open($this->file . '.gate');
         $handle = Lock::open($this->file);
-        if ($handle === null) {
+        if ($gate === null || $handle === null || !Lock::take($gate, self::PATIENCE)) {
             return false;
         }
         try {
-            if (!Lock::take($handle, self::PATIENCE)) {
-                return false;
+            $done = '';
+            for ($round = 0; $round < self::ROUNDS; $round++) {
+                if (!Lock::take($handle, self::PATIENCE)) {
+                    return false;
+                }
+                $bytes = self::used($handle);
+                if ($bytes === $done) {
+                    return $this->forget($handle, $this->file);
+                }
+                \flock($handle, \LOCK_UN);
+                // While the store is spoken to others may add to it: what they add is next.
+                $apply(self::parse(\str_starts_with($bytes, $done) ? \substr($bytes, \strlen($done)) : self::ALL));
+                $done = $bytes;
             }
-            $keys = self::parse((string) \stream_get_contents($handle));
-            if ($keys !== []) {
-                $apply($keys);
-            }
-            \fseek($handle, 0);
-            \fwrite($handle, "\0\0\0\0");
-            \fflush($handle);
 
-            return \touch($this->file, self::CLEAN);
+            return false;
         } finally {
             \fclose($handle);
+            \fclose($gate);
         }
     }
 
-    /** @return list<string> */
+    /**
+     * What is in the file: lengths and keys, ALL where that is too much or damaged, '' for nothing.
+     *
+     * @param resource $handle
+     */
+    private static function used($handle): string
+    {
+        \fseek($handle, 0);
+        $bytes = (string) \stream_get_contents($handle);
+        /** @var array{1: int} $used */
+        $used = \strlen($bytes) < 4 ? [1 => \PHP_INT_MAX - 4] : \unpack('N', $bytes);
+
+        return 4 + $used[1] > \strlen($bytes) ? self::ALL : \substr($bytes, 4, $used[1]);
+    }
+
+    /** @return non-empty-list<string> */
     private static function parse(string $bytes): array
     {
-        if (\str_starts_with($bytes, self::ALL)) {
-            return ['f:'];
-        }
-        if (\strlen($bytes) < 4) {
-            return [];
-        }
-        /** @var array{1: int} $used */
-        $used = \unpack('N', $bytes);
         $keys = [];
-        for ($offset = 4; $offset + 4 < 4 + $used[1]; $offset += 4 + $length[1]) {
+        for ($offset = 0, $end = \strlen($bytes); $offset < $end; $offset += 4 + $length[1]) {
             /** @var array{1: int} $length */
-            $length = \unpack('N', $bytes, $offset);
+            $length = $offset + 4 <= $end ? \unpack('N', $bytes, $offset) : [1 => 0];
             $key = \substr($bytes, $offset + 4, $length[1]);
-            if ($length[1] === 0 || \strlen($key) !== $length[1]) {
-                // Damaged: nobody knows what stood here.
+            if ($length[1] === 0 || \strlen($key) !== $length[1] || !\in_array(\substr($key, 0, 2), ['e:', 'f:', 't:'], true)) {
+                // Damaged, or too many: nobody knows what stood here.
                 return ['f:'];
             }
-            $keys[] = $key;
+            $keys[$key] = true;
         }
 
-        return \array_values(\array_unique($keys));
+        return $keys === [] ? ['f:'] : \array_map(\strval(...), \array_keys($keys));
     }
 
+    /**
+     * Nothing is kept any more. With the lock.
+     *
+     * @param resource $handle
+     */
+    private function forget($handle, string $file): bool
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            \fseek($handle, 0);
+
+            return \fwrite($handle, "\0\0\0\0") === 4 && \fflush($handle) && \touch($file, self::CLEAN);
+        } finally {
+            \restore_error_handler();
+        }
+    }
+
+    /** Complete, or not there: an empty file would be a damaged one. */
     private function prepare(string $file): void
     {
-        $handle = Lock::open($file);
+        $new = $file . '.' . \getmypid();
+        $handle = Lock::open($new);
         if ($handle === null) {
             return;
         }
-        if (Lock::take($handle, self::PATIENCE) && \fread($handle, 1) === '') {
-            \set_error_handler(static fn (): bool => true);
-            \fwrite($handle, \str_repeat("\0", self::SIZE));
-            \fflush($handle);
-            \touch($file, self::CLEAN);
+        \set_error_handler(static fn(): bool => true);
+        try {
+            if (\fwrite($handle, \str_repeat("\0", self::SIZE)) === self::SIZE && \fflush($handle)
+                && \touch($new, self::CLEAN) && !\link($new, $file) && !\is_file($file)) {
+                // A file system without links.
+                \rename($new, $file);
+            }
+        } finally {
+            \fclose($handle);
+            \is_file($new) && \unlink($new);
             \restore_error_handler();
         }
-        \fclose($handle);
     }
 }

@@ -15,7 +15,7 @@ final class Lock
     /** @return resource|null null where the file cannot be opened */
     public static function open(string $file)
     {
-        \set_error_handler(static fn (): bool => true);
+        \set_error_handler(static fn(): bool => true);
         $old = \umask(0o077);
         try {
             $handle = \fopen($file, 'c+');

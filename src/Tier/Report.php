@@ -122,7 +122,7 @@ final class Report
             'size' => $entry === null ? null : \strlen($entry->payload),
             'ttl' => $entry === null || $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
             'tags' => $entry === null ? [] : \array_map(
-                static fn (string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1),
+                static fn(string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1),
                 $entry->tags,
             ),
             'position' => $position,

@@ -116,6 +116,10 @@ final class Stack
 
             return;
         }
+        foreach (\array_keys($this->markers, \PHP_INT_MAX, true) as $marker) {
+            // Nobody could say where it is, or it could not be set and was kept: now it can be asked for.
+            unset($this->markers[$marker]);
+        }
         $before = $this->ledger->seen;
         $epoch = $this->ledger->epoch;
         $this->ledger->learn($changes, $this->writer);

@@ -154,7 +154,7 @@ final class Truth
         try {
             $applied = $this->kept->apply(function (array $keys): void {
                 $this->store->write(\array_map(
-                    fn (string $key): Change => $key[0] === 'e'
+                    fn(string $key): Change => $key[0] === 'e'
                         ? new Change($key, null, $this->writer, strict: true, kind: Entry::DELETED)
                         : new Change($key, Entry::MARKER, $this->writer, strict: true, kind: Entry::MARKER),
                     $keys,
@@ -178,7 +178,7 @@ final class Truth
     private function keep(array $keys): void
     {
         if ($keys !== [] && !$this->kept->keep($keys)) {
-            $this->alarm->ring($this->name, 'an invalidation could neither be recorded nor kept: ' . $this->kept->where());
+            $this->alarm->ring($this->name, 'an invalidation could not be recorded, and is kept by this process only: no file for it in ' . $this->kept->where());
         }
     }
 

@@ -212,7 +212,7 @@ final class Writer
             }
         }
         $outcomes = $this->truth->write(\array_map(
-            fn (string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER),
+            fn(string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER),
             $markers,
         ), $markers);
         $done = true;
