@@ -82,7 +82,7 @@ final class Process
      */
     public static function php(string $script, array $arguments = [], array $ini = [], array $environment = []): self
     {
-        return new self([...self::interpreter($ini), '--', $script, ...$arguments], $environment);
+        return new self([...self::interpreter($ini), '-f', $script, '--', ...$arguments], $environment);
     }
 
     /**
