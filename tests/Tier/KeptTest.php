@@ -1,0 +1,278 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier;
+
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tier\Kept;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** The file of invalidations that wait for the store: nothing that went in is ever lost. */
+final class KeptTest extends TestCase
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    private TemporaryDirectory $directory;
+    private string $file;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+        $this->file = $this->directory->file('kept');
+        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
+            throw new \ErrorException($message, 0, $level, $file, $line);
+        });
+    }
+
+    protected function tearDown(): void
+    {
+        \restore_error_handler();
+        $this->endChildren();
+    }
+
+    public function testItIsPreparedWholeAndPrivate(): void
+    {
+        $kept = new Kept($this->file);
+        self::assertFalse($kept->pending());
+        self::assertSame(65536, \filesize($this->file));
+        self::assertSame('600', \decoct((int) \fileperms($this->file) & 0o777));
+        self::assertSame(['.', '..', 'kept'], \scandir($this->directory->path));
+        self::assertFalse((new Kept($this->file))->pending());
+    }
+
+    public function testWhatIsKeptIsAppliedOnceByWhoeverComes(): void
+    {
+        $old = \umask(0);
+        try {
+            $keys = ['e::k', "e:a%2Fb:\0\n\xFF " . \str_repeat('x', 300), 'e::12', 'f:', 'f:a', 't::7'];
+            self::assertTrue((new Kept($this->file))->keep([$keys[0], $keys[1]]));
+            self::assertTrue((new Kept($this->file))->keep(\array_slice($keys, 2)));
+            self::assertTrue((new Kept($this->file))->pending());
+            self::assertSame($keys, self::applied(new Kept($this->file)));
+            self::assertFalse((new Kept($this->file))->pending());
+            self::assertSame([], self::applied(new Kept($this->file)));
+            foreach (\glob($this->directory->path . '/*') ?: [] as $file) {
+                self::assertSame('600', \decoct((int) \fileperms($file) & 0o777), $file);
+            }
+        } finally {
+            \umask($old);
+        }
+    }
+
+    public function testAKeyTwiceIsAppliedOnce(): void
+    {
+        $kept = new Kept($this->file);
+        $kept->keep(['e::k', 'e::l']);
+        $kept->keep(['e::k']);
+        self::assertSame(['e::k', 'e::l'], self::applied($kept));
+    }
+
+    public function testWhatCannotBeAppliedStays(): void
+    {
+        $kept = new Kept($this->file);
+        $kept->keep(['e::k']);
+        try {
+            $kept->apply(static fn(): never => throw new \DomainException('no'));
+            self::fail('The exception was swallowed.');
+        } catch (\DomainException) {
+        }
+        self::assertTrue((new Kept($this->file))->pending());
+        self::assertSame(['e::k'], self::applied(new Kept($this->file)));
+    }
+
+    public function testWhatIsKeptWhileTheRestIsAppliedIsNextAndWaitsForNobody(): void
+    {
+        $kept = new Kept($this->file);
+        $kept->keep(['e::first']);
+        $rounds = [];
+        $applied = $kept->apply(function (array $keys) use (&$rounds): void {
+            $rounds[] = $keys;
+            if (\count($rounds) === 1) {
+                $start = \hrtime(true);
+                self::assertTrue((new Kept($this->file))->keep(['e::second', 'e::first']));
+                self::assertLessThan(0.5, (\hrtime(true) - $start) / 1e9);
+                self::assertFalse((new Kept($this->file))->apply(static fn() => self::fail('Two at once.')));
+            }
+        });
+        self::assertTrue($applied);
+        // The first one again: its second invalidation is newer than what was just applied.
+        self::assertSame([['e::first'], ['e::second', 'e::first']], $rounds);
+        self::assertFalse($kept->pending());
+    }
+
+    public function testMoreThanTheFileHoldsFlushesEverything(): void
+    {
+        $kept = new Kept($this->file);
+        for ($i = 0; $i < 10; $i++) {
+            self::assertTrue($kept->keep(["e::$i" . \str_repeat('x', 8000)]));
+        }
+        self::assertTrue($kept->keep(['e::after']));
+        self::assertSame(65536, \filesize($this->file), 'it does not grow');
+        self::assertSame(['f:'], self::applied(new Kept($this->file)));
+        self::assertFalse($kept->pending());
+        self::assertTrue($kept->keep(['e::next']));
+        self::assertSame(['e::next'], self::applied($kept));
+    }
+
+    public function testAllThatFitsIsTold(): void
+    {
+        $kept = new Kept($this->file);
+        // used 4, and length 4 and key for each: exactly full.
+        $keys = ['e::' . \str_repeat('a', 65536 - 4 - 4 - 3 - 8), 'e::b'];
+        self::assertTrue($kept->keep($keys));
+        self::assertSame($keys, self::applied($kept));
+        self::assertTrue($kept->keep([$keys[0] . 'a', $keys[1]]));
+        self::assertSame(['f:'], self::applied($kept));
+    }
+
+    /** @return iterable<string, array{\Closure(string): string}> from the file's bytes to what is left of them */
+    public static function damages(): iterable
+    {
+        yield 'emptied' => [static fn(): string => ''];
+        yield 'cut in the first word' => [static fn(string $bytes): string => \substr($bytes, 0, 2)];
+        yield 'cut after it' => [static fn(string $bytes): string => \substr($bytes, 0, 4)];
+        yield 'cut in a length' => [static fn(string $bytes): string => \substr($bytes, 0, 6)];
+        yield 'cut in a key' => [static fn(string $bytes): string => \substr($bytes, 0, 10)];
+        yield 'noise' => [static fn(): string => \str_repeat("\x93\x01\xA7", 21845) . "\x93"];
+        yield 'a length too long' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 1000), 4, 4)];
+        yield 'a length too short' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 3), 4, 4)];
+        yield 'a length of nothing' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 0), 4, 4)];
+        yield 'a key overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\0\0\0\0\0", 8, 5)];
+        yield 'too little used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 5), 0, 4)];
+        yield 'too much used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 60000), 0, 4)];
+        yield 'far too much used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 100000), 0, 4)];
+    }
+
+    #[DataProvider('damages')]
+    public function testADamagedFileFlushesEverything(\Closure $damage): void
+    {
+        $kept = new Kept($this->file);
+        $kept->keep(['e::one', 'e::two']);
+        \file_put_contents($this->file, $damage((string) \file_get_contents($this->file)));
+        self::assertTrue((new Kept($this->file))->pending());
+        self::assertContains('f:', self::applied(new Kept($this->file)));
+        self::assertFalse($kept->pending());
+        $kept->keep(['e::next']);
+        self::assertSame(['e::next'], self::applied(new Kept($this->file)));
+    }
+
+    public function testAKeeperKilledBeforeItReturnedLeavesNoHarm(): void
+    {
+        $kept = new Kept($this->file);
+        $kept->pending();
+        // Killed after the keys and before the number.
+        $handle = \fopen($this->file, 'r+');
+        self::assertIsResource($handle);
+        \fseek($handle, 4);
+        \fwrite($handle, \pack('N', 4) . 'e::x');
+        \fclose($handle);
+        self::assertTrue($kept->pending());
+        self::assertSame([], self::applied($kept));
+        self::assertFalse($kept->pending());
+    }
+
+    public function testWithoutAFileTheProcessKeepsThemItself(): void
+    {
+        foreach ([null, $this->directory->path . '/not/there/kept'] as $file) {
+            $kept = new Kept($file);
+            self::assertFalse($kept->pending());
+            self::assertFalse($kept->keep(['e::12', 'e::k']));
+            self::assertTrue($kept->pending());
+            $applied = [];
+            $kept->apply(static function (array $keys) use (&$applied): void {
+                $applied = $keys;
+            });
+            self::assertSame(['e::12', 'e::k'], $applied);
+            self::assertFalse($kept->pending());
+        }
+    }
+
+    public function testWhatOnlyThisProcessHadGoesIntoTheFileWhenThatIsThereAgain(): void
+    {
+        $kept = new Kept($this->directory->path . '/later/kept');
+        self::assertFalse($kept->keep(['e::first']));
+        \mkdir($this->directory->path . '/later', 0o700);
+        self::assertTrue($kept->keep(['e::second']));
+        self::assertSame(['e::first', 'e::second'], self::applied(new Kept($this->directory->path . '/later/kept')));
+    }
+
+    public function testADirectoryInItsPlaceIsNoFile(): void
+    {
+        \mkdir($this->file);
+        $kept = new Kept($this->file);
+        self::assertFalse($kept->pending());
+        self::assertFalse($kept->keep(['e::k']));
+        self::assertFalse($kept->apply(static function (): void {}));
+    }
+
+    public function testAStoppedHolderOfTheLocksStopsNobody(): void
+    {
+        (new Kept($this->file))->keep(['e::k']);
+        foreach (['', '.gate'] as $lock) {
+            $kept = new Kept($this->file);
+            [$pid] = $this->fork(function () use ($lock): void {
+                $handle = \fopen($this->file . $lock, 'c+');
+                \assert($handle !== false);
+                \flock($handle, \LOCK_EX);
+                \touch($this->directory->file('held' . $lock));
+                \posix_kill(\posix_getpid(), \SIGSTOP);
+            });
+            while (!\file_exists($this->directory->file('held' . $lock))) {
+                \usleep(1000);
+            }
+            $start = \hrtime(true);
+            self::assertFalse($kept->apply(static fn() => self::fail('Somebody else is at it.')));
+            self::assertSame($lock === '.gate', $kept->keep(['e::l']));
+            self::assertLessThan(2.0, (\hrtime(true) - $start) / 1e9);
+            \posix_kill($pid, \SIGKILL);
+            \pcntl_waitpid($pid, $status);
+        }
+        self::assertSame(['e::k', 'e::l'], self::applied(new Kept($this->file)));
+    }
+
+    public function testManyKeepAndApplyAtOnceAndNothingIsLost(): void
+    {
+        $applied = $this->directory->file('applied');
+        $this->inProcesses(6, function (int $i) use ($applied): void {
+            $kept = new Kept($this->file);
+            for ($n = 0; $n < 60; $n++) {
+                if ($i < 4) {
+                    while (!$kept->keep(["e::$i-$n"])) {
+                    }
+                } else {
+                    \usleep(500);
+                    $kept->apply(static function (array $keys) use ($applied): void {
+                        \file_put_contents($applied, \implode("\n", $keys) . "\n", \FILE_APPEND);
+                        \usleep(300);
+                    });
+                }
+            }
+        });
+        \file_put_contents($applied, \implode("\n", self::applied(new Kept($this->file))), \FILE_APPEND);
+        $keys = \array_unique((array) \file($applied, \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES));
+        $expected = [];
+        for ($i = 0; $i < 4; $i++) {
+            for ($n = 0; $n < 60; $n++) {
+                $expected[] = "e::$i-$n";
+            }
+        }
+        self::assertSame([], \array_diff($expected, $keys));
+        self::assertSame([], \array_diff($keys, $expected));
+    }
+
+    /** @return list<string> what apply() handed over, all rounds together */
+    private static function applied(Kept $kept): array
+    {
+        $rounds = [];
+        self::assertTrue($kept->apply(static function (array $keys) use (&$rounds): void {
+            $rounds[] = $keys;
+        }));
+
+        return \array_merge(...$rounds);
+    }
+}
