@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Demo;
+
+use Larder\Tests\Support\TemporaryDirectory;
+
+/**
+ * Runs the show in a session and a directory of its own, and leaves nothing of either, however it ends.
+ *
+ * This folder holds what `make demo` shows: Supervisor and Show run the acts of Act/, Stage gives them servers,
+ * processes and directories of their own, Terminal prints, and scripts/ is what the web servers and the command
+ * line's processes run. Nothing in it is part of the library.
+ *
+ * Ctrl-C reaches this process and nobody else (the show has no terminal, see show.php), so that there is always
+ * somebody left who ends the servers and removes the directory. If this process is killed, the kernel tells the show
+ * (PR_SET_PDEATHSIG, by setpriv(1)), and the show ends its session.
+ */
+final class Supervisor
+{
+    private const SETTINGS = [
+        'apc.enable_cli' => '1',
+        'apc.shm_size' => '128M',
+        'memory_limit' => '1G',
+        'error_reporting' => '-1',
+        'display_errors' => 'stderr',
+    ];
+
+    /** @return int the exit status */
+    public static function run(string $script): int
+    {
+        $missing = Part::indispensable();
+        if ($missing !== []) {
+            \fwrite(\STDERR, "The demonstration cannot begin without:\n  " . \implode("\n  ", $missing) . "\nOn Debian, bin/setup installs all of it.\n");
+
+            return 1;
+        }
+        $directory = new TemporaryDirectory('larder-demo');
+        $signal = 0;
+        \pcntl_async_signals(true);
+        foreach ([\SIGINT, \SIGTERM, \SIGHUP, \SIGQUIT] as $number) {
+            \pcntl_signal($number, static function (int $got) use (&$signal): void {
+                $signal = $got;
+            });
+        }
+        $show = \proc_open(self::command($script), [\STDIN, \STDOUT, \STDERR], $pipes, null, ['TMPDIR' => $directory->path, 'LARDER_DSN' => ''] + \getenv());
+        if ($show === false) {
+            throw new \RuntimeException('The demonstration does not start: ' . $script);
+        }
+        do {
+            $state = \proc_get_status($show);
+            if ($signal === 0) {
+                \usleep(20_000);
+            }
+        } while ($state['running'] && $signal === 0);
+        self::end($state['pid']);
+        $directory->remove();
+        if ($signal !== 0) {
+            \fwrite(\STDERR, "\n   Interrupted. What was started is stopped, and its directory is gone.\n");
+
+            return 128 + $signal;
+        }
+
+        return $state['exitcode'];
+    }
+
+    /** kill -9 for the whole session, and waits until it is gone. */
+    private static function end(int $session): void
+    {
+        \posix_kill($session, \SIGKILL);
+        // A process that nobody waits for keeps its number for a while: no longer than this.
+        for ($i = 0; $i < 100 && \posix_kill(-$session, \SIGKILL); ++$i) {
+            \usleep(10_000);
+        }
+    }
+
+    /** @return non-empty-list<string> */
+    private static function command(string $script): array
+    {
+        $command = ['setpriv', '--pdeathsig', 'TERM', '--', \PHP_BINARY];
+        foreach (self::SETTINGS as $name => $value) {
+            \array_push($command, '-d', $name . '=' . $value);
+        }
+
+        return [...$command, $script];
+    }
+}

@@ -1,0 +1,9 @@
+<?php
+
+// The demonstration. Run it by `make demo`, or: php demo/run.php
+
+declare(strict_types=1);
+
+require __DIR__ . '/../vendor/autoload.php';
+
+exit(Larder\Demo\Supervisor::run(__DIR__ . '/show.php'));
