@@ -109,7 +109,7 @@ final class Cache
         }
         $this->tiers->here();
 
-        return $this->done($key, $name, $value, $entry, $this->tiers->writer->set($name, $this->space, $entry));
+        return $this->done($key, $name, $value, $entry, $this->tiers->writer()->set($name, $this->space, $entry));
     }
 
     /**
@@ -159,7 +159,7 @@ final class Cache
             return true;
         }
         $this->tiers->here();
-        $filled = $this->tiers->writer->fill($name, $this->space, $entry);
+        $filled = $this->tiers->writer()->fill($name, $this->space, $entry);
         if ($filled || $this->tiers->truth->down()) {
             // Without a truth tier the request still has what it computed.
             $this->copies->keepValue($key, $value, $entry);
@@ -198,7 +198,7 @@ final class Cache
         $this->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
-        return $this->tiers->computation->value(
+        return $this->tiers->computation()->value(
             $name,
             $key,
             $this->space,
@@ -225,7 +225,7 @@ final class Cache
     {
         $this->tiers->here();
 
-        return $this->tiers->writer->mark([$this->space->flush()]);
+        return $this->tiers->writer()->mark([$this->space->flush()]);
     }
 
     /**
@@ -296,7 +296,7 @@ final class Cache
             return $this->deleteMultiple(\array_keys($values));
         }
         $this->tiers->here();
-        $verdicts = $this->tiers->writer->setMany($entries, $this->space);
+        $verdicts = $this->tiers->writer()->setMany($entries, $this->space);
         $done = true;
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
@@ -318,9 +318,9 @@ final class Cache
             return true;
         }
         $this->tiers->here();
-        $done = $this->tiers->writer->delete($names, $this->space);
+        $done = $this->tiers->writer()->delete($names, $this->space);
         foreach ($done ? $names : [] as $name) {
-            $this->tiers->intents->ended($name);
+            $this->tiers->intents()->ended($name);
         }
 
         return $done;
@@ -332,7 +332,7 @@ final class Cache
         $markers = $this->space->tags($tags);
         $this->tiers->here();
 
-        return $markers === [] || $this->tiers->writer->mark($markers);
+        return $markers === [] || $this->tiers->writer()->mark($markers);
     }
 
     /** A key space of its own, with its own tags and flush. */
@@ -354,7 +354,7 @@ final class Cache
         $this->tiers->here();
         foreach ($keys as $key) {
             $this->copies->drop($key);
-            $this->tiers->intents->put($this->space->key($key), $this->space);
+            $this->tiers->intents()->put($this->space->key($key), $this->space);
         }
     }
 
@@ -525,7 +525,7 @@ final class Cache
             $this->copies->drop($key);
         }
         if ($verdict !== Verdict::Failed) {
-            $this->tiers->intents->ended($name);
+            $this->tiers->intents()->ended($name);
         }
 
         return $verdict !== Verdict::Failed;
@@ -536,7 +536,7 @@ final class Cache
     {
         $this->tiers->here();
         $this->copies->drop($key);
-        $entry = $this->tiers->writer->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -564,7 +564,7 @@ final class Cache
         };
         $this->tiers->here();
         $this->copies->drop($key);
-        $entry = $this->tiers->writer->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $count === false) {
             return false;
         }

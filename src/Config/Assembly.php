@@ -40,10 +40,13 @@ final class Assembly
             $alarm->ring($name, $failure->getMessage() . '; going on without it');
             $store = new Memory($options->nearBudget);
         }
-        $truth = new Truth($store, $name, new Kept(self::keptFile($options)), $alarm, \bin2hex(\random_bytes(6)));
+        [$runtime, $mark] = self::place($options, $alarm);
+        // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
+        $kept = $runtime === null || $options->truth->scheme === 'memory' ? null : $runtime . '/kept-' . $mark;
+        $truth = new Truth($store, $name, new Kept($kept), $alarm, \bin2hex(\random_bytes(6)));
         $tiers = new Tiers(
             $truth,
-            self::nears($options, $alarm),
+            self::nears($options, $alarm, $runtime, $mark),
             new Envelope($options->secret === null ? null : new Signer($options->secret)),
             Codec::create($options->serializer, $options->compressor),
             (int) ($options->lease * 1000),
@@ -54,7 +57,7 @@ final class Assembly
     }
 
     /** @return list<Near> */
-    private static function nears(Options $options, Alarm $alarm): array
+    private static function nears(Options $options, Alarm $alarm, ?string $runtime, string $mark): array
     {
         $nears = [];
         foreach ([$options->near, $options->disk] as $dsn) {
@@ -62,9 +65,11 @@ final class Assembly
                 continue;
             }
             try {
-                $nears[] = $dsn->scheme === 'apcu'
-                    ? self::apcu($options)
-                    : new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix);
+                if ($dsn->scheme !== 'apcu') {
+                    $nears[] = new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix);
+                } elseif ($runtime !== null) {
+                    $nears[] = new ApcuNear($options->prefix . ':' . $mark, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
+                }
             } catch (StoreFailure $failure) {
                 $alarm->ring($dsn->toString(), $failure->getMessage() . '; going on without it');
             }
@@ -73,27 +78,15 @@ final class Assembly
         return $nears;
     }
 
-    private static function apcu(Options $options): ApcuNear
+    /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark in it */
+    private static function place(Options $options, Alarm $alarm): array
     {
-        $mark = StoreFactory::mark($options);
-
-        return new ApcuNear(
-            $options->prefix . ':' . $mark,
-            StoreFactory::runtime($options) . '/near-' . $mark . '.lock',
-            $options->nearBudget,
-        );
-    }
-
-    /** Only what others can see can be missed by them: a truth that dies with the process keeps nothing. */
-    private static function keptFile(Options $options): ?string
-    {
-        if ($options->truth->scheme === 'memory') {
-            return null;
-        }
         try {
-            return StoreFactory::runtime($options) . '/kept-' . StoreFactory::mark($options);
-        } catch (StoreFailure) {
-            return null;
+            return [StoreFactory::runtime($options), StoreFactory::mark($options)];
+        } catch (StoreFailure $failure) {
+            $alarm->ring('directory', $failure->getMessage() . '; going on without it');
+
+            return [null, ''];
         }
     }
 }

@@ -53,9 +53,9 @@ final class Report
             'budget' => $own['budget'],
         ];
         $stats['conflicts'] = [
-            'dropped' => $tiers->writer->dropped,
-            'bounded' => $tiers->writer->bounded,
-            'refused' => $tiers->writer->refused,
+            'dropped' => $tiers->writer()->dropped,
+            'bounded' => $tiers->writer()->bounded,
+            'refused' => $tiers->writer()->refused,
         ];
 
         return $stats;

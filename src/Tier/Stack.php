@@ -56,7 +56,7 @@ final class Stack
     ) {
         $this->ledger = new Ledger();
         $this->pid = (int) \getmypid();
-        $this->writer = self::name();
+        $this->writer = $truth->writer;
         $this->begin();
     }
 
@@ -367,7 +367,7 @@ final class Stack
             return false;
         }
         $this->pid = $pid;
-        $this->writer = self::name();
+        $this->writer = \bin2hex(\random_bytes(6));
         $this->leases->forget();
         $this->version++;
 
@@ -427,10 +427,5 @@ final class Stack
         }
         $this->ledger->goneAll();
         $this->version++;
-    }
-
-    private static function name(): string
-    {
-        return \bin2hex(\random_bytes(6));
     }
 }

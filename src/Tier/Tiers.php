@@ -15,9 +15,12 @@ use Larder\Store\Store;
 final class Tiers
 {
     public readonly Stack $stack;
-    public readonly Writer $writer;
-    public readonly Intents $intents;
-    public readonly Computation $computation;
+
+    // Made when they are first asked for: a request that only reads from memory loads none of them.
+    private ?Writer $writer = null;
+    private ?Intents $intents = null;
+    private ?Computation $computation = null;
+    private readonly Leases $leases;
 
     /** @var list<\WeakReference<self>> those whose request ends when PHP's does */
     private static array $open = [];
@@ -31,15 +34,12 @@ final class Tiers
         array $nears,
         Envelope $envelope,
         public readonly Codec $codec,
-        int $lease,
+        private readonly int $lease,
         /** Words for people: which tiers these are. */
         public readonly string $description,
     ) {
-        $leases = new Leases($truth, \bin2hex(\random_bytes(6)));
-        $this->stack = new Stack($truth, $nears, $envelope, $leases);
-        $this->writer = new Writer($this->stack, $truth);
-        $this->intents = new Intents($this->stack, $truth, $this->writer);
-        $this->computation = new Computation($this->stack, $this->writer, $truth, $leases, $lease);
+        $this->leases = new Leases($truth, $truth->writer);
+        $this->stack = new Stack($truth, $nears, $envelope, $this->leases);
         if (self::$open === []) {
             \register_shutdown_function(self::shutdown(...));
         }
@@ -51,12 +51,27 @@ final class Tiers
         $this->finish();
     }
 
+    public function writer(): Writer
+    {
+        return $this->writer ??= new Writer($this->stack, $this->truth);
+    }
+
+    public function intents(): Intents
+    {
+        return $this->intents ??= new Intents($this->stack, $this->truth, $this->writer());
+    }
+
+    public function computation(): Computation
+    {
+        return $this->computation ??= new Computation($this->stack, $this->writer(), $this->truth, $this->leases, $this->lease);
+    }
+
     /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
     public function here(): void
     {
         if ($this->stack->forked()) {
-            $this->writer->forget();
-            $this->intents->forget();
+            $this->writer?->forget();
+            $this->intents?->forget();
         }
     }
 
@@ -64,7 +79,10 @@ final class Tiers
     public function commit(): void
     {
         $this->here();
-        $this->writer->commit($this->stack->leases->releaseAll());
+        $leases = $this->leases->releaseAll();
+        if ($this->writer !== null || $leases !== []) {
+            $this->writer()->commit($leases);
+        }
     }
 
     /** The application holds nothing from before. */
@@ -82,7 +100,7 @@ final class Tiers
     private function finish(): void
     {
         $this->commit();
-        $this->intents->end();
+        $this->intents?->end();
         $this->truth->tidy();
     }
 

@@ -39,7 +39,8 @@ final class Truth
         private readonly string $name,
         private readonly Kept $kept,
         private readonly Alarm $alarm,
-        private readonly string $writer,
+        /** Names the request that opened it. */
+        public readonly string $writer,
     ) {}
 
     public function down(): bool
