@@ -1,0 +1,240 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/**
+ * Holds a history against the promises. What may have happened either way counts for Larder: only what is certain
+ * from the stamps is a violation.
+ *
+ *  1, 2  A value is gone once a change of its key (a set, delete, flush, tag invalidation or intent that was done)
+ *        began after the value's last store had returned, and returned before the reading request began, or was
+ *        that request's own.
+ *  3     A value computed from an older version of a row is gone once both the write of the newer one and the next
+ *        change of the key by its writer have returned before the reading request began; with an intent, once the
+ *        write has. Excepted and counted: values of bounded life, and writers that were killed in between.
+ *  -     A bounded life is over after two seconds, and two more in which one reader renews it.
+ *  -     What was never stored is never served; counts and locks are given out once.
+ */
+final class Checker
+{
+    /** Nanoseconds: two seconds, two while one renews, and the millisecond in which Larder's times are kept. */
+    private const LIFE = 4_001_500_000;
+
+    /** @var list<Violation> */
+    public array $violations = [];
+
+    /** @var array<string, int> */
+    public array $totals = [
+        'bounded values served' => 0,
+        'older ones among them (exception a)' => 0,
+        'served after a writer was killed between database and cache (exception b)' => 0,
+        'writers killed between database and cache' => 0,
+        'writers whose call of the cache failed, or whose intent had lapsed' => 0,
+        'intents lost with their server' => 0,
+    ];
+
+    /** @var array<int, array{list<int>, list<int>}> by item: ends of changes in order, and the latest begin up to each */
+    private array $changes = [];
+
+    /** @var array<int, array{list<int>, list<int>}> by row: when a version must be seen, and the highest up to each */
+    private array $due = [];
+
+    /** @var array<int, array{list<int>, list<int>}> by row: the same for writers that were killed */
+    private array $dead = [];
+
+    /** @param list<int> $losses when a server lost what it had, or may have */
+    public function __construct(private readonly History $history, private readonly array $losses = []) {}
+
+    /** @return list<Violation> */
+    public function check(): array
+    {
+        foreach ($this->history->changes as $item => $changes) {
+            $this->changes[$item] = self::steps(\array_map(static fn(array $change): array => [$change[1], $change[0]], $changes));
+        }
+        $this->prepareVersions();
+        foreach ($this->history->reads as $read) {
+            $this->read($read);
+        }
+        $this->counters();
+        foreach ($this->history->troubles as $trouble) {
+            $this->violations[] = new Violation('an exception or a complaint of PHP', $trouble);
+        }
+
+        return $this->violations;
+    }
+
+    private function prepareVersions(): void
+    {
+        $due = $dead = [];
+        foreach ($this->history->writes as $written) {
+            $times = [];
+            if ($written->told !== null) {
+                $times[] = \max($written->end, $written->told);
+            }
+            if ($written->intended !== null) {
+                if ($this->lost($written->intended, $written->end)) {
+                    $this->totals['intents lost with their server']++;
+                } else {
+                    $times[] = $written->end;
+                }
+            }
+            if ($times !== []) {
+                $due[$written->row][] = [\min($times), $written->version];
+            } elseif ($written->visit->end === null) {
+                $this->totals['writers killed between database and cache']++;
+                $dead[$written->row][] = [$written->end, $written->version];
+            } else {
+                $this->totals['writers whose call of the cache failed, or whose intent had lapsed']++;
+            }
+        }
+        $this->due = \array_map(self::steps(...), $due);
+        $this->dead = \array_map(self::steps(...), $dead);
+    }
+
+    private function read(Read $read): void
+    {
+        $stored = \array_filter(
+            $this->history->stored[$read->item][$read->value] ?? [],
+            static fn(Stored $stored): bool => $stored->begin < $read->end,
+        );
+        if ($stored === []) {
+            $this->violated('a value that was never stored', $read, '');
+
+            return;
+        }
+        $end = \max(\array_map(static fn(Stored $stored): int => $stored->end, $stored));
+        $begin = \max(\array_map(static fn(Stored $stored): int => $stored->begin, $stored));
+        $gone = isset($this->changes[$read->item]) ? self::latest($this->changes[$read->item], $read->visit->begin) : null;
+        foreach ($read->visit->changes[$read->item] ?? [] as [$changeBegin, $changeEnd]) {
+            if ($changeEnd < $read->begin) {
+                $gone = \max($gone ?? 0, $changeBegin);
+            }
+        }
+        if ($gone !== null && $end < $gone) {
+            $this->violated('promises 1 and 2: a value that was replaced or deleted', $read, "stored at $begin to $end, gone by the change begun at $gone");
+
+            return;
+        }
+        $bounded = \array_filter($stored, static fn(Stored $stored): bool => $stored->bounded !== false);
+        $sure = \count($bounded) < \count($stored);
+        // All of it known, and none of it for good.
+        $life = $bounded === [] ? 0 : \max(\array_map(
+            static fn(Stored $stored): int => $stored->end === \PHP_INT_MAX ? \PHP_INT_MAX : $stored->end + self::LIFE,
+            $bounded,
+        ));
+        if ($bounded !== [] && !$sure) {
+            $this->totals['bounded values served']++;
+            $known = \array_filter($bounded, static fn(Stored $stored): bool => $stored->bounded === null) === [];
+            if ($known && $read->begin > $life) {
+                $this->violated('a bounded life outlived', $read, "over at $life");
+
+                return;
+            }
+        }
+        $this->older($read, $life);
+    }
+
+    private function older(Read $read, int $life): void
+    {
+        $late = false;
+        foreach (Item::versions($read->value) as $row => $version) {
+            $newer = isset($this->due[$row]) ? self::latest($this->due[$row], $read->visit->begin) : null;
+            if ($newer !== null && $newer > $version) {
+                if ($read->begin > $life) {
+                    $this->violated('promise 3: older than the database', $read, "row $row has been at version $newer");
+
+                    return;
+                }
+                $this->totals['older ones among them (exception a)']++;
+
+                return;
+            }
+            $dead = isset($this->dead[$row]) ? self::latest($this->dead[$row], $read->visit->begin) : null;
+            $late = $late || ($dead !== null && $dead > $version);
+        }
+        if ($late) {
+            $this->totals['served after a writer was killed between database and cache (exception b)']++;
+        }
+    }
+
+    private function counters(): void
+    {
+        foreach ($this->losses === [] ? $this->history->counts : [] as $counter => $counts) {
+            $twice = \array_filter($counts, static fn(int $times): bool => $times > 1);
+            if ($twice !== []) {
+                $this->violations[] = new Violation('a count given out twice', "counter $counter: " . \implode(', ', \array_keys($twice)));
+            }
+            $missing = \max(\array_keys($counts)) - \count($counts);
+            if ($missing > ($this->history->unanswered[$counter] ?? 0)) {
+                $this->violations[] = new Violation('counts left out', "counter $counter: $missing of them");
+            }
+        }
+        foreach ($this->history->locks as $lock => $times) {
+            \sort($times);
+            for ($i = 1; $i < \count($times); $i++) {
+                if (!$this->lost($times[$i - 1] - History::GRACE, $times[$i])) {
+                    $this->violations[] = new Violation('a lock given to two', "lock $lock at $times[0] and $times[$i]");
+                }
+            }
+        }
+    }
+
+    private function lost(int $from, int $to): bool
+    {
+        foreach ($this->losses as $loss) {
+            if ($loss >= $from && $loss <= $to) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private function violated(string $what, Read $read, string $why): void
+    {
+        $details = "item $read->item, value $read->value, read at $read->begin to $read->end from tier $read->tier by "
+            . "{$read->visit->process} in its request begun at {$read->visit->begin}; $why";
+        $this->violations[] = new Violation($what, $details, $read);
+    }
+
+    /**
+     * @param non-empty-list<array{int, int}> $pairs time and value
+     *
+     * @return array{list<int>, list<int>} times in order, and for each the highest value up to it
+     */
+    private static function steps(array $pairs): array
+    {
+        \sort($pairs);
+        $times = $values = [];
+        $highest = \PHP_INT_MIN;
+        foreach ($pairs as [$time, $value]) {
+            $times[] = $time;
+            $values[] = $highest = \max($highest, $value);
+        }
+
+        return [$times, $values];
+    }
+
+    /**
+     * The highest value before a time.
+     *
+     * @param array{list<int>, list<int>} $steps
+     */
+    private static function latest(array $steps, int $time): ?int
+    {
+        $low = 0;
+        $high = \count($steps[0]);
+        while ($low < $high) {
+            $middle = \intdiv($low + $high, 2);
+            if ($steps[0][$middle] < $time) {
+                $low = $middle + 1;
+            } else {
+                $high = $middle;
+            }
+        }
+
+        return $low === 0 ? null : $steps[1][$low - 1];
+    }
+}

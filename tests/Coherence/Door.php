@@ -1,0 +1,70 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use Larder\Cache;
+use Larder\Codec\Codec;
+use Larder\Config\Assembly;
+use Larder\Config\Options;
+use Larder\Config\StoreFactory;
+use Larder\Tier\Alarm;
+use Larder\Tier\ApcuNear;
+use Larder\Tier\Envelope;
+use Larder\Tier\Kept;
+use Larder\Tier\Space;
+use Larder\Tier\Tiers;
+use Larder\Tier\Truth;
+
+/**
+ * Opens the cache as one process of the experiment sees it, with the tiers at hand.
+ *
+ * Over one SQLite directory that is what Cache::open() does. Over a far tier each "server" of the experiment has a
+ * directory of its own, which the configuration does not offer (it is the user's), so the tiers are put together
+ * here; and so they are where the journal is to be switched off.
+ */
+final class Door
+{
+    private function __construct(public readonly Tiers $tiers, public readonly Cache $cache) {}
+
+    public static function open(Settings $settings, string $prefix = 'items'): self
+    {
+        $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0]
+            + ($settings->near ? ['near' => 'apcu'] : []);
+        if ($settings->journal && \str_starts_with($settings->dsn, 'sqlite:')) {
+            return self::over(...Assembly::build($source));
+        }
+        $options = Options::from($source);
+        $store = StoreFactory::make($options->truth, $options);
+        $files = $settings->directory . '/' . $prefix;
+        $truth = new Truth(
+            $settings->journal ? $store : new DeafStore($store),
+            $settings->dsn,
+            new Kept($files . '.kept'),
+            new Alarm(null),
+            \bin2hex(\random_bytes(6)),
+        );
+        $nears = $options->near === null ? [] : [new ApcuNear($prefix, $files . '.lock', $options->nearBudget)];
+
+        return self::over(
+            new Tiers($truth, $nears, new Envelope(null), Codec::create(null, null), (int) ($options->lease * 1000), $settings->dsn),
+            new Space(),
+        );
+    }
+
+    private static function over(Tiers $tiers, Space $space): self
+    {
+        $make = \Closure::bind(static fn(Tiers $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
+
+        return new self($tiers, $make($tiers, $space));
+    }
+
+    /** Whether the store was reached, and this request's intent stands on the key. */
+    public function hasIntent(string $key): bool
+    {
+        $standing = \Closure::bind(static fn(\Larder\Tier\Intents $intents): array => $intents->standing, null, \Larder\Tier\Intents::class);
+
+        return isset($standing($this->tiers->intents)[$key]);
+    }
+}

@@ -1,0 +1,124 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use Larder\Tests\Support\TemporaryDirectory;
+
+/**
+ * Two php-fpm masters and two processes on the command line work at random over one truth tier, and everything that
+ * they saw and did is held against the promises afterwards.
+ *
+ *     Experiment ─┬─ Server (php-fpm, APCu) ◀─ driver.php ─▶ page.php   ─┐
+ *                 ├─ Server (php-fpm, APCu) ◀─ driver.php ─▶ page.php   ─┤  Program ─▶ Steps ─▶ the cache, Database
+ *                 ├─ Worker ─▶ worker.php                               ─┤              └──▶ Diary
+ *                 ├─ Worker ─▶ worker.php                               ─┘
+ *                 └─ Chaos: kills, reloads, restarts                  afterwards: History ─▶ Checker ─▶ Violation
+ *
+ * This folder holds the coherence test and nothing that other tests use. run.php is its command.
+ */
+final class Experiment
+{
+    /** Seconds in which everything that was asked for must have ended, beyond the time asked for. */
+    private const PATIENCE = 60;
+
+    /** @var list<Server> */
+    private array $servers = [];
+
+    /** @var list<Worker> */
+    private array $workers = [];
+
+    public function __construct(
+        private readonly string $engine,
+        private readonly int $operations,
+        private readonly int $seed,
+        private readonly bool $chaos = false,
+        private readonly bool $journal = true,
+        private readonly float $minutes = 0.0,
+    ) {}
+
+    /** @param ?\Closure(string): void $tell hears how far it is, about once in five seconds */
+    public function run(?\Closure $tell = null): Outcome
+    {
+        \mt_srand($this->seed);
+        $start = \hrtime(true);
+        $directory = new TemporaryDirectory('larder-c');
+        $engine = new Engine($this->engine, $directory->path);
+        try {
+            // A count of operations ends by itself; the end in time is for those that never would.
+            $until = $start + (int) (($this->minutes > 0.0 ? $this->minutes * 60 : 3600) * 1e9);
+            $share = $this->minutes > 0.0 ? \PHP_INT_MAX >> 1 : (int) \ceil($this->operations / 10);
+            for ($i = 0; $i < 2; $i++) {
+                $this->servers[] = new Server($this->settings($engine, $directory, 'web-' . $i, true), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
+                $this->workers[] = new Worker($this->settings($engine, $directory, 'cli-' . $i, false), $this->seed + ($i + 3) * 100_000_000, $until, $share);
+            }
+            $chaos = new Chaos($engine, $this->servers, $this->workers);
+            $this->accompany($chaos, $until, $tell);
+        } finally {
+            $complaints = '';
+            foreach ($this->servers as $server) {
+                $complaints .= $server->fpm->log();
+                $server->stop();
+            }
+            foreach ($this->workers as $worker) {
+                $worker->stop();
+            }
+            $engine->stop();
+        }
+
+        return Outcome::of($directory->path, $chaos, \array_sum(\array_map(static fn(Server $server): int => $server->lost, $this->servers)), $complaints, (\hrtime(true) - $start) / 1e9);
+    }
+
+    /** @param ?\Closure(string): void $tell */
+    private function accompany(Chaos $chaos, int $until, ?\Closure $tell): void
+    {
+        $told = \hrtime(true);
+        do {
+            \usleep(20_000);
+            $ended = true;
+            $calls = 0;
+            foreach ($this->servers as $server) {
+                if ($server->listen()) {
+                    $this->heal($chaos, $server);
+                }
+                $ended = $ended && $server->ended;
+                $calls += $server->calls;
+            }
+            foreach ($this->workers as $worker) {
+                $ended = $worker->ended() && $ended;
+                $calls += $worker->calls();
+            }
+            if ($this->chaos && !$ended && \hrtime(true) < $until) {
+                $chaos->step();
+            }
+            if ($tell !== null && \hrtime(true) - $told > 5e9) {
+                $told = \hrtime(true);
+                $tell("$calls calls");
+            }
+            if (\hrtime(true) > $until + self::PATIENCE * 1e9) {
+                throw new \RuntimeException('The experiment does not come to its end.');
+            }
+        } while (!$ended);
+    }
+
+    /** A request got no answer for a long time: the one cause that is not Larder's is a lock that a killed worker of APCu kept. */
+    private function heal(Chaos $chaos, Server $server): void
+    {
+        $apcu = $server->hangsInApcu();
+        $chaos->count($apcu ? 'hangs in APCu\'s own lock' : Outcome::OTHER_HANGS);
+        if (!$apcu) {
+            \fwrite(\STDERR, 'A request hangs: ' . $server->whereabouts() . "\n");
+        }
+        $chaos->reload($server);
+        // What it said meanwhile is of the same hang.
+        $server->listen();
+    }
+
+    private function settings(Engine $engine, TemporaryDirectory $directory, string $name, bool $near): Settings
+    {
+        \mkdir($directory->file($name), 0o700);
+
+        return new Settings($engine->dsn(), $directory->file($name), $directory->path, $near, $this->journal, $this->chaos ? 0.25 : 2.0);
+    }
+}

@@ -1,0 +1,247 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/**
+ * What happened in an experiment, read from all its diaries (Diary says what a line is).
+ *
+ * A call that was begun and has not returned belongs to a process that was killed, at a time between that line and
+ * the file's next one, or the time told by died().
+ */
+final class History
+{
+    /** Nanoseconds in which a server may still carry out what a client that is gone, or has given up, had sent. */
+    public const GRACE = 5_000_000_000;
+
+    /** Nanoseconds for which an intent surely stands: Larder's five seconds, less a margin. */
+    private const INTENT = 4_500_000_000;
+
+    /** @var array<int, array<string, list<Stored>>> by item and value */
+    public array $stored = [];
+
+    /** @var list<Read> */
+    public array $reads = [];
+
+    /** @var array<int, list<array{int, int}>> by item: begin and end of each change that was done */
+    public array $changes = [];
+
+    /** @var list<Written> */
+    public array $writes = [];
+
+    /** @var array<int, array<int, int>> by counter: how often each count was given out */
+    public array $counts = [];
+
+    /** @var array<int, int> by counter: increments that may have been done without an answer */
+    public array $unanswered = [];
+
+    /** @var array<string, list<int>> by lock: when it was given to somebody */
+    public array $locks = [];
+
+    /** @var list<string> */
+    public array $troubles = [];
+
+    /** @var array<string, int> */
+    public array $totals = [
+        'calls' => 0, 'requests' => 0, 'requests killed' => 0, 'reads' => 0, 'hits request' => 0, 'hits near' => 0, 'hits truth' => 0,
+        'hits remember' => 0, 'misses' => 0, 'database reads' => 0, 'database writes' => 0, 'sets' => 0, 'sets dropped' => 0, 'sets bounded' => 0,
+        'sets failed' => 0, 'fills stored' => 0, 'fills refused' => 0, 'deletes' => 0, 'flushes' => 0, 'tag invalidations' => 0, 'intents' => 0,
+        'increments' => 0, 'locks tried' => 0,
+    ];
+
+    /** @var array<string, int> */
+    private array $died = [];
+
+    public function __construct(private readonly Catalog $catalog) {}
+
+    /** A process was certainly dead at this time. */
+    public function died(string $process, int $time): void
+    {
+        $this->died[$process] = $time;
+    }
+
+    public function readFile(string $path): void
+    {
+        $this->read(\basename($path), (string) \file_get_contents($path));
+    }
+
+    public function read(string $process, string $text): void
+    {
+        $visit = null;
+        $begun = null;
+        $lines = \explode("\n", $text);
+        // What follows the last line's end is empty, or was not written to its end.
+        \array_pop($lines);
+        foreach ($lines as $line) {
+            $parts = \explode(' ', $line);
+            if ($begun !== null && $visit !== null && $parts[0] !== 'E' && ($parts[0] === 'R' || $parts[0] === 'X')) {
+                // remember() reads within its own call; all others are followed by their end.
+                $this->unfinished($visit, $begun, (int) $parts[1]);
+                $begun = null;
+            }
+            switch ($parts[0]) {
+                case 'R':
+                    $visit = new Visit($process, (int) $parts[1]);
+                    $this->totals['requests']++;
+                    $this->totals['requests killed']++;
+                    break;
+                case 'G':
+                    $this->got($visit, $parts);
+                    break;
+                case 'D':
+                    $this->totals['database reads']++;
+                    break;
+                case 'B':
+                    $begun = $parts;
+                    break;
+                case 'E':
+                    if ($begun !== null && $visit !== null) {
+                        $this->finished($visit, $begun, $parts);
+                    }
+                    $begun = null;
+                    break;
+                case 'Z':
+                    if ($visit !== null) {
+                        $visit->end = (int) $parts[1];
+                        $this->totals['requests killed']--;
+                        $this->totals['calls'] += (int) $parts[2];
+                    }
+                    $visit = null;
+                    break;
+                case 'X':
+                    $this->troubles[] = $process . ': ' . $line;
+                    break;
+            }
+        }
+        if ($begun !== null && $visit !== null) {
+            $this->unfinished($visit, $begun, $this->died[$process] ?? null);
+        }
+    }
+
+    /** @param list<string> $parts */
+    private function got(?Visit $visit, array $parts): void
+    {
+        [, $begin, $end, $item, $tier] = $parts;
+        $this->totals['reads']++;
+        $this->totals[['r' => 'hits request', 'n' => 'hits near', 't' => 'hits truth', 'm' => 'hits remember'][$tier] ?? 'misses']++;
+        if ($visit !== null && $tier !== '-') {
+            $this->reads[] = new Read($visit, (int) $item, $parts[5], (int) $begin, (int) $end, $tier);
+        }
+    }
+
+    /**
+     * @param list<string> $call
+     * @param list<string> $answer
+     */
+    private function finished(Visit $visit, array $call, array $answer): void
+    {
+        [, $begin, $what] = $call;
+        $begin = (int) $begin;
+        $end = (int) $answer[1];
+        $done = $answer[2] === '1';
+        $remarks = \array_slice($answer, 3);
+        switch ($what) {
+            case 'write':
+                $this->totals['database writes']++;
+                $this->written($visit, (int) $call[3], (int) $answer[2], $begin, $end);
+                break;
+            case 'set':
+                $bounded = \in_array('bounded', $remarks, true);
+                $this->totals['sets']++;
+                $this->totals['sets failed'] += $done ? 0 : 1;
+                $this->totals['sets dropped'] += \in_array('dropped', $remarks, true) ? 1 : 0;
+                $this->totals['sets bounded'] += $bounded ? 1 : 0;
+                for ($i = 3; $i + 1 < \count($call); $i += 2) {
+                    $item = (int) $call[$i];
+                    $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $done ? $end : $end + self::GRACE, $bounded);
+                    if ($done) {
+                        $this->changed($visit, $item, $begin, $end, true);
+                    }
+                }
+                break;
+            case 'fill':
+                $this->totals[$done ? 'fills stored' : 'fills refused']++;
+                if ($done) {
+                    $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false);
+                }
+                break;
+            case 'delete':
+                $this->totals['deletes']++;
+                foreach ($done ? \array_slice($call, 3) : [] as $item) {
+                    $this->changed($visit, (int) $item, $begin, $end, true);
+                }
+                break;
+            case 'flush':
+            case 'tag':
+                $this->totals[$what === 'tag' ? 'tag invalidations' : 'flushes']++;
+                $groups = $call[3] === '' ? [] : \explode('/', $call[3]);
+                foreach ($done ? $this->catalog->covered($groups, $what === 'tag' ? [$call[4]] : null) : [] as $item) {
+                    $this->changed($visit, $item->id, $begin, $end, false);
+                }
+                break;
+            case 'intend':
+                $this->totals['intents']++;
+                if ($done) {
+                    $item = (int) $call[3];
+                    $this->changed($visit, $item, $begin, $end, true);
+                    $visit->intents[$item] = $begin;
+                }
+                break;
+            case 'count':
+                $this->totals['increments']++;
+                $count = (int) $answer[2];
+                if ($count > 0) {
+                    $this->counts[(int) $call[3]][$count] = ($this->counts[(int) $call[3]][$count] ?? 0) + 1;
+                } else {
+                    $this->unanswered[(int) $call[3]] = ($this->unanswered[(int) $call[3]] ?? 0) + 1;
+                }
+                break;
+            case 'lock':
+                $this->totals['locks tried']++;
+                if ($done) {
+                    $this->locks[$call[3]][] = $end;
+                }
+                break;
+        }
+    }
+
+    /**
+     * A call whose end nobody saw: it may have done what it was to do, or not, until its process was dead.
+     *
+     * @param list<string> $call
+     */
+    private function unfinished(Visit $visit, array $call, ?int $dead): void
+    {
+        $end = $dead === null ? \PHP_INT_MAX : $dead + self::GRACE;
+        if ($call[2] === 'set' || $call[2] === 'fill') {
+            for ($i = 3; $i + 1 < \count($call); $i += 2) {
+                $this->stored[(int) $call[$i]][$call[$i + 1]][] = new Stored((int) $call[1], $end, $call[2] === 'set' ? null : false);
+            }
+        } elseif ($call[2] === 'count') {
+            $this->unanswered[(int) $call[3]] = ($this->unanswered[(int) $call[3]] ?? 0) + 1;
+        }
+    }
+
+    private function written(Visit $visit, int $row, int $version, int $begin, int $end): void
+    {
+        $intent = $visit->intents[$this->catalog->owners[$row]->id] ?? null;
+        $written = new Written($visit, $row, $version, $begin, $end, $intent !== null && $end - $intent < self::INTENT ? $intent : null);
+        $visit->writes[] = $written;
+        $this->writes[] = $written;
+    }
+
+    private function changed(Visit $visit, int $item, int $begin, int $end, bool $endsIntent): void
+    {
+        $this->changes[$item][] = [$begin, $end];
+        $visit->changes[$item][] = [$begin, $end];
+        foreach ($visit->writes as $written) {
+            if ($written->told === null && $this->catalog->owners[$written->row]->id === $item) {
+                $written->told = $end;
+            }
+        }
+        if ($endsIntent) {
+            unset($visit->intents[$item]);
+        }
+    }
+}

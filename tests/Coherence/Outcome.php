@@ -1,0 +1,133 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/** What an experiment showed. */
+final class Outcome
+{
+    public const OTHER_HANGS = 'other hangs';
+
+    /** Nanoseconds of history that are printed before and after the times that a violation names. */
+    private const CONTEXT = 20_000_000;
+
+    /**
+     * @param list<Violation>    $violations
+     * @param array<string, int> $totals
+     * @param list<string>       $histories  of the first violations
+     */
+    private function __construct(
+        public readonly array $violations,
+        public readonly array $totals,
+        public readonly array $histories,
+        public readonly float $seconds,
+    ) {}
+
+    public static function of(string $directory, Chaos $chaos, int $lost, string $complaints, float $seconds): self
+    {
+        $catalog = new Catalog();
+        $history = new History($catalog);
+        foreach ($chaos->deaths as $process => $time) {
+            $history->died($process, $time);
+        }
+        $files = \glob($directory . '/diary-*') ?: [];
+        foreach ($files as $file) {
+            $history->readFile($file);
+        }
+        $checker = new Checker($history, $chaos->losses);
+        $violations = $checker->check();
+        for ($i = $chaos->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
+            $violations[] = new Violation('a request that hangs', '');
+        }
+        foreach (\preg_split('/\R/', $complaints) ?: [] as $line) {
+            // What the cache itself logs when a part fails is as it should be.
+            if (\preg_match('/PHP (Fatal|Warning|Notice|Deprecated|Parse)|SIGSEGV|SIGABRT|SIGBUS/', $line) === 1) {
+                $violations[] = new Violation('php-fpm complains', $line);
+            }
+        }
+        $histories = [];
+        foreach (\array_slice($violations, 0, 5) as $violation) {
+            $histories[] = self::around($violation, $files, $catalog);
+        }
+
+        return new self(
+            $violations,
+            $history->totals + ['requests without an answer' => $lost] + $checker->totals + $chaos->done
+                + ['exceptions' => \count($history->troubles), 'violations' => \count($violations)],
+            $histories,
+            $seconds,
+        );
+    }
+
+    public function summary(): string
+    {
+        $lines = [];
+        foreach ($this->totals as $name => $count) {
+            $lines[] = \sprintf('%12s  %s', \number_format($count), $name);
+        }
+        $lines[] = \sprintf('%12.1f  seconds', $this->seconds);
+        $kinds = \array_count_values(\array_map(static fn(Violation $violation): string => $violation->what, $this->violations));
+        foreach ($kinds as $kind => $count) {
+            $lines[] = \sprintf('%12s  VIOLATIONS: %s', \number_format($count), $kind);
+        }
+
+        return \implode("\n", $lines) . "\n";
+    }
+
+    /**
+     * All that the diaries say about the violation's key, from a little before the value was stored.
+     *
+     * @param list<string> $files
+     */
+    private static function around(Violation $violation, array $files, Catalog $catalog): string
+    {
+        $text = "$violation->what\n  $violation->details\n";
+        $read = $violation->read;
+        if ($read === null) {
+            return $text;
+        }
+        \preg_match_all('/\d{10,}/', $violation->details, $times);
+        $from = \min(\array_map(\intval(...), [...$times[0], $read->visit->begin])) - self::CONTEXT;
+        $lines = [];
+        foreach ($files as $file) {
+            $name = \basename($file);
+            $visit = '';
+            $begun = false;
+            foreach (\explode("\n", (string) \file_get_contents($file)) as $line) {
+                $parts = \explode(' ', $line);
+                if ($parts[0] === 'R') {
+                    $visit = $parts[1];
+                }
+                $mine = $parts[0] === 'E' ? $begun : self::concerns($parts, $read->item, $catalog);
+                $begun = $parts[0] === 'B' ? $mine : $begun && $parts[0] !== 'E';
+                if ($mine && isset($parts[1]) && (int) $parts[1] >= $from && (int) $parts[1] <= $read->end + self::CONTEXT) {
+                    $lines[] = [(int) $parts[1], "$name/$visit  $line"];
+                }
+            }
+        }
+        \sort($lines);
+
+        return $text . '    ' . \implode("\n    ", \array_column(\array_slice($lines, -120), 1)) . "\n";
+    }
+
+    /** @param list<string> $parts of a diary's line */
+    private static function concerns(array $parts, int $item, Catalog $catalog): bool
+    {
+        $rows = $catalog->items[$item]->rows;
+
+        return match ($parts[0]) {
+            'G' => (int) $parts[3] === $item,
+            'D' => isset($parts[3]) && isset(Item::versions(';' . $parts[3])[$rows[0]]),
+            'B' => match ($parts[2]) {
+                'write' => \in_array((int) $parts[3], $rows, true),
+                'flush' => \in_array($catalog->items[$item], $catalog->covered($parts[3] === '' ? [] : \explode('/', $parts[3]), null), true),
+                'tag' => \in_array($catalog->items[$item], $catalog->covered($parts[3] === '' ? [] : \explode('/', $parts[3]), [$parts[4]]), true),
+                'count', 'lock' => false,
+                default => \in_array((string) $item, \array_slice($parts, 3), true),
+            },
+            'R', 'Z' => false,
+            default => false,
+        };
+    }
+}

@@ -1,0 +1,214 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/** What one request does: one to three random pieces of work, in the ways in which applications use a cache. */
+final class Program
+{
+    private const COUNTERS = 4;
+
+    /** Nanoseconds in which the same lock is tried for. */
+    private const LOCK = 50_000_000;
+
+    public function __construct(private readonly Steps $steps, private readonly Catalog $catalog) {}
+
+    /** @param int $seed what the request does follows from it */
+    public function run(int $seed): void
+    {
+        \mt_srand($seed);
+        for ($i = \mt_rand(1, 3); $i > 0; $i--) {
+            $this->work();
+            self::pause();
+        }
+    }
+
+    /** Mostly none or a short one; now and then long enough for a bounded life, or a long-lived process's copies, to end. */
+    public static function pause(): void
+    {
+        $chance = \mt_rand(1, 10_000);
+        if ($chance <= 6) {
+            \usleep(\mt_rand(1_000_000, 2_600_000));
+        } elseif ($chance <= 100) {
+            \usleep(\mt_rand(10_000, 80_000));
+        } elseif ($chance <= 2500) {
+            \usleep(\mt_rand(0, 2_000));
+        }
+    }
+
+    private function work(): void
+    {
+        $item = $this->item();
+        match (self::choose([
+            'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
+            'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
+        ])) {
+            'read' => $this->steps->get($item),
+            'readAndFill' => $this->readAndFill($item),
+            'readAndSet' => $this->readAndSet($item),
+            'write' => $this->writeAndSet($item),
+            'readModifyWrite' => $this->readModifyWrite($item),
+            'writeAndDelete' => $this->writeAndDelete($item),
+            'intend' => $this->intend($item),
+            'setTwice' => $this->setTwice($item),
+            'tag' => $this->tag(),
+            'flush' => $this->flush(),
+            'several' => $this->several(),
+            'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
+            'count' => \mt_rand(0, 1) === 0
+                ? $this->steps->increment(\mt_rand(1, self::COUNTERS))
+                : $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+        };
+    }
+
+    private function readAndFill(Item $item): void
+    {
+        if ($this->steps->get($item) === null) {
+            self::pause();
+            $versions = $this->steps->query($item);
+            self::pause();
+            $this->steps->fill($item, $versions);
+        }
+    }
+
+    private function readAndSet(Item $item): void
+    {
+        if ($this->steps->get($item) === null) {
+            $versions = $this->steps->query($item);
+            self::pause();
+            $this->steps->set($item, $versions);
+        }
+    }
+
+    private function writeAndSet(Item $item): void
+    {
+        $this->steps->write(self::row($item));
+        $versions = $this->steps->query($item);
+        self::pause();
+        $this->steps->set($item, $versions);
+    }
+
+    private function readModifyWrite(Item $item): void
+    {
+        $versions = $this->steps->get($item) ?? $this->steps->query($item);
+        self::pause();
+        $row = self::row($item);
+        $versions[$row] = $this->steps->write($row);
+        self::pause();
+        $this->steps->set($item, $versions);
+    }
+
+    private function writeAndDelete(Item $item): void
+    {
+        $this->steps->write(self::row($item));
+        self::pause();
+        $this->steps->delete([$item]);
+    }
+
+    private function intend(Item $item): void
+    {
+        $versions = \mt_rand(0, 1) === 0 ? $this->steps->get($item) : null;
+        $this->steps->intend($item);
+        self::pause();
+        $row = self::row($item);
+        if (\mt_rand(0, 9) > 0) {
+            $version = $this->steps->write($row);
+            self::pause();
+            $versions = $versions === null ? $this->steps->query($item) : [$row => $version] + $versions;
+        }
+        match (\mt_rand(0, 4)) {
+            0 => null,
+            1, 2 => $this->steps->delete([$item]),
+            default => $this->steps->set($item, $versions ?? $this->steps->query($item)),
+        };
+    }
+
+    private function setTwice(Item $item): void
+    {
+        $this->writeAndSet($item);
+        self::pause();
+        $this->writeAndSet($item);
+        $this->steps->get($item);
+    }
+
+    private function tag(): void
+    {
+        $tag = ['red', 'blue', 'green'][\mt_rand(0, 2)];
+        $groups = $tag === 'red' && \mt_rand(0, 2) === 0 ? ['shop'] : [];
+        $covered = $this->catalog->covered($groups, [$tag]);
+        $item = $covered[\mt_rand(0, \count($covered) - 1)];
+        if (\mt_rand(0, 1) === 0) {
+            $this->steps->get($item);
+        }
+        $this->steps->write(self::row($item));
+        self::pause();
+        $this->steps->invalidate($groups, $tag);
+        \mt_rand(0, 1) === 0 ? $this->readAndFill($item) : null;
+    }
+
+    private function flush(): void
+    {
+        $groups = [['shop'], ['shop', 'cart'], []][\min(2, \intdiv(\mt_rand(0, 8), 4))];
+        $covered = $this->catalog->covered($groups, null);
+        $item = $covered[\mt_rand(0, \count($covered) - 1)];
+        $this->steps->write(self::row($item));
+        self::pause();
+        $this->steps->flush($groups);
+        \mt_rand(0, 1) === 0 ? $this->readAndFill($item) : null;
+    }
+
+    private function several(): void
+    {
+        $first = \mt_rand(0, 5);
+        $items = \array_slice($this->catalog->items, $first, 3);
+        $found = $this->steps->getMultiple($items);
+        self::pause();
+        if (\mt_rand(0, 4) === 0) {
+            foreach ($items as $item) {
+                $this->steps->write($item->rows[0]);
+            }
+            $this->steps->delete($items);
+
+            return;
+        }
+        $versions = [];
+        foreach ($items as $item) {
+            if ($found[$item->id] === null || \mt_rand(0, 2) === 0) {
+                $versions[$item->id] = [$item->rows[0] => $this->steps->write($item->rows[0])];
+            }
+        }
+        if ($versions !== []) {
+            self::pause();
+            $this->steps->setMultiple($versions);
+        }
+    }
+
+    private function item(): Item
+    {
+        // The lower half of the numbers twice as often.
+        $count = \count($this->catalog->items);
+        $id = \mt_rand(0, $count - 1);
+
+        return $this->catalog->items[\mt_rand(0, 1) === 0 ? $id : \intdiv($id * 7, 2) % $count];
+    }
+
+    private static function row(Item $item): int
+    {
+        return $item->rows[\mt_rand(0, \count($item->rows) - 1)];
+    }
+
+    /** @param non-empty-array<string, int> $weights */
+    private static function choose(array $weights): string
+    {
+        $left = \mt_rand(1, (int) \array_sum($weights));
+        foreach ($weights as $name => $weight) {
+            $left -= $weight;
+            if ($left <= 0) {
+                break;
+            }
+        }
+
+        return $name;
+    }
+}

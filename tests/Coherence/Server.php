@@ -1,0 +1,116 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use Larder\Tests\Support\FpmServer;
+use Larder\Tests\Support\Process;
+
+/** A php-fpm master with an APCu of its own, and the driver that keeps it busy. */
+final class Server
+{
+    private const WORKERS = 3;
+
+    /** futex(2) on x86-64 and arm64: what waits for a lock in shared memory. */
+    private const FUTEX = ['x86_64' => '202', 'aarch64' => '98'];
+
+    public int $calls = 0;
+    public int $lost = 0;
+    public bool $ended = false;
+    public readonly FpmServer $fpm;
+    private readonly Process $driver;
+
+    public function __construct(public readonly Settings $settings, int $seed, int $until, int $calls)
+    {
+        // One worker more than connections: one that is asked for while another has just been killed.
+        $this->fpm = new FpmServer(self::WORKERS + 1, '32M', ['opcache.enable' => 1, 'display_errors' => 0, 'log_errors' => 1]);
+        $this->driver = Process::php(__DIR__ . '/driver.php', [
+            (string) \json_encode($settings->toArray()), $this->fpm->socket, (string) $seed, (string) $until, (string) $calls,
+            (string) self::WORKERS,
+        ]);
+    }
+
+    /** What its driver said; true: a request hangs. */
+    public function listen(): bool
+    {
+        $hangs = false;
+        while (($line = $this->driver->line(0.0)) !== null) {
+            if ($line === 'hang') {
+                $hangs = true;
+            } elseif ($line === 'end') {
+                $this->ended = true;
+            } else {
+                [$this->calls, $this->lost] = \array_map(\intval(...), \explode(' ', $line));
+            }
+        }
+        if (!$this->ended && !$this->driver->isRunning()) {
+            throw new \RuntimeException('A driver ended: ' . $this->driver->errors());
+        }
+
+        return $hangs;
+    }
+
+    /** Whether workers of it wait for a lock in shared memory, which among all that runs there only APCu's is. */
+    public function hangsInApcu(): bool
+    {
+        foreach ($this->fpm->workers() as $pid) {
+            $call = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall"));
+            if (\explode(' ', (string) $call)[0] === (self::FUTEX[\php_uname('m')] ?? '')) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Words for people: where its workers are. */
+    public function whereabouts(): string
+    {
+        $words = [];
+        foreach ($this->fpm->workers() as $pid) {
+            $call = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall"));
+            $wait = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/wchan"));
+            $words[] = $pid . ': ' . \trim((string) $call) . ' ' . $wait;
+        }
+
+        return \implode('; ', $words);
+    }
+
+    public function killWorker(): ?int
+    {
+        $workers = $this->fpm->workers();
+        if ($workers === []) {
+            return null;
+        }
+        $pid = $workers[\array_rand($workers)];
+        \posix_kill($pid, \SIGKILL);
+
+        return Process::ends($pid) ? $pid : null;
+    }
+
+    /** @return list<int> the workers that ended */
+    public function reload(): array
+    {
+        $old = $this->fpm->workers();
+        $this->fpm->reload();
+
+        return $old;
+    }
+
+    public function stop(): void
+    {
+        $this->driver->kill();
+        $this->fpm->stop();
+    }
+
+    private static function quietly(\Closure $call): mixed
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return $call();
+        } finally {
+            \restore_error_handler();
+        }
+    }
+}

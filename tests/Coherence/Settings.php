@@ -1,0 +1,65 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/** What each process of the experiment has to know. */
+final class Settings
+{
+    public function __construct(
+        /** The truth tier's. */
+        public readonly string $dsn,
+        /** This server's own directory. */
+        public readonly string $directory,
+        /** Where the database and the diaries of all are. */
+        public readonly string $common,
+        /** APCu before the truth. */
+        public readonly bool $near,
+        /** False: near tiers never hear of a change. */
+        public readonly bool $journal,
+        /** Seconds that a request waits for a part. */
+        public readonly float $timeout,
+    ) {}
+
+    /** @return array<string, string> */
+    public function toArray(): array
+    {
+        return [
+            'dsn' => $this->dsn,
+            'directory' => $this->directory,
+            'common' => $this->common,
+            'near' => $this->near ? '1' : '',
+            'journal' => $this->journal ? '1' : '',
+            'timeout' => (string) $this->timeout,
+        ];
+    }
+
+    /** @param array<mixed> $values */
+    public static function from(array $values): self
+    {
+        return new self(
+            $values['dsn'],
+            $values['directory'],
+            $values['common'],
+            (bool) $values['near'],
+            (bool) $values['journal'],
+            (float) $values['timeout'],
+        );
+    }
+
+    public function database(): Database
+    {
+        return new Database($this->common . '/database');
+    }
+
+    public function diary(): Diary
+    {
+        return new Diary($this->common . '/' . $this->diaryName((int) \getmypid()));
+    }
+
+    public function diaryName(int $pid): string
+    {
+        return 'diary-' . \basename($this->directory) . '-' . $pid;
+    }
+}

@@ -1,0 +1,248 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use Larder\Cache;
+use Larder\Tier\Space;
+
+/** The calls that a program is made of, each written into the diary. */
+final class Steps
+{
+    /** Calls of the cache so far. */
+    public int $calls = 0;
+
+    /** @var array<string, array{Cache, Space}> by path */
+    private array $spaces = [];
+
+    private ?Cache $counters = null;
+
+    public function __construct(
+        private readonly Door $door,
+        private readonly Settings $settings,
+        private readonly Diary $diary,
+        private readonly Database $database,
+        private readonly Catalog $catalog,
+    ) {}
+
+    /** @return ?array<int, int> version by row; null: a miss */
+    public function get(Item $item): ?array
+    {
+        [$cache, $space] = $this->space($item->groups);
+        $copied = $this->door->tiers->stack->copies($space)?->has($item->name()) === true;
+        $hits = $this->door->tiers->truth->hits;
+        $begin = \hrtime(true);
+        $value = $cache->get($item->name());
+        $end = \hrtime(true);
+        $this->calls++;
+        $tier = match (true) {
+            $value === null => '-',
+            $copied => 'r',
+            $this->door->tiers->truth->hits > $hits => 't',
+            default => 'n',
+        };
+
+        return $this->got($item, $value, $tier, $begin, $end);
+    }
+
+    /**
+     * @param non-empty-list<Item> $items in the same groups
+     *
+     * @return array<int, ?array<int, int>> versions by item
+     */
+    public function getMultiple(array $items): array
+    {
+        [$cache] = $this->space($items[0]->groups);
+        $hits = $this->door->tiers->truth->hits;
+        $begin = \hrtime(true);
+        $values = $cache->getMultiple(\array_map(static fn(Item $item): string => $item->name(), $items));
+        $end = \hrtime(true);
+        $this->calls++;
+        $tier = $this->door->tiers->truth->hits > $hits ? 't' : 'n';
+        $versions = [];
+        foreach ($items as $item) {
+            $value = $values[$item->name()] ?? null;
+            $versions[$item->id] = $this->got($item, $value, $value === null ? '-' : $tier, $begin, $end);
+        }
+
+        return $versions;
+    }
+
+    /** @return array<int, int> */
+    public function query(Item $item): array
+    {
+        $begin = \hrtime(true);
+        $versions = $this->database->read($item->rows);
+        $this->diary->note("D $begin " . \hrtime(true) . ' ' . Item::pairs($versions));
+
+        return $versions;
+    }
+
+    public function write(int $row): int
+    {
+        $this->diary->note('B ' . \hrtime(true) . ' write ' . $row);
+        $version = $this->database->write($row);
+        $this->diary->note('E ' . \hrtime(true) . ' ' . $version);
+
+        return $version;
+    }
+
+    /** @param array<int, int> $versions */
+    public function set(Item $item, array $versions): bool
+    {
+        $text = $item->text($versions);
+
+        return $this->change("set $item->id $text", fn(): bool => $this->space($item->groups)[0]->set($item->name(), $item->value($text), $item->ttl, $item->tags));
+    }
+
+    /** @param array<int, array<int, int>> $versions by item, all without tags and in the same groups */
+    public function setMultiple(array $versions): bool
+    {
+        $line = 'set';
+        $values = $groups = [];
+        foreach ($versions as $id => $of) {
+            $item = $this->catalog->items[$id];
+            $text = $item->text($of);
+            $line .= " $id $text";
+            $values[$item->name()] = $item->value($text);
+            $groups = $item->groups;
+        }
+
+        return $this->change($line, fn(): bool => $this->space($groups)[0]->setMultiple($values));
+    }
+
+    /** @param array<int, int> $versions */
+    public function fill(Item $item, array $versions): bool
+    {
+        $text = $item->text($versions);
+
+        return $this->change("fill $item->id $text", fn(): bool => $this->space($item->groups)[0]->fill($item->name(), $item->value($text), $item->ttl, $item->tags));
+    }
+
+    public function remember(Item $item, int $soft): void
+    {
+        [$cache] = $this->space($item->groups);
+        $computed = null;
+        $begin = \hrtime(true);
+        $value = $cache->remember($item->name(), function () use ($item, &$computed): mixed {
+            $versions = $this->query($item);
+            Program::pause();
+            $computed = $item->text($versions);
+            $this->diary->note('B ' . \hrtime(true) . " fill $item->id $computed");
+
+            return $item->value($computed);
+        }, $item->ttl, $item->tags, $soft);
+        $end = \hrtime(true);
+        $this->calls++;
+        if ($computed === null) {
+            $this->got($item, $value, 'm', $begin, $end);
+        } else {
+            $this->diary->note("E $end 1 remember");
+        }
+    }
+
+    /** @param non-empty-list<Item> $items in the same groups */
+    public function delete(array $items): bool
+    {
+        $ids = \array_map(static fn(Item $item): int => $item->id, $items);
+        $names = \array_map(static fn(Item $item): string => $item->name(), $items);
+        $cache = $this->space($items[0]->groups)[0];
+
+        return $this->change('delete ' . \implode(' ', $ids), static fn(): bool => \count($names) === 1 ? $cache->delete($names[0]) : $cache->deleteMultiple($names));
+    }
+
+    /** @param list<string> $groups */
+    public function flush(array $groups): bool
+    {
+        return $this->change('flush ' . \implode('/', $groups), fn(): bool => $this->space($groups)[0]->flush());
+    }
+
+    /** @param list<string> $groups */
+    public function invalidate(array $groups, string $tag): bool
+    {
+        return $this->change('tag ' . \implode('/', $groups) . ' ' . $tag, fn(): bool => $this->space($groups)[0]->invalidateTags($tag));
+    }
+
+    public function intend(Item $item): void
+    {
+        [$cache, $space] = $this->space($item->groups);
+        $this->change("intend $item->id", function () use ($cache, $space, $item): bool {
+            $cache->intend($item->name());
+
+            return $this->door->hasIntent($space->key($item->name()));
+        });
+    }
+
+    public function increment(int $counter): void
+    {
+        $this->diary->note('B ' . \hrtime(true) . ' count ' . $counter);
+        $count = $this->counters()->increment('counter-' . $counter);
+        $this->calls++;
+        $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $count);
+    }
+
+    /** Tries to get a lock that nobody gives back. */
+    public function lock(int $number): void
+    {
+        $this->diary->note('B ' . \hrtime(true) . ' lock ' . $number);
+        $got = $this->counters()->add('lock-' . $number, \getmypid(), 60);
+        $this->calls++;
+        $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $got);
+    }
+
+    /** A cache of its own, which no flush of the other empties. */
+    private function counters(): Cache
+    {
+        return $this->counters ??= Door::open($this->settings, 'counters')->cache;
+    }
+
+    private function got(Item $item, mixed $value, string $tier, int $begin, int $end): ?array
+    {
+        if ($value === null) {
+            $this->diary->note("G $begin $end $item->id -");
+
+            return null;
+        }
+        $text = $item->textOf($value);
+        $this->diary->note("G $begin $end $item->id $tier $text");
+
+        return Item::versions($text);
+    }
+
+    /** @param \Closure(): bool $call */
+    private function change(string $what, \Closure $call): bool
+    {
+        $writer = $this->door->tiers->writer;
+        $bounded = $writer->bounded;
+        $dropped = $writer->dropped;
+        $this->diary->note('B ' . \hrtime(true) . ' ' . $what);
+        $done = $call();
+        $remarks = ($writer->bounded > $bounded ? ' bounded' : '') . ($writer->dropped > $dropped ? ' dropped' : '');
+        $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $done . $remarks);
+        $this->calls++;
+
+        return $done;
+    }
+
+    /**
+     * @param list<string> $groups
+     *
+     * @return array{Cache, Space}
+     */
+    private function space(array $groups): array
+    {
+        $path = \implode('/', $groups);
+        if (!isset($this->spaces[$path])) {
+            $cache = $this->door->cache;
+            $space = new Space();
+            foreach ($groups as $group) {
+                $cache = $cache->group($group);
+                $space = $space->group($group, false);
+            }
+            $this->spaces[$path] = [$cache, $space];
+        }
+
+        return $this->spaces[$path];
+    }
+}

@@ -1,0 +1,41 @@
+<?php
+
+// The coherence test as a command:
+//
+//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--chaos] [--no-journal] [--minutes=5]
+//
+// Ends with status 1 if a promise was broken. With --minutes the time counts, and not the operations. --no-journal
+// switches off what near tiers learn from, and must find violations.
+
+declare(strict_types=1);
+
+use Larder\Tests\Coherence\Engine;
+use Larder\Tests\Coherence\Experiment;
+
+require __DIR__ . '/../../vendor/autoload.php';
+
+ini_set('memory_limit', '-1');
+$options = getopt('', ['engine:', 'operations:', 'seed:', 'chaos', 'no-journal', 'minutes:']);
+$engine = $options['engine'] ?? 'sqlite';
+if (!is_string($engine) || !in_array($engine, Engine::NAMES, true)) {
+    fwrite(STDERR, "--engine is one of sqlite, redis, memcached\n");
+    exit(2);
+}
+$seed = (int) ($options['seed'] ?? random_int(1, 99999));
+$experiment = new Experiment(
+    $engine,
+    (int) ($options['operations'] ?? 200_000),
+    $seed,
+    isset($options['chaos']),
+    !isset($options['no-journal']),
+    (float) ($options['minutes'] ?? 0),
+);
+echo "coherence: $engine, seed $seed", isset($options['chaos']) ? ', chaos' : '', isset($options['no-journal']) ? ', without a journal' : '', "\n";
+$outcome = $experiment->run(static function (string $line): void {
+    fwrite(STDERR, "  $line\n");
+});
+foreach ($outcome->histories as $history) {
+    echo "\n", $history;
+}
+echo "\n", $outcome->summary();
+exit($outcome->violations === [] ? 0 : 1);
