@@ -22,8 +22,9 @@ final class Tiers
     private ?Computation $computation = null;
     private readonly Leases $leases;
 
-    /** @var list<\WeakReference<self>> those whose request ends when PHP's does */
+    /** @var array<int, \WeakReference<self>> those whose request ends when PHP's does */
     private static array $open = [];
+    private static bool $registered = false;
 
     /**
      * @param list<Near> $nears nearest first
@@ -40,15 +41,17 @@ final class Tiers
     ) {
         $this->leases = new Leases($truth, $truth->writer);
         $this->stack = new Stack($truth, $nears, $envelope, $this->leases);
-        if (self::$open === []) {
+        if (!self::$registered) {
+            self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
         }
-        self::$open[] = \WeakReference::create($this);
+        self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
     public function __destruct()
     {
         $this->finish();
+        unset(self::$open[\spl_object_id($this)]);
     }
 
     public function writer(): Writer
