@@ -32,6 +32,7 @@ final class Assembly
     {
         $options = Options::from($source);
         $alarm = new Alarm($options->logger);
+        [$runtime, $mark] = self::place($options, $alarm);
         $name = $options->truth->toString();
         try {
             $store = StoreFactory::make($options->truth, $options);
@@ -40,7 +41,6 @@ final class Assembly
             $alarm->ring($name, $failure->getMessage() . '; going on without it');
             $store = new Memory($options->nearBudget);
         }
-        [$runtime, $mark] = self::place($options, $alarm);
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $kept = $runtime === null || $options->truth->scheme === 'memory' ? null : $runtime . '/kept-' . $mark;
         $truth = new Truth($store, $name, new Kept($kept), $alarm, \bin2hex(\random_bytes(6)));
@@ -82,7 +82,10 @@ final class Assembly
     private static function place(Options $options, Alarm $alarm): array
     {
         try {
-            return [StoreFactory::runtime($options), StoreFactory::mark($options)];
+            $runtime = StoreFactory::runtime($options);
+            $alarm->noteIn($runtime . '/said');
+
+            return [$runtime, StoreFactory::mark($options)];
         } catch (StoreFailure $failure) {
             $alarm->ring('directory', $failure->getMessage() . '; going on without it');
 

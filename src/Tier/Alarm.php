@@ -6,20 +6,34 @@ namespace Larder\Tier;
 
 use Psr\Log\LoggerInterface;
 
-/** One clear line per process and minute about a part that has failed: to the logger given, else to PHP's error log. */
+/**
+ * One clear line per process and minute about a part that has failed: to the logger given, else to PHP's error log.
+ *
+ * A web server's process forgets everything between two requests, so there a file says when it spoke last.
+ */
 final class Alarm
 {
     private const SECONDS = 60;
 
-    /** @var array<string, int> when each part was spoken of last, hrtime seconds */
+    /** Seconds that a request waits for others who write the file. */
+    private const PATIENCE = 0.02;
+
+    /** @var array<string, int> when each part was spoken of last, seconds since 1970 */
     private static array $last = [];
 
-    public function __construct(private readonly ?LoggerInterface $logger) {}
+    /** @param ?string $file where to note it; null: in a web server there is a line for each request */
+    public function __construct(private readonly ?LoggerInterface $logger, private ?string $file = null) {}
+
+    /** The place for the file is known only after some parts may have failed already. */
+    public function noteIn(string $file): void
+    {
+        $this->file = $file;
+    }
 
     public function ring(string $part, string $message): void
     {
-        $now = \hrtime()[0];
-        if (isset(self::$last[$part]) && $now - self::$last[$part] < self::SECONDS) {
+        $now = \time();
+        if (\abs($now - (self::$last[$part] ?? 0)) < self::SECONDS || $this->saidBefore($part, $now)) {
             return;
         }
         self::$last[$part] = $now;
@@ -28,6 +42,49 @@ final class Alarm
             $this->logger === null ? \error_log($line) : $this->logger->warning($line, ['part' => $part]);
         } catch (\Throwable) {
             // A logger that fails must not take the application with it.
+        }
+    }
+
+    /** Whether an earlier request of this process said it within the minute; if not, it is noted as said now. */
+    private function saidBefore(string $part, int $now): bool
+    {
+        if ($this->file === null || \PHP_SAPI === 'cli') {
+            return false;
+        }
+        $handle = Lock::open($this->file);
+        if ($handle === null) {
+            return false;
+        }
+        try {
+            if (!Lock::take($handle, self::PATIENCE)) {
+                return false;
+            }
+            $me = \getmypid() . ' ' . \md5($part);
+            $lines = [$now . ' ' . $me];
+            $before = false;
+            foreach (\explode("\n", (string) \stream_get_contents($handle)) as $line) {
+                $time = (int) $line;
+                if (\abs($now - $time) >= self::SECONDS) {
+                    continue;
+                }
+                if ($line === $time . ' ' . $me) {
+                    $before = true;
+                } else {
+                    $lines[] = $line;
+                }
+            }
+            if (!$before) {
+                \rewind($handle);
+                \ftruncate($handle, 0);
+                \set_error_handler(static fn(): bool => true);
+                // On a full disk it is only said again.
+                \fwrite($handle, \implode("\n", $lines));
+                \restore_error_handler();
+            }
+
+            return $before;
+        } finally {
+            \fclose($handle);
         }
     }
 }
