@@ -15,6 +15,9 @@ final class Intents
     /** @var array<string, Space> by key */
     private array $standing = [];
 
+    /** @var array<string, Space> by key: those that the store could not be told */
+    private array $untold = [];
+
     public function __construct(
         private readonly Stack $stack,
         private readonly Truth $truth,
@@ -26,7 +29,7 @@ final class Intents
         for ($try = 0; $try < self::TRIES; $try++) {
             $view = $this->stack->read([$key], $space);
             if ($view === null) {
-                return false;
+                break;
             }
             $record = $view->records[$key] ?? null;
             if ($record !== null) {
@@ -43,7 +46,7 @@ final class Intents
                 strict: true,
             )], [$key]);
             if ($outcomes === null) {
-                return false;
+                break;
             }
             if ($outcomes[0]->done) {
                 $this->standing[$key] = $space;
@@ -52,6 +55,10 @@ final class Intents
                 return true;
             }
         }
+        // Nobody else knows that the key is about to change. What there is goes now, or as soon as that is possible,
+        // and what comes until the request's end goes then.
+        $this->untold[$key] = $space;
+        $this->writer->delete([$key], $space);
 
         return false;
     }
@@ -59,7 +66,7 @@ final class Intents
     /** A set or delete of the key has ended its intent. */
     public function ended(string $key): void
     {
-        unset($this->standing[$key]);
+        unset($this->standing[$key], $this->untold[$key]);
     }
 
     /** The request is over: whatever still stands goes, with a change of its key. */
@@ -73,12 +80,15 @@ final class Intents
                 $this->writer->takeAwayRecord($key, $record);
             }
         }
-        $this->standing = [];
+        foreach ($this->untold as $key => $space) {
+            $this->writer->delete([$key], $space);
+        }
+        $this->standing = $this->untold = [];
     }
 
     /** After a fork: these are the parent's. */
     public function forget(): void
     {
-        $this->standing = [];
+        $this->standing = $this->untold = [];
     }
 }

@@ -43,6 +43,9 @@ final class Stack
     /** @var array<string, int> the last flush that covers a space, by path; follows from $markers */
     private array $floors = [];
 
+    /** @var array<string, true> keys on which an intent stood when they were read */
+    private array $held = [];
+
     /** @var array<string, array{Space, Copies}> by path */
     private array $spaces = [];
     private int $pid;
@@ -74,6 +77,7 @@ final class Stack
     /** The request begins, or begins anew: nothing is held from before. */
     public function begin(): void
     {
+        $this->held = [];
         $this->markers = $this->floors = [];
         foreach ($this->spaces as [, $copies]) {
             $copies->clear();
@@ -274,6 +278,7 @@ final class Stack
     public function valid(string $key, Record $record, Space $space): ?Entry
     {
         if (($record->body[0] ?? '') === Entry::INTENT) {
+            $this->held[$key] = true;
             if (Intent::alive(Intent::parse($record->body), Entry::now()) === []) {
                 // Nobody is left who could end it: whoever notices changes the key.
                 $this->truth->write([new Change($key, null, $this->writer, $record->position, kind: Entry::DELETED, strict: true)]);
@@ -285,6 +290,12 @@ final class Stack
 
         return $entry === null || ($entry->expiry !== 0 && $entry->expired(Entry::now())) || $record->position <= $this->floor($space)
             || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) ? null : $entry;
+    }
+
+    /** Whether an intent was seen to stand on the key in this request. */
+    public function isHeld(string $key): bool
+    {
+        return isset($this->held[$key]);
     }
 
     /** The last flush that covers a space. */

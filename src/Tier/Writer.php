@@ -102,9 +102,14 @@ final class Writer
             return false;
         }
         $this->pending[$key] = [$space, $entry];
-        $at = $this->stack->ledger->reference($key)[1];
-        foreach ($this->stack->nears as $near) {
-            $near->put($key, $entry, $at, $at);
+        // Others may have it from the near tiers at once, if it was missed and not held by an intent. Nobody changed
+        // the key up to `seen`, as was just learned.
+        [$how, $reference] = $this->stack->ledger->reference($key);
+        if ($how === Ledger::MISSED && !$this->stack->isHeld($key)) {
+            $at = \max($reference, $this->stack->ledger->seen);
+            foreach ($this->stack->nears as $near) {
+                $near->put($key, $entry, $at, $at);
+            }
         }
 
         return true;

@@ -255,6 +255,18 @@ abstract class ConflictTable extends TestCase
         self::assertSame('new', $this->request()->get('k'));
     }
 
+    public function testAFillUnderAnIntentIsSeenByNobody(): void
+    {
+        $writer = $this->request();
+        $writer->intend('k');
+        $reader = $this->request();
+        self::assertNull($reader->get('k'));
+        $reader->fill('k', 'older');
+        self::assertNull($this->request()->get('k'), 'not even near');
+        $reader->commit();
+        self::assertNull($this->request()->get('k'));
+    }
+
     public function testTwoIntentsStandBesideEachOther(): void
     {
         [$a, $b] = [$this->request(), $this->request()];
