@@ -32,7 +32,7 @@ final readonly class Show
             $stage = new Stage($this->terminal);
             try {
                 $act->play($stage);
-            } catch (\Exception $exception) {
+            } catch (\Throwable $exception) {
                 $stage->claim(false, 'It broke off: ' . $exception->getMessage());
             } finally {
                 $stage->clear();

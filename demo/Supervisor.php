@@ -25,6 +25,7 @@ final class Supervisor
         'memory_limit' => '1G',
         'error_reporting' => '-1',
         'display_errors' => 'stderr',
+        'log_errors' => '0',
     ];
 
     /** @return int the exit status */
@@ -36,6 +37,7 @@ final class Supervisor
 
             return 1;
         }
+        $traces = new Traces();
         $directory = new TemporaryDirectory('larder-demo');
         $signal = 0;
         \pcntl_async_signals(true);
@@ -54,7 +56,8 @@ final class Supervisor
                 \usleep(20_000);
             }
         } while ($state['running'] && $signal === 0);
-        self::end($state['pid']);
+        self::end($show, $state['pid']);
+        $traces->remove($directory->path);
         $directory->remove();
         if ($signal !== 0) {
             \fwrite(\STDERR, "\n   Interrupted. What was started is stopped, and its directory is gone.\n");
@@ -65,11 +68,17 @@ final class Supervisor
         return $state['exitcode'];
     }
 
-    /** kill -9 for the whole session, and waits until it is gone. */
-    private static function end(int $session): void
+    /**
+     * kill -9 for the whole session, and waits until it is gone.
+     *
+     * @param resource $show
+     */
+    private static function end($show, int $session): void
     {
         \posix_kill($session, \SIGKILL);
-        // A process that nobody waits for keeps its number for a while: no longer than this.
+        \posix_kill(-$session, \SIGKILL);
+        \proc_close($show);
+        // Orphans that their new parent does not wait for keep their numbers: no longer than this.
         for ($i = 0; $i < 100 && \posix_kill(-$session, \SIGKILL); ++$i) {
             \usleep(10_000);
         }

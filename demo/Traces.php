@@ -8,25 +8,40 @@ use Larder\Config\Directory;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 
-/** What a cache without a disk tier leaves in the user's own directory: the file for what cannot be recorded. */
+/**
+ * What a cache without a disk tier leaves in the user's own directory: the file for what could not be recorded. The
+ * show notes such files before they are made, and the supervisor removes them, whatever became of the show.
+ */
 final readonly class Traces
 {
-    private function __construct(private string $directory, private bool $wasThere, private string $file) {}
+    private const NOTES = '/traces';
 
-    public static function before(string $dsn): self
+    private string $directory;
+    private bool $wasThere;
+
+    public function __construct()
     {
-        $directory = Directory::default();
-
-        return new self($directory, \is_dir($directory), $directory . '/kept-' . StoreFactory::mark(Options::from($dsn)));
+        $this->directory = Directory::default();
+        $this->wasThere = \is_dir($this->directory);
     }
 
-    public function remove(): void
+    public static function note(string $dsn): void
     {
-        if (\is_file($this->file)) {
-            \unlink($this->file);
+        $file = Directory::default() . '/kept-' . StoreFactory::mark(Options::from($dsn));
+        \file_put_contents(\sys_get_temp_dir() . self::NOTES, $file . "\n", \FILE_APPEND);
+    }
+
+    public function remove(string $notes): void
+    {
+        $notes .= self::NOTES;
+        foreach (\is_file($notes) ? (array) \file($notes, \FILE_IGNORE_NEW_LINES) : [] as $file) {
+            if (\is_file((string) $file)) {
+                \unlink((string) $file);
+            }
         }
-        if (!$this->wasThere && \is_dir($this->directory) && \array_diff((array) \scandir($this->directory), ['.', '..', 'CACHEDIR.TAG']) === []) {
-            \unlink($this->directory . '/CACHEDIR.TAG');
+        $tag = $this->directory . '/CACHEDIR.TAG';
+        if (!$this->wasThere && \is_file($tag) && \count((array) \scandir($this->directory)) === 3) {
+            \unlink($tag);
             \rmdir($this->directory);
         }
     }

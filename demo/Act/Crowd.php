@@ -26,7 +26,7 @@ final class Crowd implements Act
 
     public function play(Stage $stage): void
     {
-        $stage->say('Twenty processes call remember() for the same key in the same moment. The computation takes a second. Then again, with another key; and whoever computes is killed by kill -9 half way.');
+        $stage->say('Twenty processes call remember() for the same key in the same moment. The computation takes a second. Then again, with another key; and whoever computes gets a kill -9 half way.');
         $notes = $stage->file('editions');
         $processes = [];
         for ($i = 0; $i < self::PROCESSES; ++$i) {

@@ -49,8 +49,8 @@ final class OlderView implements Act
         if (\is_int($plain)) {
             $stage->step('plain APCu', 'the same steps beside it: ' . $plain . ' is cached, the database says ' . $truth);
         }
-        $stage->step('request C', \sprintf('finds %s in Larder, the database says %d', $look->computed ? 'nothing (A\'s set has dropped the key)' : 'a value', $truth));
-        $stage->claim($look->computed && $dropped === 1 && $stock === $truth && $truth === 8, 'the next reader asks the database, and the cache holds ' . \json_encode($stock) . ' again');
+        $stage->step('request C', \sprintf('finds %s in Larder, asks the database: %d', $look->computed ? 'nothing' : 'a value', $truth));
+        $stage->claim($look->computed && $dropped === 1 && $stock === $truth && $truth === 8, 'A\'s late set has dropped the key instead of burying B\'s; now ' . \json_encode($stock) . ' is cached again');
         $web->stop();
     }
 }

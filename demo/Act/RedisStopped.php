@@ -24,7 +24,7 @@ final class RedisStopped implements Act
 
     public function play(Stage $stage): void
     {
-        $stage->say('What is in memory and on disk may have been deleted by another server meanwhile, and nobody can say: so without Redis nothing old is shown, the page computes (here 50 ms).');
+        $stage->say('What is near may have been deleted by another server meanwhile, and nobody can say. So without Redis nothing old is shown: the page computes, in 50 ms here.');
         $redis = $stage->redis();
         $dsn = $stage->disk('cache', '?far=redis://' . \rawurlencode($redis->socket) . (Part::Apcu->isHere() ? '&near=apcu' : ''));
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 0.05];
@@ -50,7 +50,7 @@ final class RedisStopped implements Act
         $stage->claim($deleted->value === false, 'a delete says false: it could not be recorded; it is kept until Redis is back');
         $said = \array_values(\array_filter(\explode("\n", $web->log()), static fn(string $line): bool => \str_contains($line, 'larder:')));
         $lines = \count($said) - $lines;
-        $stage->step('log', \substr($said[0] ?? '', (int) \strpos($said[0] ?? '', 'larder:')));
+        $stage->step('log', \strtr(\substr($said[0] ?? '', (int) \strpos($said[0] ?? '', 'larder:')), [$redis->dir => '…']));
         $stage->claim($lines === 1, $lines === 1 ? 'one line in the log' : $lines . ' lines in the log');
 
         $redis->start();
