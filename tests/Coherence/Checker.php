@@ -143,7 +143,7 @@ final class Checker
             $newer = isset($this->due[$row]) ? self::latest($this->due[$row], $read->visit->begin) : null;
             if ($newer !== null && $newer > $version) {
                 if ($read->begin > $life) {
-                    $this->violated('promise 3: older than the database', $read, "row $row has been at version $newer");
+                    $this->violated('promise 3: older than the database', $read, $this->story($read, $row, $version));
 
                     return;
                 }
@@ -157,6 +157,25 @@ final class Checker
         if ($late) {
             $this->totals['served after a writer was killed between database and cache (exception b)']++;
         }
+    }
+
+    /** When the value was stored, and the row's next version written. */
+    private function story(Read $read, int $row, int $version): string
+    {
+        $story = '';
+        foreach ($this->history->stored[$read->item][$read->value] ?? [] as $stored) {
+            $story .= "stored at $stored->begin to $stored->end; ";
+        }
+        foreach ($this->history->writes as $written) {
+            if ($written->row === $row && $written->version > $version && $written->end < $read->begin) {
+                $story .= "row $row at version $written->version since $written->begin to $written->end by {$written->visit->process}, "
+                    . ($written->visit->end === null ? 'then killed, ' : '')
+                    . ($written->intended === null ? '' : "with an intent put at $written->intended, ")
+                    . ($written->told === null ? 'which did not tell the cache; ' : "which told the cache by $written->told; ");
+            }
+        }
+
+        return $story;
     }
 
     private function counters(): void

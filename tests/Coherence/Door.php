@@ -65,6 +65,6 @@ final class Door
     {
         $standing = \Closure::bind(static fn(\Larder\Tier\Intents $intents): array => $intents->standing, null, \Larder\Tier\Intents::class);
 
-        return isset($standing($this->tiers->intents)[$key]);
+        return isset($standing($this->tiers->intents())[$key]);
     }
 }

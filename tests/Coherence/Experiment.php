@@ -32,7 +32,7 @@ final class Experiment
     public function __construct(
         private readonly string $engine,
         private readonly int $operations,
-        private readonly int $seed,
+        public readonly int $seed,
         private readonly bool $chaos = false,
         private readonly bool $journal = true,
         private readonly float $minutes = 0.0,
@@ -48,7 +48,7 @@ final class Experiment
         try {
             // A count of operations ends by itself; the end in time is for those that never would.
             $until = $start + (int) (($this->minutes > 0.0 ? $this->minutes * 60 : 3600) * 1e9);
-            $share = $this->minutes > 0.0 ? \PHP_INT_MAX >> 1 : (int) \ceil($this->operations / 10);
+            $share = $this->minutes > 0.0 ? \PHP_INT_MAX >> 4 : (int) \ceil($this->operations / 10);
             for ($i = 0; $i < 2; $i++) {
                 $this->servers[] = new Server($this->settings($engine, $directory, 'web-' . $i, true), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
                 $this->workers[] = new Worker($this->settings($engine, $directory, 'cli-' . $i, false), $this->seed + ($i + 3) * 100_000_000, $until, $share);

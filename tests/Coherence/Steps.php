@@ -213,7 +213,7 @@ final class Steps
     /** @param \Closure(): bool $call */
     private function change(string $what, \Closure $call): bool
     {
-        $writer = $this->door->tiers->writer;
+        $writer = $this->door->tiers->writer();
         $bounded = $writer->bounded;
         $dropped = $writer->dropped;
         $this->diary->note('B ' . \hrtime(true) . ' ' . $what);

@@ -1,0 +1,56 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use Larder\Tests\Support\FpmServer;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** The experiment over one engine: no promise is broken; with the journal switched off some are. */
+#[CoversNothing]
+abstract class CoherenceTestCase extends TestCase
+{
+    abstract protected function engine(): string;
+
+    protected function setUp(): void
+    {
+        if (!FpmServer::isAvailable() || !\extension_loaded('apcu') || !Engine::isAvailable($this->engine())) {
+            self::markTestSkipped('Needs php-fpm, apcu and ' . $this->engine() . '.');
+        }
+    }
+
+    public function testKeepsItsPromises(): void
+    {
+        $this->keeps(new Experiment($this->engine(), 5_000, \random_int(1, 1_000_000)));
+    }
+
+    /** The proof that the experiment can fail. */
+    public function testFailsWithoutAJournal(): void
+    {
+        $outcome = (new Experiment($this->engine(), 3_000, \random_int(1, 1_000_000), journal: false))->run();
+        self::assertStringContainsString('a value that was replaced or deleted', $outcome->summary());
+    }
+
+    #[Group('long')]
+    public function testKeepsItsPromisesForLong(): void
+    {
+        $this->keeps(new Experiment($this->engine(), 200_000, \random_int(1, 1_000_000)));
+    }
+
+    #[Group('long')]
+    public function testKeepsItsPromisesInChaos(): void
+    {
+        $this->keeps(new Experiment($this->engine(), 0, \random_int(1, 1_000_000), chaos: true, minutes: 3.0));
+    }
+
+    private function keeps(Experiment $experiment): void
+    {
+        $outcome = $experiment->run();
+        $text = $experiment->seed . "\n" . \implode("\n", $outcome->histories) . $outcome->summary();
+        self::assertSame([], $outcome->violations, $text);
+        self::assertGreaterThan(1_000, $outcome->totals['hits near'] + $outcome->totals['hits truth'], $text);
+    }
+}
