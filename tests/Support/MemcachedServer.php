@@ -39,7 +39,8 @@ final class MemcachedServer
         $user = \posix_geteuid() === 0 ? ['-u', 'root'] : [];
         $listen = $port === 0 ? ['-s', $host] : ['-l', $host, '-p', (string) $port, '-U', '0'];
         $process = \proc_open(
-            ['memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options],
+            // Should this process be killed, the kernel ends the server: setpriv(1) becomes it, with the same process id.
+            ['setpriv', '--pdeathsig', 'KILL', '--', 'memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options],
             [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', $this->directory . '/log', 'a']],
             $pipes,
         );

@@ -105,6 +105,8 @@ final class RedisServer
         foreach ($this->config as $name => $value) {
             \array_push($command, "--$name", ...\explode(' ', $value));
         }
+        // Should this process be killed, the kernel ends the server: setpriv(1) becomes it, with the same process id.
+        $command = ['setpriv', '--pdeathsig', 'KILL', '--', ...$command];
         $process = \proc_open($command, [['file', '/dev/null', 'r'], ['file', $log, 'a'], ['file', $log, 'a']], $pipes);
         if ($process === false) {
             throw new \RuntimeException('The server does not start');
