@@ -25,6 +25,9 @@ use Larder\Tier\Verdict;
  * cannot be stored (Codec\NotStorable), a configuration that makes no sense (Config\InvalidConfiguration).
  *
  * Keys are any non-empty strings of up to 65,536 bytes. Times are seconds; 0 is no expiry, a negative one has passed.
+ *
+ * Longer than other files: it is the whole public interface with its documentation, and its hot path, which may not
+ * call into a class of its own (a call costs as much as the array look-up that a hit is).
  */
 final class Cache
 {

@@ -16,6 +16,9 @@ use Larder\Store\View;
  * This folder holds everything between the front door and the engines: reading down and filling up (here), writing
  * and the table of conflicts (Writer, Judge), intents, the near tiers, failing open (Truth, Kept, Alarm). Engines
  * know nothing of it; the front door knows nothing of engines.
+ *
+ * Longer than other files: the view of a request (positions, markers, copies) is one state that its beginning, its
+ * renewal and each read must change together.
  */
 final class Stack
 {

@@ -15,6 +15,9 @@ use Larder\Store\Record;
  * Every write carries the position by which it is judged; where the store finds a newer change by somebody else,
  * the table of conflicts (Judge) says what becomes of it, and the verdict is carried out by compare-and-swap on
  * exactly that change. A newer one still, and it is judged again.
+ *
+ * Longer than other files, since every kind of write must treat what waits to be filled, the copies and the near
+ * tiers in the same way, and one that forgot any of them would be a stale value: they are to be read side by side.
  */
 final class Writer
 {
