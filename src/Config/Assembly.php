@@ -6,7 +6,8 @@ namespace Larder\Config;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Signer;
-use Larder\Store\Memory;
+use Larder\Store\Late;
+use Larder\Store\Store;
 use Larder\Store\StoreFailure;
 use Larder\Tier\Alarm;
 use Larder\Tier\ApcuNear;
@@ -36,10 +37,9 @@ final class Assembly
         $name = $options->truth->toString();
         try {
             $store = StoreFactory::make($options->truth, $options);
-        } catch (StoreFailure $failure) {
-            // The place for it cannot be had now: the request goes on with memory of its own.
-            $alarm->ring($name, $failure->getMessage() . '; going on without it');
-            $store = new Memory($options->nearBudget);
+        } catch (StoreFailure) {
+            // The place for it cannot be had now. The truth says so, and tries again.
+            $store = new Late($name, static fn(): Store => StoreFactory::make($options->truth, $options));
         }
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $kept = $runtime === null || $options->truth->scheme === 'memory' ? null : $runtime . '/kept-' . $mark;
@@ -87,7 +87,15 @@ final class Assembly
 
             return [$runtime, StoreFactory::mark($options)];
         } catch (StoreFailure $failure) {
-            $alarm->ring('directory', $failure->getMessage() . '; going on without it');
+            try {
+                $spare = \sys_get_temp_dir() . '/larder-' . Directory::user();
+                Directory::prepare($spare);
+                $alarm->noteIn($spare . '/said');
+            } catch (StoreFailure|InvalidConfiguration|WrongUser) {
+                // Then it is said at each request.
+            }
+            // Under the name of the tier that lies there, which has failed with it.
+            $alarm->ring($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
 
             return [null, ''];
         }

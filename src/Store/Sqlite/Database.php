@@ -18,6 +18,8 @@ final class Database
     /** Error codes: sqlite.org/rescode.html. */
     private const CORRUPT = 11;
     private const NOT_A_DATABASE = 26;
+    /** A file ends before what another one says is in it: the log was deleted or cut under those who have it open. */
+    private const SHORT_READ = 522;
 
     /** @var array<string, \PDOStatement> */
     private array $statements = [];
@@ -235,19 +237,20 @@ final class Database
     {
         $code = self::code($error);
 
-        return $code === self::CORRUPT || $code === self::NOT_A_DATABASE;
+        return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
     }
 
+    /** With the finer kind in the upper bits (sqlite.org/rescode.html, section 2). */
     private static function code(\PDOException $error): int
     {
         $code = $error->errorInfo[1] ?? 0;
 
-        return \is_int($code) ? $code & 0xff : 0;
+        return \is_int($code) ? $code : 0;
     }
 
     private static function advice(\PDOException $error): string
     {
-        return match (self::code($error)) {
+        return match (self::code($error) & 0xff) {
             5, 6 => 'another program keeps the database locked',
             8 => 'the database cannot be written; give its directory to the user who runs this',
             13 => 'the disk is full, or a quota reached',

@@ -21,6 +21,9 @@ final class Opening
     private const OPEN_FLAGS = 1000;
     private const READ_WRITE = 2;
 
+    /** PDO::SQLITE_ATTR_EXTENDED_RESULT_CODES. */
+    private const EXTENDED_CODES = 1002;
+
     /** The first with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
     private const OLDEST = '3.24.0';
 
@@ -75,7 +78,8 @@ final class Opening
     private function asItIs(int $pid): ?Database
     {
         $inode = $this->home->inode();
-        if ($inode === 0 || $this->home->size() === 0) {
+        // What cannot be written SQLite would open for reading only, and what is not removed there must not be shown.
+        if ($inode === 0 || $this->home->size() === 0 || !\is_writable($this->home->database)) {
             return null;
         }
         try {
@@ -146,6 +150,7 @@ final class Opening
             // Named after the process, for a fork must not share it, and the file, which may be another next time.
             \PDO::ATTR_PERSISTENT => self::isPersistent() ? "larder-$pid-$inode" : false,
             self::OPEN_FLAGS => self::READ_WRITE,
+            self::EXTENDED_CODES => true,
         ]);
     }
 
