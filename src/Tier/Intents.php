@@ -34,6 +34,10 @@ final class Intents
             $record = $view->records[$key] ?? null;
             if ($record !== null) {
                 $this->writer->noteForeign($key, $record->writer, $record->position);
+            } elseif ($view->at > $this->stack->ledger->seen) {
+                // A removal leaves no record that tells of it, and the intent will be the key's last change: after
+                // that, nobody else's before it is listed any more.
+                $this->stack->renew();
             }
             $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), Entry::now());
             $standing['w' . $this->stack->writer] = [Entry::now() + Intent::LIFE, Owner::current()];

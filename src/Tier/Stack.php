@@ -283,7 +283,11 @@ final class Stack
         if (($record->body[0] ?? '') === Entry::INTENT) {
             $this->held[$key] = true;
             if (Intent::alive(Intent::parse($record->body), Entry::now()) === []) {
-                // Nobody is left who could end it: whoever notices changes the key.
+                // Nobody is left who could end it: whoever notices changes the key. That change will be the last one
+                // listed, and this request's own, so the intent is noted before.
+                if ($record->writer !== $this->writer) {
+                    $this->ledger->foreign($key, $record->position, Entry::INTENT);
+                }
                 $this->truth->write([new Change($key, null, $this->writer, $record->position, kind: Entry::DELETED, strict: true)]);
             }
 
