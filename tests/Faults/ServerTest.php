@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Faults;
+
+use PHPUnit\Framework\Attributes\DataProviderExternal;
+
+/** A far server that is not there, dies, hangs, and comes back. */
+final class ServerTest extends FaultCase
+{
+    private ?FarServer $server = null;
+
+    protected function tearDown(): void
+    {
+        parent::tearDown();
+        $this->server?->end();
+        $this->server = null;
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testNotThereAtOpenAndThereLater(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $server->kill();
+        $cache = $this->open($server->options());
+        $this->assertDown($cache);
+        $this->assertOneLine('going on without it');
+        $server->back();
+        $this->assertWorks($this->open($server->options()), $this->open($server->options()));
+        self::rest();
+        $cache->refresh();
+        $this->assertWorks($cache, $this->open($server->options()));
+        self::assertCount(1, $this->log->lines);
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testKilledWhileInUseAndBackWithoutItsData(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $cache = $this->open($server->options());
+        $cache->set('k', 'right');
+        $other = $this->open($server->options());
+        $server->kill();
+        self::assertSame('right', $cache->get('k'), 'what this request has, it has');
+        self::assertNull($other->get('k'));
+        self::assertFalse($cache->set('k', 'newer'));
+        self::assertNull($cache->get('k'), 'neither the one nor the other is known to be right');
+        $this->assertDown($cache);
+        $this->assertDown($other);
+        $this->assertOneLine('going on without it');
+        $server->back();
+        $fresh = $this->open($server->options());
+        self::assertNull($fresh->get('k'));
+        $this->assertWorks($fresh, $this->open($server->options()));
+        self::rest();
+        $cache->refresh();
+        $this->assertWorks($cache, $other);
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testALivingProcessFindsItAgainWithoutBeingTold(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $cache = $this->open($server->options());
+        $cache->set('k', 'right');
+        $server->hang();
+        self::assertFalse($cache->set('lost', 1));
+        self::assertFalse($cache->flush());
+        $server->resume();
+        self::rest();
+        // Without a refresh() its sets may still be judged by what it read before; what others set, it sees.
+        $other = $this->open($server->options());
+        self::assertTrue($other->set('new', 'others'));
+        self::rest(1.1);
+        self::assertNull($cache->get('k'), 'its own flush has been applied');
+        self::assertSame('others', $cache->get('new'));
+        self::assertTrue($cache->add('lock', 'mine'));
+        self::assertSame(1, $cache->increment('count'));
+        self::assertTrue($cache->delete('new'));
+        self::assertNull($this->open($server->options())->get('new'));
+        self::assertSame('mine', $this->open($server->options())->get('lock'));
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testHangsAndGoesOn(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $cache = $this->open($server->options());
+        $cache->set('k', 'right');
+        $cache->set('kept', 'right');
+        $server->hang();
+        $this->assertDown($this->open($server->options()));
+        self::assertSame('right', $cache->get('k'));
+        self::assertFalse($cache->set('k', 'newer'));
+        $this->assertDown($cache);
+        $this->assertOneLine('going on without it');
+        $server->resume();
+        $fresh = $this->open($server->options());
+        self::assertNull($fresh->get('k'));
+        $this->assertWorks($fresh, $this->open($server->options()));
+        self::rest();
+        $cache->refresh();
+        $this->assertWorks($cache, $fresh);
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testWhatWasNotDoneWhileItHungIsNotDoneLater(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $cache = $this->open($server->options());
+        $cache->set('set', 'old');
+        $reader = $this->open($server->options());
+        $reader->get('filled');
+        $server->hang();
+        self::assertFalse($cache->set('set', 'new'));
+        $reader->fill('filled', 'computed');
+        $reader->commit();
+        $server->resume();
+        // What lies in the server's socket is read when it goes on: it must meet what came first.
+        $fresh = $this->open($server->options());
+        self::assertNull($fresh->get('set'));
+        self::assertTrue($fresh->set('set', 'newest'));
+        \usleep(200_000);
+        self::assertSame('newest', $this->open($server->options())->get('set'));
+        self::assertContains($this->open($server->options())->get('filled'), [null, 'computed']);
+    }
+
+    /** A port that swallows all packets: a server that is off, as seen from another machine. */
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testAListenerThatAcceptsNobody(string $scheme): void
+    {
+        $listener = \stream_socket_server('tcp://127.0.0.1:0', $code, $message, \STREAM_SERVER_BIND | \STREAM_SERVER_LISTEN, \stream_context_create(['socket' => ['backlog' => 1]]));
+        self::assertIsResource($listener);
+        $address = (string) \stream_socket_get_name($listener, false);
+        $options = ['far' => $scheme . '://' . $address, 'timeout' => self::TIMEOUT];
+        $this->keptFile($options);
+        for ($i = 0; $i < 3; $i++) {
+            // The first ones connect, to nobody; for the later ones the queue is full and nothing comes back.
+            $this->assertDown($this->open($options));
+        }
+        $this->assertOneLine('going on without it');
+    }
+
+    /** Not a server of this kind at all. */
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testAServerThatAnswersNonsense(string $scheme): void
+    {
+        if (!\function_exists('pcntl_fork')) {
+            self::markTestSkipped('Needs pcntl.');
+        }
+        $listener = \stream_socket_server('tcp://127.0.0.1:0');
+        self::assertIsResource($listener);
+        $address = (string) \stream_socket_get_name($listener, false);
+        $pid = \pcntl_fork();
+        if ($pid === 0) {
+            while (\is_resource($client = \stream_socket_accept($listener, 30))) {
+                \fwrite($client, "SSH-2.0-OpenSSH_9.2\r\n\0\0\0\x7fnonsense\r\n");
+                \fclose($client);
+            }
+            \posix_kill(\posix_getpid(), \SIGKILL);
+        }
+        try {
+            $options = ['far' => $scheme . '://' . $address, 'timeout' => self::TIMEOUT];
+            $this->keptFile($options);
+            $this->assertDown($this->open($options));
+            $this->assertOneLine('going on without it');
+        } finally {
+            \posix_kill($pid, \SIGKILL);
+            \pcntl_waitpid($pid, $status);
+        }
+    }
+
+    #[DataProviderExternal(FarServer::class, 'engines')]
+    public function testALineAMinuteToTheErrorLogAndNoPasswordInIt(string $scheme): void
+    {
+        $server = $this->server($scheme);
+        $server->kill();
+        $options = $server->options();
+        if ($scheme !== 'memcached') {
+            $options['far'] = $scheme . '://someone:hushhush@127.0.0.1:1';
+            $this->keptFile($options);
+        }
+        $client = new Client($options);
+        for ($i = 0; $i < 5; $i++) {
+            self::assertNull($client->call('get', 'k'));
+            self::assertFalse($client->call('set', 'k', 'v'));
+            $client->call('open', $options);
+        }
+        self::assertCount(1, $client->log(), $client->process->errors());
+        self::assertStringContainsString('going on without it', $client->log()[0]);
+        self::assertStringNotContainsString('hushhush', $client->process->errors());
+        // Another process says it for itself.
+        $second = new Client($options);
+        $second->call('get', 'k');
+        self::assertCount(1, $second->log());
+    }
+
+    private function server(string $scheme, bool $keeps = false): FarServer
+    {
+        $this->server = FarServer::start($scheme, $keeps);
+        $this->keptFile($this->server->options());
+
+        return $this->server;
+    }
+}
