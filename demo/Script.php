@@ -73,7 +73,7 @@ final class Script
     private static function engine(Cache $cache): string
     {
         foreach ($cache->stats() as $tier => $stats) {
-            if (($tier === 'near' || $tier === 'disk' || $tier === 'truth') && $stats['hits'] > 0) {
+            if (\in_array($tier, ['near', 'disk', 'far'], true) && $stats['hits'] > 0) {
                 return (string) $stats['engine'];
             }
         }

@@ -50,7 +50,7 @@ final class Assembly
             new Envelope($options->secret === null ? null : new Signer($options->secret)),
             Codec::create($options->serializer, $options->compressor),
             (int) ($options->lease * 1000),
-            $name,
+            Dsn::TIERS[$options->truth->scheme],
         );
 
         return [$tiers, new Space('', $options->cacheOnly)];

@@ -27,7 +27,7 @@ final class Report
         ]];
         foreach ($stack->nears as $i => $near) {
             $own = $near->stats();
-            $stats[$i === 0 ? 'near' : 'disk'] = [
+            $stats[self::tier($near)] = [
                 'engine' => $own['engine'],
                 'hits' => $i === 0 ? $nearHits + $stack->nearHits : 0,
                 'misses' => $i === 0 ? $stack->nearMisses : 0,
@@ -41,7 +41,7 @@ final class Report
             ];
         }
         $own = $truth->stats();
-        $stats['truth'] = [
+        $stats[$tiers->last] = [
             'engine' => $own['engine'],
             'hits' => $truth->hits,
             'misses' => $truth->misses,
@@ -65,9 +65,9 @@ final class Report
     public static function inspect(Tiers $tiers, Space $space, string $name, bool $copied): array
     {
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied)];
-        foreach ($tiers->stack->nears as $i => $near) {
+        foreach ($tiers->stack->nears as $near) {
             $hit = $tiers->stack->nearReadable ? $near->get($name) : null;
-            $rows[] = ['tier' => ($i === 0 ? 'near' : 'disk') . ' (' . $near->stats()['engine'] . ')']
+            $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : 'value', $hit !== null);
         }
         $view = $tiers->stack->read([$name], $space);
@@ -81,7 +81,7 @@ final class Report
             $entry->sure !== 0 => 'value of bounded life',
             default => 'value',
         };
-        $rows[] = ['tier' => 'truth (' . $tiers->truth->stats()['engine'] . ')']
+        $rows[] = ['tier' => $tiers->last . ' (' . $tiers->truth->stats()['engine'] . '), the truth']
             + self::row($entry, $record?->position, $kind, \str_starts_with($kind, 'value'));
 
         return $rows;
@@ -104,6 +104,11 @@ final class Report
                 'group' => \rawurldecode(\substr($name, 2, $colon - 2)),
             ];
         }
+    }
+
+    private static function tier(Near $near): string
+    {
+        return $near instanceof ApcuNear ? 'near' : 'disk';
     }
 
     private static function value(Tiers $tiers, string $name, Record $record): ?Entry

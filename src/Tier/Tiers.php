@@ -36,8 +36,8 @@ final class Tiers
         Envelope $envelope,
         public readonly Codec $codec,
         private readonly int $lease,
-        /** Words for people: which tiers these are. */
-        public readonly string $description,
+        /** Which tier the truth is: near, disk or far. */
+        public readonly string $last,
     ) {
         $this->leases = new Leases($truth, $truth->writer);
         $this->stack = new Stack($truth, $nears, $envelope, $this->leases);

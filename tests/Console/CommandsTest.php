@@ -196,8 +196,8 @@ final class CommandsTest extends TestCase
         self::assertStringContainsString('256.0 MiB', $output);
 
         $document = $this->json('stats');
-        self::assertIsArray($document['truth']);
-        self::assertSame(1, $document['truth']['entries']);
+        self::assertIsArray($document['disk']);
+        self::assertSame(1, $document['disk']['entries']);
     }
 
     public function testTopOnce(): void

@@ -12,10 +12,15 @@ namespace Larder\Tests\Load;
  */
 final class Driver
 {
-    /** @var array<string, array{gets: int, misses: int, sets: int}> */
-    private array $did = [];
+    private int $gets = 0;
 
-    /** @var \SplQueue<array{float, Side, object, string}> who computes: until when, for whom, which request, which key */
+    /** @var array<string, int> by side */
+    private array $misses = [];
+
+    /** @var array<string, int> by side */
+    private array $sets = [];
+
+    /** @var \SplQueue<array{float, string, object, string}> who computes: until when, for which side, request, key */
     private \SplQueue $computing;
 
     private float $latest = 0.0;
@@ -29,7 +34,7 @@ final class Driver
     {
         $this->computing = new \SplQueue();
         foreach ($sides as $name => $_) {
-            $this->did[$name] = ['gets' => 0, 'misses' => 0, 'sets' => 0];
+            $this->misses[$name] = $this->sets[$name] = 0;
         }
     }
 
@@ -70,7 +75,8 @@ final class Driver
         }
         $did = [];
         foreach ($this->sides as $name => $side) {
-            $did[$name] = $this->did[$name] + $side->counts() + ['latest' => $this->latest];
+            $did[$name] = ['gets' => $this->gets, 'misses' => $this->misses[$name], 'sets' => $this->sets[$name]]
+                + $side->counts() + ['latest' => $this->latest];
         }
 
         return $did;
@@ -78,12 +84,12 @@ final class Driver
 
     private function request(string $key): void
     {
+        $this->gets++;
         foreach ($this->sides as $name => $side) {
-            $this->did[$name]['gets']++;
             $request = $side->request($key);
             if ($request !== null) {
-                $this->did[$name]['misses']++;
-                $this->computing->enqueue([\microtime(true) + BoundedLife::COMPUTATION, $side, $request, $key]);
+                $this->misses[$name]++;
+                $this->computing->enqueue([\microtime(true) + BoundedLife::COMPUTATION, $name, $request, $key]);
             }
         }
     }
@@ -91,10 +97,10 @@ final class Driver
     private function finish(float $now): void
     {
         while (!$this->computing->isEmpty() && $this->computing->bottom()[0] <= $now) {
-            [, $side, $request, $key] = $this->computing->dequeue();
+            [, $name, $request, $key] = $this->computing->dequeue();
             // Never the same twice: a time stamp, an answer from elsewhere.
-            $side->computed($request, $key, $key . ' at ' . \microtime(true) . ' ' . \bin2hex(\random_bytes(80)));
-            $this->did[(string) \array_search($side, $this->sides, true)]['sets']++;
+            $this->sides[$name]->computed($request, $key, $key . ' at ' . \microtime(true) . ' ' . \bin2hex(\random_bytes(80)));
+            $this->sets[$name]++;
         }
     }
 }

@@ -55,7 +55,7 @@ final class LarderSide implements Side
             $stats = $cache->stats();
             $counts['dropped'] += (int) $stats['conflicts']['dropped'];
             $counts['bounded'] += (int) $stats['conflicts']['bounded'];
-            $counts['errors'] += (int) $stats['truth']['errors'];
+            $counts['errors'] += (int) $stats['far']['errors'];
         }
 
         return $counts;
