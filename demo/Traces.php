@@ -10,7 +10,7 @@ use Larder\Config\StoreFactory;
 
 /**
  * What a cache without a disk tier leaves in the user's own directory: the file for what could not be recorded. The
- * show notes such files before they are made, and the supervisor removes them, whatever became of the show.
+ * show notes by what mark such files are known, and the supervisor removes them, whatever became of the show.
  */
 final readonly class Traces
 {
@@ -27,16 +27,15 @@ final readonly class Traces
 
     public static function note(string $dsn): void
     {
-        $file = Directory::default() . '/kept-' . StoreFactory::mark(Options::from($dsn));
-        \file_put_contents(\sys_get_temp_dir() . self::NOTES, $file . "\n", \FILE_APPEND);
+        \file_put_contents(\sys_get_temp_dir() . self::NOTES, StoreFactory::mark(Options::from($dsn)) . "\n", \FILE_APPEND);
     }
 
     public function remove(string $notes): void
     {
         $notes .= self::NOTES;
-        foreach (\is_file($notes) ? (array) \file($notes, \FILE_IGNORE_NEW_LINES) : [] as $file) {
-            if (\is_file((string) $file)) {
-                \unlink((string) $file);
+        foreach (\is_file($notes) ? (array) \file($notes, \FILE_IGNORE_NEW_LINES) : [] as $mark) {
+            foreach (\glob($this->directory . '/*-' . $mark . '*') ?: [] as $file) {
+                \unlink($file);
             }
         }
         $tag = $this->directory . '/CACHEDIR.TAG';

@@ -1,0 +1,75 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Docs;
+
+use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** Every example of the pages runs, without a warning, and gives what the page says. */
+#[CoversNothing]
+final class ExamplesTest extends TestCase
+{
+    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md'];
+
+    /** @return iterable<string, array{Example}> */
+    public static function examples(): iterable
+    {
+        foreach (self::PAGES as $page) {
+            foreach (Example::of($page) as $example) {
+                yield $page . ' line ' . $example->line => [$example];
+            }
+        }
+    }
+
+    public function testEveryPageHasExamples(): void
+    {
+        foreach (self::PAGES as $page) {
+            self::assertGreaterThan(3, \count(Example::of($page)), $page);
+        }
+    }
+
+    #[DataProvider('examples')]
+    public function testItRunsAndGivesWhatThePageSays(Example $example): void
+    {
+        $directory = new TemporaryDirectory();
+        $places = ['/var/cache/app' => $directory->file('app')];
+        $servers = [];
+        foreach ($example->needs as $need) {
+            [$servers[], $more] = $this->server($need);
+            $places += $more;
+        }
+        $file = $directory->write('example.php', $example->script($places));
+        $process = Process::php(__DIR__ . '/prelude.php', [$file], [], ['LARDER_DSN' => 'sqlite://' . $directory->file('default')]);
+        $process->closeInput();
+        $output = $process->output(60.0);
+        self::assertSame([0, ''], [$process->wait(60.0), $process->errors()], $example->code);
+        self::assertStringEndsWith("\nchecked " . $example->expectations() . "\n", $output);
+    }
+
+    /** @return array{object, array<string, string>} a server of the test's own, and what the pages call it */
+    private function server(string $need): array
+    {
+        if ($need === 'redis') {
+            if (RedisServer::program() === null) {
+                self::markTestSkipped('No redis-server: bin/setup installs it.');
+            }
+            $server = new RedisServer();
+
+            return [$server, ['/run/redis.sock' => $server->socket, '127.0.0.1:6379' => '127.0.0.1:' . $server->port]];
+        }
+        self::assertSame('memcached', $need, 'a page asks for a server that is not known here');
+        if (!MemcachedServer::installed() || !\extension_loaded('memcached')) {
+            self::markTestSkipped('No memcached, or no extension for it: bin/setup installs them.');
+        }
+        $server = new MemcachedServer(tcp: true);
+
+        return [$server, ['127.0.0.1:11211' => '127.0.0.1:' . $server->address[1]]];
+    }
+}
