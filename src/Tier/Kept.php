@@ -114,10 +114,10 @@ final class Kept
             $apply(\array_map(\strval(...), \array_keys($this->own)));
             $this->own = [];
         }
-        if ($this->file === null) {
+        \clearstatcache();
+        if ($this->file === null || !\is_file($this->file)) {
             return true;
         }
-        \is_file($this->file) || $this->prepare($this->file);
         $gate = Lock::open($this->file . '.gate');
         $handle = Lock::open($this->file);
         if ($gate === null || $handle === null || !Lock::take($gate, self::PATIENCE)) {

@@ -207,7 +207,18 @@ final class KeptTest extends TestCase
         $kept = new Kept($this->file);
         self::assertFalse($kept->pending());
         self::assertFalse($kept->keep(['e::k']));
-        self::assertFalse($kept->apply(static function (): void {}));
+        self::assertSame(['e::k'], self::applied($kept));
+    }
+
+    public function testAFileThatIsGoneIsNoReasonToWait(): void
+    {
+        $kept = new Kept($this->directory->path . '/state/kept');
+        self::assertFalse($kept->keep(['e::k']));
+        self::assertSame(['e::k'], self::applied($kept));
+        \mkdir($this->directory->path . '/state', 0o700);
+        self::assertTrue($kept->keep(['e::l']));
+        \unlink($this->directory->path . '/state/kept');
+        self::assertSame([], self::applied($kept));
     }
 
     public function testAStoppedHolderOfTheLocksStopsNobody(): void
