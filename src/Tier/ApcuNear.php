@@ -212,8 +212,9 @@ final class ApcuNear implements Near
     private function lock(): bool
     {
         $pid = (int) \getmypid();
-        if ($this->lock === null || $this->pid !== $pid) {
-            // A lock is its file handle's: one inherited over a fork would be the parent's own.
+        if ($this->lock === null || $this->pid !== $pid || (\fstat($this->lock)['nlink'] ?? 0) === 0) {
+            // A lock is its file handle's: one inherited over a fork would be the parent's own, and on a file that
+            // was deleted those who came later do not meet.
             $this->pid = $pid;
             $this->lock = Lock::open($this->lockFile);
         }
