@@ -42,18 +42,15 @@ final class Script
         $this->start = \hrtime(true);
     }
 
-    /**
-     * The slow computation: it takes as long as it is told, and writes down that it was done.
-     *
-     * @param float $seconds
-     */
-    public function compute(float $seconds): string
+    /** The slow computation: it takes as many seconds as it is told, and writes down that it was begun. */
+    public function compute(): string
     {
         $editions = $this->parameter('editions');
         \file_put_contents($editions, \getmypid() . ' ' . \hrtime(true) . "\n", \FILE_APPEND | \LOCK_EX);
-        \usleep((int) ($seconds * 1e6));
+        $edition = \count((array) \file($editions));
+        \usleep((int) ((float) $this->parameter($edition === 1 && $this->parameter('first') !== '' ? 'first' : 'seconds') * 1e6));
 
-        return 'edition ' . \count((array) \file($editions));
+        return 'edition ' . $edition;
     }
 
     public function answer(mixed $value, bool $computed, ?Cache $cache = null): void

@@ -14,6 +14,9 @@ final class Stage
     /** Seconds after which something that should have happened is called broken; a slow machine never needs them. */
     public const PATIENCE = 60.0;
 
+    /** In each DSN: a machine with other things to do shall not be taken for one whose parts hang. */
+    public const TIMEOUT = 'timeout=10';
+
     private readonly TemporaryDirectory $directory;
     private ?RedisServer $redis = null;
     private int $held = 0;
@@ -66,10 +69,14 @@ final class Stage
         return $this->directory->file($name);
     }
 
-    /** A disk tier: SQLite where it is, else files. Options begin with "?". */
-    public function disk(string $name, string $options = ''): string
+    /**
+     * A disk tier: SQLite where it is, else files.
+     *
+     * @param list<string> $options as "near=apcu"
+     */
+    public function disk(string $name, array $options = []): string
     {
-        return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file($name) . $options;
+        return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file($name) . '?' . \implode('&', [self::TIMEOUT, ...$options]);
     }
 
     public function diskName(): string

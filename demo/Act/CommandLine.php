@@ -28,7 +28,7 @@ final class CommandLine implements Act
         $this->delete($stage, $web, $stage->disk('plain'));
         if (Part::Apcu->isHere()) {
             $stage->line();
-            $this->delete($stage, $web, $stage->disk('near', '?near=apcu'));
+            $this->delete($stage, $web, $stage->disk('near', ['near=apcu']));
         } else {
             $stage->skip(Part::Apcu, 'The same with near=apcu is');
         }

@@ -26,26 +26,34 @@ final class Crowd implements Act
 
     public function play(Stage $stage): void
     {
-        $stage->say('Twenty processes call remember() for the same key in the same moment. The computation takes a second. Then again, with another key; and whoever computes gets a kill -9 half way.');
-        $notes = $stage->file('editions');
+        $stage->say('Twenty processes call remember() for the same key in the same moment. The computation takes a second. Then twenty others; and the one of them that computes gets a kill -9.');
+        $this->together($stage);
+        $stage->line();
+        $this->killed($stage);
+    }
+
+    /**
+     * @param array<string, string|int> $parameters
+     *
+     * @return list<Process>
+     */
+    private function processes(Stage $stage, array $parameters): array
+    {
         $processes = [];
         for ($i = 0; $i < self::PROCESSES; ++$i) {
-            $processes[] = $stage->php('crowd.php', $stage->disk('cache'), ['editions' => $notes, 'seconds' => 1]);
+            $processes[] = $stage->php('crowd.php', $stage->disk('cache'), $parameters);
         }
         foreach ($processes as $process) {
             $process->expect('ready', Stage::PATIENCE);
         }
-        $this->together($stage, $processes, $notes);
-        $stage->line();
-        $this->killed($stage, $processes, $notes);
-        foreach ($processes as $process) {
-            $process->closeInput();
-        }
+
+        return $processes;
     }
 
-    /** @param list<Process> $processes */
-    private function together(Stage $stage, array $processes, string $notes): void
+    private function together(Stage $stage): void
     {
+        $notes = $stage->file('together');
+        $processes = $this->processes($stage, ['editions' => $notes, 'seconds' => 1]);
         $start = $this->start($processes, 'cold');
         $answers = $this->answers($processes);
         $computing = \array_values(\array_filter($answers, static fn(Answer $answer): bool => $answer->computed));
@@ -61,10 +69,11 @@ final class Crowd implements Act
         );
     }
 
-    /** @param list<Process> $processes */
-    private function killed(Stage $stage, array $processes, string $notes): void
+    /** The one to be killed would compute for longer than it lives, however late the kill comes. */
+    private function killed(Stage $stage): void
     {
-        \unlink($notes);
+        $notes = $stage->file('killed');
+        $processes = $this->processes($stage, ['editions' => $notes, 'seconds' => 1, 'first' => self::LEASE - 5]);
         $start = $this->start($processes, 'doomed');
         $stage->await(fn(): bool => $this->notes($notes) !== []);
         [[$victim]] = $this->notes($notes);

@@ -27,7 +27,7 @@ final class Restart implements Act
         if (!$apcu) {
             $stage->skip(Part::Apcu, 'The tier in memory is');
         }
-        $dsn = $stage->disk('cache', $apcu ? '?near=apcu' : '');
+        $dsn = $stage->disk('cache', $apcu ? ['near=apcu'] : []);
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 1];
         $web = $stage->web('web');
         $before = $web->pid();

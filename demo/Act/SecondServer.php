@@ -24,10 +24,10 @@ final class SecondServer implements Act
     {
         $stage->say('Two php-fpm masters, each with a directory' . (Part::Apcu->isHere() ? ' and an APCu' : '') . ' of its own, as on two servers. They share a Redis.');
         $far = 'far=redis://' . \rawurlencode($stage->redis()->socket);
-        $near = Part::Apcu->isHere() ? 'near=apcu&' : '';
+        $options = Part::Apcu->isHere() ? [$far, 'near=apcu'] : [$far];
         $servers = [];
         foreach (['server A', 'server B'] as $name) {
-            $servers[] = [$stage->web($name), $stage->disk(\substr($name, -1), '?' . $near . $far)];
+            $servers[] = [$stage->web($name), $stage->disk(\substr($name, -1), $options)];
         }
         [[$a, $dsnOfA], [$b, $dsnOfB]] = $servers;
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 1];

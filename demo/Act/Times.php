@@ -37,12 +37,12 @@ final class Times implements Act
         $stage->say(\sprintf('Microseconds, median of %d different keys, in one process. A get is the first one of its key in a request; the request tier is what every further one costs. Redis and Memcached are asked over Unix sockets.', self::SAMPLES));
         $rows = [$this->row('request tier', 'memory://', true)];
         if (Part::Apcu->isHere() && Part::Sqlite->isHere()) {
-            $rows[] = $this->row('APCu, near before SQLite', $stage->disk('near', '?near=apcu'));
+            $rows[] = $this->row('APCu, near before SQLite', $stage->disk('near', ['near=apcu']));
         }
         if (Part::Sqlite->isHere()) {
-            $rows[] = $this->row('SQLite', 'sqlite://' . $stage->file('sqlite'));
+            $rows[] = $this->row('SQLite', 'sqlite://' . $stage->file('sqlite') . '?' . Stage::TIMEOUT);
         }
-        $rows[] = $this->row('files', 'file://' . $stage->file('files'));
+        $rows[] = $this->row('files', 'file://' . $stage->file('files') . '?' . Stage::TIMEOUT);
         foreach ($this->servers($stage) as $name => $dsn) {
             Traces::note($dsn);
             $rows[] = $this->row($name, $dsn);
@@ -64,16 +64,16 @@ final class Times implements Act
         if (Part::Redis->isHere()) {
             $socket = $stage->redis()->socket;
             if (Part::PhpRedis->isHere()) {
-                yield 'Redis, by phpredis' => 'redis://' . $socket;
+                yield 'Redis, by phpredis' => 'redis://' . $socket . '?' . Stage::TIMEOUT;
             }
             if (Part::Predis->isHere()) {
-                yield 'Redis, by Predis' => 'predis://' . $socket;
+                yield 'Redis, by Predis' => 'predis://' . $socket . '?' . Stage::TIMEOUT;
             }
         }
         if (Part::Memcached->isHere() && Part::PhpMemcached->isHere()) {
             $server = new MemcachedServer();
             try {
-                yield 'Memcached' => 'memcached://' . $server->address[0];
+                yield 'Memcached' => 'memcached://' . $server->address[0] . '?' . Stage::TIMEOUT;
             } finally {
                 $server->end();
             }

@@ -20,7 +20,7 @@ while (($key = fgets(STDIN)) !== false) {
     $value = $cache->remember(trim($key), static function () use ($script, &$computed): string {
         $computed = true;
 
-        return $script->compute((float) $script->parameter('seconds'));
+        return $script->compute();
     });
     $script->answer($value, $computed, $cache);
 }

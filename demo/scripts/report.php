@@ -19,6 +19,6 @@ $computed = false;
 $report = $cache->remember('report', static function () use ($script, &$computed): string {
     $computed = true;
 
-    return $script->compute((float) $script->parameter('seconds'));
+    return $script->compute();
 });
 $script->answer($report, $computed, $cache);
