@@ -21,6 +21,9 @@ final class Copies
     private const MANY = 20000;
     private const BYTES = 67108864;
 
+    /** Milliseconds, 253 years: as nanoseconds since the machine's start they still are an integer. */
+    private const LONGEST = 8000000000000;
+
     /** @var array<array-key, mixed> never null, object or reference */
     public array $values = [];
 
@@ -33,7 +36,7 @@ final class Copies
     /** hrtime() at which the next copy ends. */
     public int $due = \PHP_INT_MAX;
 
-    /** @var array<array-key, int> milliseconds since 1970 */
+    /** @var array<array-key, int> hrtime(): a clock that is set back must not let a copy live longer */
     private array $ends = [];
     private int $bytes = 0;
 
@@ -123,7 +126,7 @@ final class Copies
     /** Drops the copies whose time is over. */
     public function expire(): void
     {
-        $now = Entry::now();
+        $now = \hrtime(true);
         $next = \PHP_INT_MAX;
         foreach ($this->ends as $key => $end) {
             if ($end <= $now) {
@@ -133,7 +136,7 @@ final class Copies
                 $next = $end;
             }
         }
-        $this->due = $next === \PHP_INT_MAX ? $next : \hrtime(true) + \min(86400000, $next - $now) * 1000000;
+        $this->due = $next;
     }
 
     public function count(): int
@@ -167,8 +170,7 @@ final class Copies
         if ($entry->soft > $now && $entry->soft < $end) {
             $end = $entry->soft;
         }
-        $this->ends[$key] = $end;
-        $due = \hrtime(true) + \min(86400000, $end - $now) * 1000000;
+        $this->ends[$key] = $due = \hrtime(true) + \min(self::LONGEST, $end - $now) * 1000000;
         if ($due < $this->due) {
             $this->due = $due;
         }

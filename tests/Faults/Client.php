@@ -36,6 +36,9 @@ final class Client
                     case 'remember':
                         $result = $cache->remember($arguments[0], static fn() => $arguments[1]);
                         break;
+                    case 'stall':
+                        $cache->remember($arguments[0], static function () { while (true) { sleep(60); } });
+                        break;
                     case 'inGroup':
                         $result = $cache->group($arguments[0])->{$arguments[1]}(...array_slice($arguments, 2));
                         break;

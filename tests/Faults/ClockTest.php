@@ -1,0 +1,168 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Faults;
+
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
+
+/** The wall clock is set back, or forth and back, while processes run. */
+final class ClockTest extends FaultCase
+{
+    private const HOUR = 3600;
+
+    private Clock $clock;
+    private TemporaryDirectory $directory;
+    private ?RedisServer $server = null;
+
+    protected function setUp(): void
+    {
+        $this->clock = new Clock();
+        $this->directory = new TemporaryDirectory();
+        parent::setUp();
+    }
+
+    protected function tearDown(): void
+    {
+        if (isset($this->directory)) {
+            parent::tearDown();
+        }
+        $this->server = null;
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function engines(): iterable
+    {
+        yield 'SQLite' => ['sqlite'];
+        yield 'files' => ['file'];
+        yield 'Redis' => ['redis'];
+        yield 'APCu over SQLite' => ['near'];
+    }
+
+    #[DataProvider('engines')]
+    public function testWhatHasExpiredDoesNotComeBackToLife(string $engine): void
+    {
+        $options = $this->options($engine);
+        $client = $this->client($options);
+        self::assertTrue($client->call('set', 'short', 'v', 2));
+        self::assertTrue($client->call('set', 'for ever', 'v'));
+        $client->call('refresh');
+        self::assertSame('v', $client->call('get', 'short'));
+        $this->clock->set(-self::HOUR);
+        self::rest();
+        foreach ([$client, $this->client($options)] as $each) {
+            // Two seconds have passed, whatever the clock on the wall says.
+            self::assertNull($each->call('get', 'short'));
+            self::assertSame('v', $each->call('get', 'for ever'));
+        }
+        $client->call('refresh');
+        self::assertNull($client->call('get', 'short'));
+        self::assertTrue($client->call('set', 'short', 'new', 60));
+        self::assertSame('new', $this->client($options)->call('get', 'short'));
+        self::assertSame([], $client->log());
+    }
+
+    #[DataProvider('engines')]
+    public function testWhatWasWrittenInTheFutureIsNotOlderThanWhatIsWrittenNow(string $engine): void
+    {
+        $options = $this->options($engine);
+        $this->clock->set(self::HOUR);
+        $client = $this->client($options);
+        self::assertTrue($client->call('set', 'k', 'from the future'));
+        self::assertTrue($client->call('set', 'ends', 'from the future', 60));
+        self::assertTrue($client->call('set', 'tagged', 'from the future', 0, ['t']));
+        self::assertTrue($client->call('set', 'deleted', 'from the future'));
+        $this->clock->set(0);
+        $now = $this->client($options);
+        self::assertSame('from the future', $now->call('get', 'k'));
+        self::assertNull($now->call('get', 'ends'), 'else it would live for an hour and a minute');
+        self::assertTrue($now->call('set', 'k', 'now'));
+        self::assertTrue($now->call('delete', 'deleted'));
+        self::assertTrue($now->call('invalidateTags', 't'));
+        foreach ([$client, $this->client($options)] as $each) {
+            $each->call('refresh');
+            self::assertSame('now', $each->call('get', 'k'));
+            self::assertNull($each->call('get', 'deleted'));
+            self::assertNull($each->call('get', 'tagged'));
+        }
+        self::assertTrue($now->call('flush'));
+        self::assertNull($this->client($options)->call('get', 'k'));
+        self::assertTrue($now->call('set', 'k', 'after'));
+        self::assertSame('after', $this->client($options)->call('get', 'k'));
+    }
+
+    #[DataProvider('engines')]
+    public function testABoundedLifeEnds(string $engine): void
+    {
+        $options = $this->options($engine);
+        [$one, $two] = [$this->client($options), $this->client($options)];
+        $one->call('get', 'k');
+        $two->call('set', 'k', 'two');
+        self::assertTrue($one->call('set', 'k', 'one'));
+        self::assertSame('one', $this->client($options)->call('get', 'k'));
+        $this->clock->set(-self::HOUR);
+        self::assertNull($this->client($options)->call('get', 'k'), 'when its two seconds are over nobody knows');
+        $three = $this->client($options);
+        $three->call('get', 'k');
+        self::assertTrue($three->call('set', 'k', 'three'));
+        self::assertSame('three', $this->client($options)->call('get', 'k'));
+    }
+
+    #[DataProvider('engines')]
+    public function testALeaseOfTheFutureEnds(string $engine): void
+    {
+        $options = ['lease' => 1.0] + $this->options($engine);
+        $this->clock->set(self::HOUR);
+        $holder = $this->client($options);
+        // It computes no more, and is not dead: stopped in the midst of it.
+        $holder->send('stall', 'k');
+        \usleep(300_000);
+        $this->clock->set(0);
+        $waiting = $this->client($options);
+        $start = \microtime(true);
+        self::assertSame('computed', $waiting->call('remember', 'k', 'computed'));
+        self::assertLessThan(8.0, \microtime(true) - $start, 'nobody waits longer than the lease');
+        $holder->process->kill();
+    }
+
+    #[DataProvider('engines')]
+    public function testAnIntentOfTheFutureEnds(string $engine): void
+    {
+        $options = $this->options($engine);
+        $this->clock->set(self::HOUR);
+        $writer = $this->client($options);
+        $writer->call('intend', 'k');
+        $this->clock->set(0);
+        $reader = $this->client($options);
+        self::assertNull($reader->call('get', 'k'));
+        $reader->call('refresh');
+        self::assertTrue($reader->call('set', 'k', 'v'));
+        self::assertSame('v', $this->client($options)->call('get', 'k'));
+    }
+
+    /** @return array<string, mixed> */
+    private function options(string $engine): array
+    {
+        if ($engine === 'redis') {
+            if (RedisServer::program() === null) {
+                self::markTestSkipped('There is no redis-server and no valkey-server.');
+            }
+            $this->server = new RedisServer();
+            $options = ['far' => 'redis://' . $this->server->socket];
+            $this->keptFile($options);
+
+            return $options;
+        }
+        $options = ['disk' => ($engine === 'file' ? 'file' : 'sqlite') . '://' . $this->directory->path . '/cache'];
+
+        return $engine === 'near' ? ['near' => 'apcu'] + $options : $options;
+    }
+
+    /** @param array<string, mixed> $options */
+    private function client(array $options): Client
+    {
+        return new Client($options, environment: $this->clock->environment());
+    }
+}
