@@ -1,0 +1,86 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Inside;
+
+use Larder\Store\Memcached\Servers;
+use Larder\Tests\Model\Machine;
+
+/**
+ * In the place of Store\Memcached\Batch: one server, on which other clients' commands may come between any two of
+ * ours. (memcached executes a connection's commands in their order, but those of many connections at a time.)
+ */
+final class Batch
+{
+    public const KEYS = 400;
+
+    /** @var array<int, string> */
+    public array $replies = [];
+
+    /** @var array<string, array{string, string}> */
+    public array $items = [];
+
+    /** @var list<array{string, list<mixed>, int}> */
+    private array $commands = [];
+    private int $number = 0;
+
+    public function __construct(Servers $servers) {}
+
+    /** @param list<string> $keys */
+    public function gets(int $server, array $keys): void
+    {
+        if ($keys !== []) {
+            $this->commands[] = ['gets', [$keys], -1];
+        }
+    }
+
+    /** @param list<string> $keys */
+    public function records(array $keys): void
+    {
+        $this->gets(0, $keys);
+    }
+
+    public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = ''): int
+    {
+        return $this->command('store', [$verb, $key, $value, $token]);
+    }
+
+    public function increase(int $server, string $key, int $by): int
+    {
+        return $this->command('incr', [$key, $by]);
+    }
+
+    public function delete(int $server, string $key): int
+    {
+        return $this->command('delete', [$key]);
+    }
+
+    public function forget(int $server, string $key): void
+    {
+        $this->command('delete', [$key]);
+    }
+
+    public function then(): void {}
+
+    public function run(): void
+    {
+        foreach ($this->commands as [$command, $arguments, $number]) {
+            $reply = Machine::step($command, ...$arguments);
+            if ($number >= 0) {
+                $this->replies[$number] = \is_string($reply) ? $reply : '';
+            } elseif (\is_array($reply)) {
+                $this->items = $reply + $this->items;
+            }
+        }
+        $this->commands = [];
+    }
+
+    /** @param list<mixed> $arguments */
+    private function command(string $command, array $arguments): int
+    {
+        $this->commands[] = [$command, $arguments, $this->number];
+
+        return $this->number++;
+    }
+}

@@ -1,0 +1,141 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Inside;
+
+use Larder\Store\Change;
+use Larder\Store\Changes;
+use Larder\Store\Judge;
+use Larder\Store\LastChanges;
+use Larder\Store\Outcome;
+use Larder\Store\Record;
+use Larder\Store\View;
+
+/**
+ * An engine as the contract in Store\Store describes it and no better, as a value: each call in one piece, judged by
+ * Store\Judge. (That the engines keep the contract between their steps is what the other models are for.)
+ */
+final class Shelf
+{
+    /** @var array<string, Record> */
+    private array $records = [];
+
+    /** @var list<array{string, int, string, string}> */
+    private array $log = [];
+    private int $epoch = 1;
+    private int $end = 0;
+    private int $version = 0;
+
+    /** Grows with whatever happens. */
+    public int $news = 0;
+
+    public function epoch(): string
+    {
+        return 'epoch' . $this->epoch;
+    }
+
+    public function since(string $epoch, int $position): Changes
+    {
+        if ($epoch !== $this->epoch() || $position > $this->end) {
+            return new Changes($this->epoch(), $this->end, '', false);
+        }
+
+        return new Changes($epoch, $this->end, '', true, $this->known()->after($position) ?? []);
+    }
+
+    /** @param list<string> $keys */
+    public function read(array $keys): View
+    {
+        return new View($this->epoch(), $this->end, \array_intersect_key($this->records, \array_flip($keys)));
+    }
+
+    /**
+     * @param list<Change> $changes
+     * @param string       $told    the epoch that the caller knows: limits of another mean nothing
+     *
+     * @return list<Outcome>
+     */
+    public function write(array $changes, string $told): array
+    {
+        $outcomes = [];
+        foreach ($changes as $change) {
+            $foreign = $told !== $this->epoch() && ($change->limit !== Change::ALWAYS || $change->guards !== []);
+            $outcomes[] = $foreign ? new Outcome(false, -1) : $this->apply($change);
+        }
+
+        return $outcomes;
+    }
+
+    /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */
+    public function restart(): void
+    {
+        $this->records = $this->log = [];
+        $this->end = $this->version = 0;
+        $this->epoch++;
+        $this->news++;
+    }
+
+    /** Loses one record, as it may at any time, unless it is one that is kept. */
+    public function evict(string $key): void
+    {
+        if (isset($this->records[$key]) && !\in_array($this->records[$key]->body[0], Change::KEPT, true)) {
+            unset($this->records[$key]);
+        }
+    }
+
+    public function record(string $key): ?Record
+    {
+        return $this->records[$key] ?? null;
+    }
+
+    public function key(): string
+    {
+        $text = "$this->epoch $this->end $this->version";
+        foreach ($this->records as $key => $record) {
+            $text .= "\n$key $record->position $record->writer $record->body";
+        }
+        foreach ($this->log as $change) {
+            $text .= "\n" . \implode(' ', $change);
+        }
+
+        return $text;
+    }
+
+    private function apply(Change $change): Outcome
+    {
+        $key = $change->key;
+        $record = $this->records[$key] ?? null;
+        $known = $this->known();
+        $judge = new Judge(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): LastChanges => $known);
+        $conflict = $judge->conflict($change, $record);
+        if ($conflict !== null) {
+            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
+        }
+        [$previous, $writer] = Judge::before($key, $record, $known);
+        if ($change->logged) {
+            $position = ++$this->end;
+            $this->log[] = [$key, $position, $change->writer, $change->kind];
+        } else {
+            $position = ++$this->version;
+        }
+        unset($this->records[$key]);
+        if ($change->body !== null) {
+            $this->records[$key] = new Record($change->body, $position, $change->writer);
+            \ksort($this->records);
+        }
+        $this->news++;
+
+        return new Outcome(true, $position, $writer, $previous);
+    }
+
+    private function known(): LastChanges
+    {
+        $known = new LastChanges(0);
+        foreach ($this->log as $change) {
+            $known->add(...$change);
+        }
+
+        return $known;
+    }
+}

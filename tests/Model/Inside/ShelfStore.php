@@ -1,0 +1,59 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Inside;
+
+use Larder\Store\Changes;
+use Larder\Store\Store;
+use Larder\Store\View;
+use Larder\Tests\Model\Machine;
+
+/** A Shelf, reached by steps. */
+final class ShelfStore implements Store
+{
+    private string $told = '';
+
+    public function __construct(private readonly string $shelf, private readonly bool $forgets) {}
+
+    public function since(string $epoch, int $position, string $token): Changes
+    {
+        /** @var Changes $changes */
+        $changes = Machine::step("$this->shelf.since", $epoch, $position);
+        $this->told = $changes->epoch;
+
+        return $changes;
+    }
+
+    public function read(array $keys): View
+    {
+        /** @var View $view */
+        $view = Machine::step("$this->shelf.read", $keys);
+        $this->told = $view->epoch;
+
+        return $view;
+    }
+
+    public function write(array $changes): array
+    {
+        /** @var non-empty-list<\Larder\Store\Outcome> */
+        return Machine::step("$this->shelf.write", $changes, $this->told);
+    }
+
+    public function forgets(): bool
+    {
+        return $this->forgets;
+    }
+
+    public function tidy(): void {}
+
+    public function each(): iterable
+    {
+        return [];
+    }
+
+    public function stats(): array
+    {
+        return ['engine' => 'shelf', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+    }
+}

@@ -1,0 +1,145 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Protocol;
+
+/**
+ * The protocol with one piece taken out: for each, requests that then end badly.
+ *
+ * A mutant is class, piece of its source, what takes its place; then the requests, their servers, the near tier, and
+ * whether something is cached before.
+ */
+final class Mutants
+{
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    public static function all(): array
+    {
+        return self::table() + self::near() + self::marks() + self::waits();
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    private static function table(): array
+    {
+        $judge = 'Tier\Judge';
+
+        return [
+            'a fill is stored over a change' => [
+                ['Tier\Writer' => [
+                    '$this->stack->ledger->limit($key, $reference), $entry->expiry, $this->stack->guards' => 'Change::ALWAYS, $entry->expiry, $this->stack->guards',
+                ]],
+                ['reads and fills', 'writes and sets'], [0, 1], 'none', false,
+            ],
+            'a set after a hit is stored over a change' => [
+                [$judge => ['$cacheOnly ? Verdict::Store : Verdict::Drop' => 'Verdict::Store']],
+                ['reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
+            ],
+            'a blind set is stored over a change' => [
+                [$judge => ['$cacheOnly ? Verdict::Store : Verdict::Drop' => 'Verdict::Store']],
+                ['writes and sets', 'writes and sets'], [0, 1], 'none', false,
+            ],
+            'a set after a miss is stored over a deletion' => [
+                [$judge => ['default => Verdict::Drop' => 'default => Verdict::Store']],
+                ['reads and sets', 'writes and deletes'], [0, 1], 'none', false,
+            ],
+            'a set after a miss is stored for good over a set' => [
+                [$judge => ['$same ? Verdict::Same : Verdict::Bounded' => '$same ? Verdict::Same : Verdict::Store']],
+                ['reads and sets', 'writes and sets'], [0, 1], 'none', false,
+            ],
+            'a set after a miss is stored for good over a drop' => [
+                [$judge => ["'x' => Verdict::Bounded" => "'x' => Verdict::Store"]],
+                ['reads and sets', 'writes and sets', 'writes and sets'], [0, 0, 1], 'none', false,
+            ],
+            'what was computed from a value of bounded life is stored' => [
+                [$judge => ['$intent || $how === Ledger::UNSURE' => '$intent']],
+                ['reads and sets', 'writes and sets', 'reads, modifies, writes'], [0, 1, 1], 'none', false,
+            ],
+            'a bounded life never ends' => [
+                ['Tier\Entry' => [
+                    '$this->sure !== 0 && ($now >= $this->sure || $now < $this->created - 1000)' => 'false',
+                ]],
+                ['reads and sets', 'writes and sets'], [0, 1], 'none', false,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    private static function near(): array
+    {
+        return [
+            'the near tier keeps what changed' => [
+                ['Tier\ApcuNear' => ['if ($changed > $position && $this->position($key) < $changed) {' => 'if ($position < 0) {']],
+                ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
+            ],
+            'the near tier takes what was read before it followed the log' => [
+                ['Tier\ApcuNear' => ['$state[2] > $at ||' => '']],
+                ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
+            ],
+            'the near tier is not told of the journal' => [
+                ['Tier\Stack' => ['$this->nearReadable = ($same || $near->follow($changes)) && $this->nearReadable;' => '']],
+                ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    private static function marks(): array
+    {
+        $known = 'foreach ([...$space->flushes, ...$entry->tags] as $marker) { if';
+        $guards = 'foreach ([...$space->flushes, ...$entry->tags] as $marker) { $guards';
+
+        return [
+            'a flush does not guard fills' => [
+                ['Tier\Stack' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($entry->tags as $marker) { if']],
+                ['reads and fills', 'writes, flushes'], [0, 1], 'none', false,
+            ],
+            'a tag does not guard fills' => [
+                ['Tier\Stack' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($space->flushes as $marker) { if']],
+                ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
+            ],
+            'a flush does not hide what was stored before' => [
+                ['Tier\Stack' => ['$record->position <= $this->floor($space)' => 'false']],
+                ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
+            ],
+            'a tag does not hide what was stored before' => [
+                ['Tier\Stack' => ['if ($this->marker($tag) >= $position) { return false; }' => '']],
+                ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
+            ],
+            'a near copy is not asked for its flush' => [
+                ['Tier\Stack' => ['$position <= $this->floor($space) ||' => '']],
+                ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    private static function waits(): array
+    {
+        return [
+            'an intent is stored over' => [
+                ['Store\Judge' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
+                ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'an intent ends without a change' => [
+                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]);'],
+                    'Store\Judge' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
+                ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'a counter is stored without comparing' => [
+                ['Tier\Writer' => ['$record->position ?? $view->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
+                ['increments', 'increments'], [0, 1], 'none', false,
+            ],
+            'a lease is given back before the value is stored' => [
+                ['Tier\Writer' => [
+                    'return $this->commitFills([$key => [$space, $entry]], $release === null ? [] : [$release]) === 1;'
+                        => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry]], []) === 1;',
+                ]],
+                ['remembers', 'remembers'], [0, 1], 'none', false,
+            ],
+            'a lease keeps nobody from computing' => [
+                ['Lease\Leases' => ['if ($record !== null && self::stands($record)) { return false; }' => '']],
+                ['remembers', 'remembers'], [0, 1], 'none', false,
+            ],
+        ];
+    }
+}

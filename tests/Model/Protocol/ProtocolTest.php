@@ -1,0 +1,157 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Protocol;
+
+use Larder\Tests\Model\Copy;
+use Larder\Tests\Model\Violation;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\DataProviderExternal;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * Every interleaving of a few requests on two servers, over the real front door and tiers: nobody finds a value older
+ * than the database, nothing comes back, and every row of the table of conflicts is needed for that.
+ */
+final class ProtocolTest extends TestCase
+{
+    private static ?Copy $copy = null;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$copy = null;
+    }
+
+    /**
+     * @param list<string> $names
+     * @param list<int>    $servers
+     */
+    #[DataProvider('together')]
+    public function testRequestsTogether(array $names, array $servers, string $near, int $kills): void
+    {
+        foreach ([false, true] as $cached) {
+            self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills));
+        }
+    }
+
+    /** @return iterable<string, array{list<string>, list<int>, string, int}> */
+    public static function together(): iterable
+    {
+        $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes',
+            'intends, writes, sets', 'sets twice', 'writes, flushes'];
+        foreach (Requests::pairs($core) as $names) {
+            yield 'without a near tier: ' . \implode(' + ', $names) => [$names, [0, 1], 'none', 0];
+            yield 'on two servers: ' . \implode(' + ', $names) => [$names, [0, 1], 'apcu', 0];
+        }
+        foreach (Requests::pairs(['fills tagged', 'writes, sets tagged', 'writes, invalidates', 'writes and deletes']) as $names) {
+            yield 'tags: ' . \implode(' + ', $names) => [$names, [0, 1], 'apcu', 0];
+        }
+        foreach (Requests::pairs(['reads and fills', 'writes and sets', 'writes and deletes']) as $names) {
+            yield 'on one server: ' . \implode(' + ', $names) => [$names, [0, 0], 'apcu', 0];
+        }
+        foreach (Requests::pairs(['reads and fills', 'writes and sets', 'writes and deletes', 'writes, flushes']) as $names) {
+            yield 'killed: ' . \implode(' + ', $names) => [$names, [0, 1], 'apcu', 1];
+        }
+        foreach (['reads and fills', 'writes and sets', 'writes and deletes'] as $other) {
+            yield "killed under an intent: $other" => [['intends, writes', $other], [0, 1], 'apcu', 1];
+        }
+        foreach (Requests::pairs(['increments', 'increments twice', 'adds']) as $names) {
+            yield 'atomic: ' . \implode(' + ', $names) => [$names, [0, 1], 'none', 0];
+        }
+        yield 'one flush for two keys' => [['fills two', 'writes, flushes'], [0, 1], 'apcu', 0];
+        yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
+        yield 'a process that lives on' => [['lives on, sets', 'writes and deletes'], [0, 1], 'apcu', 0];
+        yield 'one computes' => [['remembers', 'remembers'], [0, 1], 'apcu', 1];
+        yield 'three' => [['reads and sets', 'writes and sets', 'writes and deletes'], [0, 0, 1], 'none', 0];
+    }
+
+    /**
+     * @param list<string> $names
+     * @param list<int>    $servers
+     */
+    #[DataProvider('many')]
+    #[Group('long')]
+    public function testManyRequestsTogether(array $names, array $servers, string $near, int $kills, bool $fine, bool $forgets): void
+    {
+        foreach ([false, true] as $cached) {
+            self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills, null, $fine, $forgets));
+        }
+    }
+
+    /** @return iterable<string, array{list<string>, list<int>, string, int, bool, bool}> */
+    public static function many(): iterable
+    {
+        $tagged = \array_fill_keys(['fills tagged', 'writes, sets tagged', 'writes, invalidates', 'writes and deletes', 'writes, flushes'], true);
+        foreach (Requests::pairs(\array_keys(Requests::all())) as $names) {
+            // An untagged value has nothing to do with a tag.
+            if (\in_array('writes, invalidates', $names, true) && \array_diff_key(\array_flip($names), $tagged) !== []) {
+                continue;
+            }
+            $short = \array_filter($names, static fn(string $name): bool => \str_contains($name, 'two')
+                || \str_contains($name, 'live') || \str_contains($name, 'refresh')) === [];
+            $text = \implode(' + ', $names);
+            yield "on two servers: $text" => [$names, [0, 1], 'apcu', 0, false, false];
+            yield "without a near tier, killed: $text" => [$names, [0, 1], 'none', self::kills($names), false, true];
+            if ($short) {
+                yield "on one server, killed: $text" => [$names, [0, 0], 'apcu', self::kills($names), false, false];
+                yield "on one server, step by step: $text" => [$names, [0, 0], 'apcu', 0, true, false];
+            }
+        }
+        $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes',
+            'fills, writes, deletes', 'intends, writes, sets', 'writes, flushes'];
+        foreach (Requests::pairs($core) as [$one, $other]) {
+            foreach (\array_slice($core, (int) \array_search($other, $core, true)) as $third) {
+                yield "three: $one + $other + $third" => [[$one, $other, $third], [0, 0, 1], 'none', 0, false, false];
+            }
+        }
+    }
+
+    /**
+     * @param array<string, array<string, string>> $mutations
+     * @param list<string>                         $names
+     * @param list<int>                            $servers
+     */
+    #[DataProviderExternal(Mutants::class, 'all')]
+    public function testNothingCanBeTakenOut(array $mutations, array $names, array $servers, string $near, bool $cached): void
+    {
+        $this->check($names, $servers, $near, $cached, 0);
+        $this->expectException(Violation::class);
+        $this->check($names, $servers, $near, $cached, 0, new Copy($mutations));
+    }
+
+    /**
+     * @param list<string> $names
+     * @param list<int>    $servers
+     */
+    private function check(
+        array $names,
+        array $servers,
+        string $near,
+        bool $cached,
+        int $kills,
+        ?Copy $copy = null,
+        bool $fine = false,
+        bool $forgets = false,
+    ): int {
+        $requests = \array_map(static fn(string $name): \Closure => Requests::all()[$name], $names);
+        // Nothing is computed twice, where nothing is deleted meanwhile.
+        $computations = \array_unique($names) === ['remembers'] ? 1 : null;
+
+        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000))
+            ->check($copy ?? self::$copy ??= new Copy());
+    }
+
+    /**
+     * Where two write under one intent and one of them dies, they are not killed here.
+     *
+     * @param list<string> $names
+     */
+    private static function kills(array $names): int
+    {
+        $intends = \array_filter($names, static fn(string $name): bool => \str_starts_with($name, 'intends'));
+
+        return $intends === [] || \array_intersect($names, ['intends, writes, sets', 'sets twice']) === [] ? 1 : 0;
+    }
+}

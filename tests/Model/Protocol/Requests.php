@@ -1,0 +1,196 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Protocol;
+
+use Larder\Tests\Model\Machine;
+
+/** What a request does: the patterns by which applications use a cache. */
+final class Requests
+{
+    /** The bit that a process writes into the database. */
+    private static function bit(): int
+    {
+        return 1 << (int) Machine::$running?->name;
+    }
+
+    /** @return array<string, \Closure(object): void> by name; each gets an Inside\Request */
+    public static function all(): array
+    {
+        return self::ofOneKey() + self::ofMany() + self::atomic() + self::ofLongLives();
+    }
+
+    /**
+     * Every two of these, and each with itself.
+     *
+     * @param list<string> $names
+     *
+     * @return iterable<list<string>>
+     */
+    public static function pairs(array $names): iterable
+    {
+        foreach ($names as $i => $one) {
+            foreach (\array_slice($names, $i) as $other) {
+                yield [$one, $other];
+            }
+        }
+    }
+
+    /** @return array<string, \Closure(object): void> */
+    public static function ofOneKey(): array
+    {
+        return [
+            'reads and fills' => static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', $request->row('k'));
+            },
+            'reads and sets' => static function (object $request): void {
+                $request->get('k') ?? $request->set('k', $request->row('k'));
+            },
+            'writes and sets' => static function (object $request): void {
+                $request->change('k');
+                $request->set('k', $request->row('k'));
+            },
+            // As WordPress with alloptions.
+            'reads, modifies, writes' => static function (object $request): void {
+                $value = $request->get('k') ?? $request->row('k');
+                $request->change('k');
+                $request->set('k', $value | self::bit());
+            },
+            'writes and deletes' => static function (object $request): void {
+                $request->change('k');
+                $request->delete('k');
+            },
+            'fills, writes, deletes' => static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', $request->row('k'));
+                $request->change('k');
+                $request->delete('k');
+            },
+            'intends, writes, sets' => static function (object $request): void {
+                $request->intend('k');
+                $request->change('k');
+                $request->set('k', $request->row('k'));
+            },
+            'intends, writes' => static function (object $request): void {
+                $request->intend('k');
+                $request->change('k');
+            },
+            'sets twice' => static function (object $request): void {
+                $request->get('k') ?? $request->set('k', $request->row('k'));
+                $request->change('k');
+                $request->set('k', $request->row('k'));
+            },
+            'remembers' => static function (object $request): void {
+                $request->cache->remember('k', static function () use ($request): int {
+                    Machine::step('compute');
+
+                    return $request->row('k');
+                });
+            },
+        ];
+    }
+
+    /** @return array<string, \Closure(object): void> */
+    public static function ofMany(): array
+    {
+        return [
+            'fills tagged' => static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', $request->row('k'), ['t']);
+            },
+            'writes, sets tagged' => static function (object $request): void {
+                $request->change('k');
+                $request->set('k', $request->row('k'), ['t']);
+            },
+            'writes, invalidates' => static function (object $request): void {
+                $request->change('k');
+                if ($request->cache->invalidateTags('t')) {
+                    $request->returned('k');
+                }
+            },
+            'writes, flushes' => static function (object $request): void {
+                $request->change('k', 'b');
+                if ($request->cache->flush()) {
+                    $request->returned('k', 'b');
+                }
+            },
+            'fills two' => static function (object $request): void {
+                $k = $request->get('k') ?? $request->row('k');
+                $b = $request->get('b') ?? $request->row('b');
+                $request->fill('k', $k);
+                $request->fill('b', $b);
+            },
+            'sets two' => static function (object $request): void {
+                $request->change('k', 'b');
+                if ($request->cache->setMultiple(['k' => $request->row('k'), 'b' => $request->row('b')])) {
+                    $request->returned('k', 'b');
+                }
+            },
+            'reads two, sets the sum' => static function (object $request): void {
+                $k = $request->get('k') ?? $request->row('k');
+                $request->get('b') ?? $request->fill('b', $request->row('b'));
+                $request->change('k');
+                $request->set('k', $k | self::bit());
+            },
+        ];
+    }
+
+    /** @return array<string, \Closure(object): void> */
+    public static function atomic(): array
+    {
+        return [
+            'increments' => static function (object $request): void {
+                $count = $request->cache->increment('n');
+                if ($count !== false) {
+                    Machine::step('counted', $count);
+                }
+            },
+            'increments twice' => static function (object $request): void {
+                foreach ([1, 2] as $time) {
+                    $count = $request->cache->increment('n');
+                    if ($count !== false) {
+                        Machine::step('counted', $count);
+                    }
+                }
+            },
+            'adds' => static function (object $request): void {
+                if ($request->cache->add('n', 1)) {
+                    Machine::step('counted', 1);
+                }
+            },
+        ];
+    }
+
+    /** @return array<string, \Closure(object): void> */
+    public static function ofLongLives(): array
+    {
+        return [
+            'writes, deletes, refreshes' => static function (object $request): void {
+                $request->change('k');
+                $request->delete('k');
+                $request->cache->refresh();
+            },
+            'lives on, sets' => static function (object $request): void {
+                $value = $request->get('k');
+                $request->wait(1100);
+                // Learns what changed, but what the application holds may be from before.
+                $request->get('other');
+                $value ??= $request->row('k');
+                $request->change('k');
+                $request->set('k', $value | self::bit());
+            },
+            'lives on, fills' => static function (object $request): void {
+                $value = $request->get('k') ?? $request->row('k');
+                $request->wait(1100);
+                $request->get('other');
+                $request->fill('k', $value);
+            },
+            'refreshes, sets' => static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', $request->row('k'));
+                $request->cache->refresh();
+                $value = $request->get('k') ?? $request->row('k');
+                $request->change('k');
+                $request->set('k', $value | self::bit());
+            },
+        ];
+    }
+}

@@ -1,0 +1,83 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Protocol;
+
+use Larder\Tests\Model\Copy;
+use Larder\Tests\Model\Explorer;
+use Larder\Tests\Model\Machine;
+use Larder\Tests\Model\Program;
+use Larder\Tests\Model\Violation;
+
+/** Some requests at the same time, and what must be so after them. */
+final class Scenario
+{
+    /**
+     * @param list<\Closure(object): void> $requests named by their keys
+     * @param list<int>                    $servers  of each request, 0 or 1
+     * @param string                       $near     apcu, store or none
+     * @param bool                         $cached   something is in the cache before
+     */
+    public function __construct(
+        private readonly array $requests,
+        private readonly array $servers,
+        private readonly string $near = 'apcu',
+        private readonly bool $cached = false,
+        private readonly int $kills = 0,
+        private readonly bool $fine = false,
+        private readonly bool $forgets = false,
+        private readonly ?int $computations = null,
+        private readonly int $most = 2_000_000,
+    ) {}
+
+    /**
+     * @return int states that were looked at
+     *
+     * @throws Violation
+     */
+    public function check(Copy $copy): int
+    {
+        $programs = $closings = [];
+        foreach ($this->requests as $i => $request) {
+            $programs[] = $this->program($copy, $i, $this->servers[$i], 'request', $request);
+        }
+        $keys = ['k', 'b'];
+        // The next request on each server; and one after all bounded lives, also if they are renewed meanwhile.
+        foreach ([0, 1, 0, 1] as $i => $server) {
+            $closings[] = $this->program($copy, \count($programs) + $i, $server, 'next', static function (object $request) use ($i, $keys): void {
+                $request->check($i > 1, ...$keys);
+            }, $i < 2 ? 0 : 4001);
+        }
+        $servers = [...$this->servers, 0, 1, 0, 1, 0, 1];
+        $shelves = [];
+        foreach (['truth', 'near0', 'near1'] as $name) {
+            $shelves[$name] = $copy->make('Tests\Model\Inside\Shelf');
+        }
+        $site = new Site($servers, \count($programs), $shelves, $this->fine, $this->computations);
+        foreach ($this->cached ? [0, 1] : [] as $server) {
+            $number = \count($servers) - 2 + $server;
+            Explorer::alone($site, $this->program($copy, $number, $server, 'before', static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', 0, ['t']);
+                $request->get('b') ?? $request->fill('b', 0);
+            }), $number);
+        }
+        $explorer = new Explorer($programs, $closings, $this->kills, $this->most);
+        $explorer->explore($site);
+
+        return $explorer->states;
+    }
+
+    /** @param \Closure(object): void $code */
+    private function program(Copy $copy, int $number, int $server, string $name, \Closure $code, int $later = 0): Program
+    {
+        return new Program("$number $name", function () use ($copy, $number, $server, $code, $later): void {
+            if ($later > 0) {
+                Machine::step('wait', $later);
+            }
+            $request = $copy->make('Tests\Model\Inside\Request', $number, $server, $this->near, false, $this->forgets);
+            $code($request);
+            $request->end();
+        });
+    }
+}

@@ -1,0 +1,271 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Protocol;
+
+use Larder\Tests\Model\Machine;
+use Larder\Tests\Model\Violation;
+use Larder\Tests\Model\World;
+
+/** What the requests of a site share: the database, the truth tier, and on each of two servers a near tier. */
+final class Site implements World
+{
+    /** How long a pause lasts where nobody else does anything, milliseconds: a whole lease. */
+    private const PAUSE = 30_000;
+
+    private int $now = Machine::START;
+
+    /** @var array<int, true> */
+    private array $dead = [];
+
+    /** @var array<string, int> rows of the database: bits, one a writer */
+    private array $rows = [];
+
+    /** @var array<string, int> bits of those whose call of the cache has returned */
+    private array $must = [];
+
+    /** @var array<int, array<string, true>> rows that a process changed and has not told the cache about */
+    private array $owes = [];
+
+    /** @var array<int, array<string, true>> keys under an intent of a process */
+    private array $intended = [];
+
+    /** @var array<string, int> bits of writers that died owing: nobody can know of their changes */
+    private array $lost = [];
+
+    /** @var array<int, array<string, mixed>> shared memory of each server */
+    private array $memory = [];
+
+    /** @var array<string, int> lock to the process that has it */
+    private array $locks = [];
+
+    /** @var array<int, int> what a process that pauses had seen of the truth */
+    private array $looked = [];
+
+    /** Computations of remember() that have begun. */
+    private int $computed = 0;
+
+    /** @var list<int|string> what only one request may get: a counter's value, a lock */
+    private array $counted = [];
+
+    /**
+     * @param list<int>             $servers  of each process, also of those that run before or after the others
+     * @param int                   $together so many run together
+     * @param array<string, object> $shelves  engines by name: truth, near0, near1 (Inside\Shelf of the copy under test)
+     * @param bool                  $fine     every access to shared memory is a step, also under its lock
+     * @param ?int                  $computations of remember() that are allowed
+     */
+    public function __construct(
+        private readonly array $servers,
+        private readonly int $together,
+        private array $shelves,
+        private readonly bool $fine = false,
+        private readonly ?int $computations = null,
+    ) {}
+
+    public function __clone()
+    {
+        foreach ($this->shelves as $name => $shelf) {
+            $this->shelves[$name] = clone $shelf;
+        }
+    }
+
+    public function apply(int $process, string $step, array $arguments): mixed
+    {
+        $dot = (int) \strpos($step, '.');
+        if ($dot > 0 && $step[0] !== 'a') {
+            return $this->ask($process, \substr($step, 0, $dot), \substr($step, $dot + 1), $arguments);
+        }
+        $server = $this->servers[$process];
+
+        return match ($step) {
+            'begin' => $this->must,
+            'row' => $this->rows[$arguments[0]] ?? 0,
+            'change' => $this->change($process, $arguments[0]),
+            'intended' => $this->intended[$process] = \array_fill_keys($arguments[0], true),
+            'returned' => $this->returned($process, $arguments[0]),
+            'check' => $this->check(...$arguments),
+            'violation' => throw new Violation($arguments[0]),
+            'wait' => $this->now += $arguments[0],
+            'pause' => $this->looked[$process] = 0,
+            'compute' => $this->compute(),
+            'counted' => $this->count($arguments[0]),
+            'restart' => $this->shelves['truth']->restart(),
+            'evict' => $this->shelves['truth']->evict($arguments[0]),
+            'apcu.fetch' => $this->memory[$server][$arguments[0]] ?? false,
+            'apcu.store' => $this->store($server, $arguments[0], $arguments[1]),
+            'apcu.delete' => $this->forget($server, $arguments[0]),
+            'lock' => ($this->locks[$arguments[0]] = $process) === $process,
+            'unlock' => $this->unlock($process),
+            default => throw new \LogicException($step),
+        };
+    }
+
+    public function ready(int $process, string $step): bool
+    {
+        return match ($step) {
+            'pause' => $this->shelves['truth']->news !== ($this->looked[$process] ?? -1),
+            'lock' => !isset($this->locks['lock' . $this->servers[$process]]),
+            default => true,
+        };
+    }
+
+    public function glued(int $process, string $step): bool
+    {
+        return !$this->fine && \in_array($process, $this->locks, true);
+    }
+
+    public function hidden(int $process, string $step): bool
+    {
+        return ($step[0] === 'a' || $step[0] === 'n' || $step === 'lock' || $step === 'unlock')
+            && \count(\array_keys(\array_slice($this->servers, 0, $this->together), $this->servers[$process], true)) === 1;
+    }
+
+    public function idle(): bool
+    {
+        $this->now += self::PAUSE;
+        $this->looked = [];
+
+        return true;
+    }
+
+    public function mortal(int $process, string $step): bool
+    {
+        return true;
+    }
+
+    public function kill(int $process): void
+    {
+        $this->dead[$process] = true;
+        $this->unlock($process);
+        unset($this->looked[$process]);
+        foreach ($this->owes[$process] ?? [] as $key => $true) {
+            $this->lost[$key] = ($this->lost[$key] ?? 0) | 1 << $process;
+        }
+    }
+
+    public function now(): int
+    {
+        return $this->now;
+    }
+
+    public function dead(): array
+    {
+        return $this->dead;
+    }
+
+    public function key(): string
+    {
+        $text = \serialize([
+            $this->now, $this->dead, $this->rows, $this->must, $this->owes, $this->lost, $this->memory, $this->locks,
+            $this->looked, $this->computed, $this->counted, $this->intended,
+        ]);
+        foreach ($this->shelves as $shelf) {
+            $text .= "\n" . $shelf->key();
+        }
+
+        return $text;
+    }
+
+    /** @param list<mixed> $arguments */
+    private function ask(int $process, string $name, string $call, array $arguments): mixed
+    {
+        $shelf = $this->shelves[$name];
+        if ($name === 'truth') {
+            $this->looked[$process] = $shelf->news;
+        }
+        if ($call !== 'write') {
+            return $shelf->$call(...$arguments);
+        }
+        $outcomes = $shelf->write(...$arguments);
+        foreach ($name === 'truth' ? $arguments[0] : [] as $i => $change) {
+            if ($outcomes[$i]->done && $change->logged) {
+                $this->told($process, $change->key, $change->kind);
+            }
+        }
+        if ($name === 'truth') {
+            $this->looked[$process] = $shelf->news;
+        }
+
+        return $outcomes;
+    }
+
+    /** The truth tier knows of the process' change of what is covered by this key or marker. */
+    private function told(int $process, string $key, string $kind): void
+    {
+        if ($key[0] === 'e') {
+            unset($this->owes[$process][\substr($key, 3)]);
+        } elseif ($kind === 'm') {
+            // Not those that are made because a store may have forgotten them.
+            unset($this->owes[$process]);
+        }
+    }
+
+    /** @param list<string> $keys */
+    private function change(int $process, array $keys): void
+    {
+        foreach ($keys as $key) {
+            $this->rows[$key] = ($this->rows[$key] ?? 0) | 1 << $process;
+            if (!isset($this->intended[$process][$key])) {
+                $this->owes[$process][$key] = true;
+            }
+        }
+    }
+
+    /** @param list<string> $keys */
+    private function returned(int $process, array $keys): void
+    {
+        foreach ($keys as $key) {
+            $this->must[$key] = ($this->must[$key] ?? 0) | (($this->rows[$key] ?? 0) & 1 << $process);
+        }
+    }
+
+    private function check(string $key, int $value, bool $bounded): void
+    {
+        $row = ($this->rows[$key] ?? 0) & ~($this->lost[$key] ?? 0);
+        if (($value & $row) !== $row && !$bounded) {
+            throw new Violation("the cache has $value of $key, the database {$this->rows[$key]}");
+        }
+    }
+
+    private function count(int|string $value): void
+    {
+        if (\in_array($value, $this->counted, true)) {
+            throw new Violation("$value was given to two");
+        }
+        $this->counted[] = $value;
+        \sort($this->counted);
+    }
+
+    private function compute(): void
+    {
+        if (++$this->computed > ($this->computations ?? \PHP_INT_MAX) + \count($this->dead)) {
+            throw new Violation("$this->computed computations");
+        }
+    }
+
+    private function store(int $server, string $key, mixed $value): bool
+    {
+        $this->memory[$server][$key] = $value;
+        \ksort($this->memory[$server]);
+
+        return true;
+    }
+
+    private function forget(int $server, string $key): bool
+    {
+        unset($this->memory[$server][$key]);
+
+        return true;
+    }
+
+    private function unlock(int $process): bool
+    {
+        foreach (\array_keys($this->locks, $process, true) as $lock) {
+            unset($this->locks[$lock]);
+        }
+
+        return true;
+    }
+}
