@@ -11,8 +11,11 @@ use Larder\Store\Changes;
  *
  * What it keeps, all under the prefix:
  *
- *     <prefix>:state             array: generation, epoch, position, token
+ *     <prefix>:state             array: generation, epoch, position, token, ahead
  *     <prefix>:<generation>:e:…  a copy           <prefix>:<generation>:f:… t:…   a marker's position, an int
+ *
+ * `ahead` is the newest change heard of that the journal's end has not reached (Changes::ahead()): copies read before it
+ * may lack it, and are refused like those before the position.
  *
  * Another generation begins when the journal has a gap or another epoch: everything older is out of reach at once.
  *
@@ -35,6 +38,7 @@ final class ApcuNear implements Near
     public string $prefix = '';
     private readonly string $stateKey;
     private string $generation = '';
+    private int $ahead = 0;
 
     /** @var resource|null */
     private $lock = null;
@@ -53,11 +57,14 @@ final class ApcuNear implements Near
     public function state(): array
     {
         $state = \apcu_fetch($this->stateKey);
-        if (!\is_array($state) || \count($state) !== 4) {
+        if (!\is_array($state) || \count($state) !== 5) {
+            $this->ahead = 0;
+
             return ['', 0, ''];
         }
-        /** @var array{string, string, int, string} $state */
+        /** @var array{string, string, int, string, int} $state */
         $this->enter($state[0]);
+        $this->ahead = $state[4];
 
         return [$state[1], $state[2], $state[3]];
     }
@@ -68,24 +75,30 @@ final class ApcuNear implements Near
             return false;
         }
         try {
-            [$epoch, $position] = $this->state();
+            [$epoch, $position, $token] = $this->state();
             if ($epoch !== $changes->epoch || !$changes->complete) {
-                if ($epoch === $changes->epoch && $position >= $changes->end) {
+                if ($epoch === $changes->epoch && $position > $changes->end) {
                     return true;
                 }
                 $this->enter(\bin2hex(\random_bytes(4)));
+                $ahead = 0;
             } else {
                 foreach ($changes->list as [$key, $changed]) {
                     if ($changed > $position && $this->position($key) < $changed) {
                         \apcu_delete($this->prefix . $key);
                     }
                 }
+                $ahead = \max($this->ahead, $changes->ahead());
+                if ($position > $changes->end) {
+                    if ($ahead === $this->ahead) {
+                        return true;
+                    }
+                    $changes = new Changes($epoch, $position, $token, true);
+                }
             }
-            if ($epoch === $changes->epoch && $position > $changes->end) {
-                return true;
-            }
+            $this->ahead = $ahead;
 
-            return \apcu_store($this->stateKey, [$this->generation, $changes->epoch, $changes->end, $changes->token]);
+            return \apcu_store($this->stateKey, [$this->generation, $changes->epoch, $changes->end, $changes->token, $ahead]);
         } finally {
             $this->unlock();
         }
@@ -169,7 +182,7 @@ final class ApcuNear implements Near
         }
         try {
             $state = \apcu_fetch($this->stateKey);
-            if (!\is_array($state) || $state[0] !== $this->generation || $state[2] > $at || $this->position($key) > $position) {
+            if (!\is_array($state) || $state[0] !== $this->generation || $state[2] > $at || $state[4] > $at || $this->position($key) > $position) {
                 $this->refused++;
                 if ($this->position($key) < $position) {
                     \apcu_delete($this->prefix . $key);

@@ -102,7 +102,7 @@ final class Stack
                     $known = $near->state();
                     $changes = $this->truth->since(...$known) ?? $changes;
                 }
-                $same = $changes->complete && $known === [$changes->epoch, $changes->end, $changes->token];
+                $same = $known[2] === $changes->token && !$changes->news($known[0], $known[1]);
                 $this->nearReadable = ($same || $near->follow($changes)) && $this->nearReadable;
             }
             $this->ledger->begin($changes);
@@ -140,7 +140,7 @@ final class Stack
         $this->nearReadable = true;
         foreach ($this->nears as $near) {
             $state = $near->state();
-            if ($state[0] === $changes->epoch && $state[1] >= $changes->end) {
+            if (!$changes->news($state[0], $state[1])) {
                 continue;
             }
             $news = $state[0] === $changes->epoch && $state[1] >= $before && $epoch === $changes->epoch

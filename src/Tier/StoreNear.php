@@ -63,27 +63,30 @@ final class StoreNear implements Near
     {
         try {
             for ($try = 0; $try < self::TRIES; $try++) {
-                [$epoch, $position] = $this->state();
-                if ($epoch === $changes->epoch && $position >= $changes->end) {
+                [$epoch, $position, $token] = $this->state();
+                if (!$changes->news($epoch, $position)) {
                     return true;
                 }
+                [$end, $token] = $epoch === $changes->epoch && $position > $changes->end
+                    ? [$position, $token] : [$changes->end, $changes->token];
                 $gone = [];
                 if ($epoch !== $changes->epoch || !$changes->complete) {
                     $this->generation = \bin2hex(\random_bytes(4));
                 } else {
                     $gone = $this->outdated($changes, $position);
                 }
-                // First the copies, then the state: whoever is killed between has only dropped too much.
+                // First the copies, then the state: whoever is killed between has only dropped too much. The state is
+                // written also where its position stays: copies that others read before are refused by its guard.
                 foreach (\array_chunk($gone, self::BATCH) as $batch) {
                     $this->store->write($batch);
                 }
-                $body = 'n' . $this->generation . ' ' . $changes->epoch . ' ' . $changes->end . ' ' . $changes->token;
+                $body = 'n' . $this->generation . ' ' . $changes->epoch . ' ' . $end . ' ' . $token;
                 $outcome = $this->store->write([
                     new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true),
                 ])[0];
                 if ($outcome->done) {
                     $this->guard = $outcome->position;
-                    $this->position = $changes->end;
+                    $this->position = $end;
 
                     return true;
                 }

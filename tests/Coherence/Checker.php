@@ -97,7 +97,7 @@ final class Checker
     {
         $stored = \array_filter(
             $this->history->stored[$read->item][$read->value] ?? [],
-            static fn(Stored $stored): bool => $stored->begin < $read->end,
+            static fn(Stored $stored): bool => $stored->begin < $read->end && ($stored->only ?? $read->visit) === $read->visit,
         );
         if ($stored === []) {
             $this->violated('a value that was never stored', $read, '');
@@ -105,7 +105,6 @@ final class Checker
             return;
         }
         $end = \max(\array_map(static fn(Stored $stored): int => $stored->end, $stored));
-        $begin = \max(\array_map(static fn(Stored $stored): int => $stored->begin, $stored));
         $gone = isset($this->changes[$read->item]) ? self::latest($this->changes[$read->item], $read->visit->begin) : null;
         foreach ($read->visit->changes[$read->item] ?? [] as [$changeBegin, $changeEnd]) {
             if ($changeEnd < $read->begin) {
@@ -113,7 +112,7 @@ final class Checker
             }
         }
         if ($gone !== null && $end < $gone) {
-            $this->violated('promises 1 and 2: a value that was replaced or deleted', $read, "stored at $begin to $end, gone by the change begun at $gone");
+            $this->violated('promises 1 and 2: a value that was replaced or deleted', $read, "stored at {$stored[\array_key_first($stored)]->begin} to $end, gone by the change begun at $gone");
 
             return;
         }

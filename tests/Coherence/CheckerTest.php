@@ -55,6 +55,7 @@ final class CheckerTest extends TestCase
         yield 'a value from nowhere' => [self::UNKNOWN, ['c' => $reads(300, self::OLD)]];
         yield 'a value under another key' => [self::UNKNOWN, ['a' => self::STORES, 'c' => "R 300\nG 301 302 1 n " . self::OLD . "\nZ 303 1\n"]];
         yield 'a fill that was refused' => [self::UNKNOWN, ['a' => "R 100\nB 110 fill 0 " . self::OLD . "\nE 120 0\nZ 130 1\n", 'c' => $reads(300, self::OLD)]];
+        yield 'a fill that was refused, in its own request' => [null, ['a' => "R 100\nB 110 fill 0 " . self::OLD . "\nE 120 0\nG 121 122 0 r " . self::OLD . "\nZ 130 1\n"]];
         yield 'a value read before it was stored' => [self::UNKNOWN, ['a' => self::STORES, 'c' => $reads(50, self::OLD)]];
 
         foreach (['delete 0', 'set 0 ' . self::NEW, 'set 1 1;1=1;x 0 ' . self::NEW, 'flush ', 'intend 0', 'delete 5 0 7'] as $change) {

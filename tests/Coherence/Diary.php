@@ -8,6 +8,7 @@ namespace Larder\Tests\Coherence;
  * What one process did, a line a step, for the Checker: History reads it.
  *
  *     R <begin>                               a request begins; the stamp is from before its cache was opened
+ *     V <epoch> <position> <token> <near>     what it knows of the journal, and whether it reads from near tiers
  *     G <begin> <end> <key> <tier> <value>    a get: r(equest), n(ear), t(ruth), m: by remember(), -: a miss
  *     D <begin> <end> <row>=<version>,…       a read of the database
  *     B <begin> <what> <arguments>            a call that changes something begins …

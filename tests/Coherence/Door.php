@@ -12,6 +12,7 @@ use Larder\Config\StoreFactory;
 use Larder\Tier\Alarm;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Envelope;
+use Larder\Tier\Intents;
 use Larder\Tier\Kept;
 use Larder\Tier\Space;
 use Larder\Tier\Tiers;
@@ -60,10 +61,18 @@ final class Door
         return new self($tiers, $make($tiers, $space));
     }
 
+    /** For the diary: what this request knows of the journal, and whether it reads from near tiers. */
+    public function view(): string
+    {
+        $stack = $this->tiers->stack;
+
+        return "V {$stack->ledger->epoch} {$stack->ledger->seen} {$stack->ledger->token} " . ($stack->nearReadable ? 'near' : 'no-near');
+    }
+
     /** Whether the store was reached, and this request's intent stands on the key. */
     public function hasIntent(string $key): bool
     {
-        $standing = \Closure::bind(static fn(\Larder\Tier\Intents $intents): array => $intents->standing, null, \Larder\Tier\Intents::class);
+        $standing = \Closure::bind(static fn(Intents $intents): array => $intents->standing, null, Intents::class);
 
         return isset($standing($this->tiers->intents())[$key]);
     }

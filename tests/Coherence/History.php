@@ -162,9 +162,7 @@ final class History
                 break;
             case 'fill':
                 $this->totals[$done ? 'fills stored' : 'fills refused']++;
-                if ($done) {
-                    $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false);
-                }
+                $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false, $done ? null : $visit);
                 break;
             case 'delete':
                 $this->totals['deletes']++;

@@ -15,7 +15,7 @@ final class Outcome
     /**
      * @param list<Violation>    $violations
      * @param array<string, int> $totals
-     * @param list<string>       $histories  of the first violations
+     * @param list<string>       $histories  of the first violations of each kind
      */
     private function __construct(
         public readonly array $violations,
@@ -47,8 +47,12 @@ final class Outcome
             }
         }
         $histories = [];
-        foreach (\array_slice($violations, 0, 5) as $violation) {
-            $histories[] = self::around($violation, $files, $catalog);
+        $kinds = [];
+        foreach ($violations as $violation) {
+            $kinds[$violation->what] = ($kinds[$violation->what] ?? 0) + 1;
+            if ($kinds[$violation->what] <= 3) {
+                $histories[] = self::around($violation, $files, $catalog, $chaos);
+            }
         }
 
         return new self(
@@ -80,7 +84,7 @@ final class Outcome
      *
      * @param list<string> $files
      */
-    private static function around(Violation $violation, array $files, Catalog $catalog): string
+    private static function around(Violation $violation, array $files, Catalog $catalog, Chaos $chaos): string
     {
         $text = "$violation->what\n  $violation->details\n";
         $read = $violation->read;
@@ -92,20 +96,33 @@ final class Outcome
         $lines = [];
         foreach ($files as $file) {
             $name = \basename($file);
-            $visit = '';
+            $visit = $view = '';
             $begun = false;
             foreach (\explode("\n", (string) \file_get_contents($file)) as $line) {
                 $parts = \explode(' ', $line);
                 if ($parts[0] === 'R') {
                     $visit = $parts[1];
+                } elseif ($parts[0] === 'V') {
+                    $view = $line;
                 }
                 $mine = $parts[0] === 'E' ? $begun : self::concerns($parts, $read->item, $catalog);
                 $begun = $parts[0] === 'B' ? $mine : $begun && $parts[0] !== 'E';
                 if ($mine && isset($parts[1]) && (int) $parts[1] >= $from && (int) $parts[1] <= $read->end + self::CONTEXT) {
+                    if ($view !== '') {
+                        $lines[] = [(int) $visit, "$name/$visit  $view"];
+                        $view = '';
+                    }
                     $lines[] = [(int) $parts[1], "$name/$visit  $line"];
                 }
             }
         }
+        foreach ($chaos->losses as $time) {
+            $lines[] = [$time, "$time engine restarted"];
+        }
+        foreach ($chaos->deaths as $process => $time) {
+            $lines[] = [$time, "$time $process is dead"];
+        }
+        $lines = \array_filter($lines, static fn(array $line): bool => $line[0] >= $from - self::CONTEXT * 200 && $line[0] <= $read->end + self::CONTEXT);
         \sort($lines);
 
         return $text . '    ' . \implode("\n    ", \array_column(\array_slice($lines, -120), 1)) . "\n";

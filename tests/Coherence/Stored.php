@@ -7,10 +7,15 @@ namespace Larder\Tests\Coherence;
 /** A value was stored: when its call began and ended, at the latest. */
 final class Stored
 {
-    /** @param ?bool $bounded null: not known, its process died */
+    /**
+     * @param ?bool  $bounded null: not known, its process died
+     * @param ?Visit $only    the request that alone may see it: a fill that was refused stays with who computed it
+     *                        while the truth tier is down
+     */
     public function __construct(
         public readonly int $begin,
-        public int $end = \PHP_INT_MAX,
-        public ?bool $bounded = null,
+        public readonly int $end = \PHP_INT_MAX,
+        public readonly ?bool $bounded = null,
+        public readonly ?Visit $only = null,
     ) {}
 }

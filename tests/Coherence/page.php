@@ -16,6 +16,7 @@ $database = $settings->database();
 $diary->note('R ' . \hrtime(true));
 try {
     $door = Door::open($settings);
+    $diary->note($door->view());
     $steps = new Steps($door, $settings, $diary, $database, $catalog);
     // After the cache's own, which commits.
     \register_shutdown_function(static function () use ($diary, $steps): void {

@@ -22,6 +22,7 @@ $begin = \hrtime(true);
 $diary->note('R ' . $begin);
 $door = Door::open($settings);
 while (true) {
+    $diary->note($door->view());
     $steps = new Steps($door, $settings, $diary, $database, $catalog);
     try {
         (new Program($steps, $catalog))->run($seed++);
