@@ -38,6 +38,9 @@ abstract class Engine implements World
     /** @var array<int, int> what a process that pauses had seen */
     private array $looked = [];
 
+    /** What comes now is explored. */
+    public function begin(): void {}
+
     abstract protected function engine(int $process, string $step, mixed ...$arguments): mixed;
 
     abstract protected function engineKey(): string;

@@ -174,7 +174,11 @@ final class Explorer
         }
         $this->closed[$key] = true;
         foreach ($this->closings as $number => $program) {
-            self::alone(clone $world, $program, \count($this->programs) + $number);
+            try {
+                self::alone(clone $world, $program, \count($this->programs) + $number);
+            } catch (Enough) {
+                $this->cut++;
+            }
         }
     }
 

@@ -17,9 +17,15 @@ final class Server extends Engine
     private array $tokens = [];
 
     private int $increased = 0;
+    private bool $explored = false;
 
-    /** @param int $rounds positions given out in a run, at most */
-    public function __construct(private readonly int $rounds = \PHP_INT_MAX) {}
+    /** @param int $rounds a writer that is disturbed begins again: so many rounds, of all processes, are looked at */
+    public function __construct(private readonly int $rounds) {}
+
+    public function begin(): void
+    {
+        $this->explored = true;
+    }
 
     protected function engine(int $process, string $step, mixed ...$arguments): mixed
     {
@@ -64,7 +70,7 @@ final class Server extends Engine
 
     private function increase(string $key, int $by): string
     {
-        if (++$this->increased > $this->rounds) {
+        if ($this->explored && ++$this->increased > $this->rounds) {
             throw new Enough();
         }
         if (!isset($this->items[$key])) {

@@ -1,0 +1,117 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Memcached;
+
+use Larder\Tests\Model\Clients;
+use Larder\Tests\Model\Copy;
+use Larder\Tests\Model\Violation;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * Every interleaving of the commands that the real store sends to a memcached server, with its clients killed, or
+ * stopped for longer than others have patience, between any two of them.
+ */
+final class MemcachedStepsTest extends TestCase
+{
+    private static ?Copy $copy = null;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$copy = null;
+    }
+
+    /** @param list<string> $names */
+    #[DataProvider('together')]
+    public function testClientsTogether(array $names, int $kills, int $rounds): void
+    {
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills, $rounds));
+    }
+
+    /** @return iterable<string, array{list<string>, int, int}> */
+    public static function together(): iterable
+    {
+        foreach (['sets', 'deletes', 'fills', 'counts'] as $writer) {
+            yield "a near tier follows while another $writer" => [[$writer, 'follows twice'], 1, 9];
+        }
+        foreach ([['fills', 'sets'], ['fills', 'deletes'], ['counts', 'sets'], ['fills guarded', 'marks']] as $names) {
+            yield \implode(' + ', $names) => [$names, 0, 9];
+        }
+        yield 'fills guarded + marks, killed' => [['fills guarded', 'marks'], 1, 9];
+        yield 'sets, stopped or dead for six seconds' => [['sets', 'waits, follows twice'], 1, 2];
+    }
+
+    /** @param list<string> $names */
+    #[DataProvider('many')]
+    #[Group('long')]
+    public function testManyClientsTogether(array $names, int $kills, int $rounds): void
+    {
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills, $rounds));
+    }
+
+    /** @return iterable<string, array{list<string>, int, int}> */
+    public static function many(): iterable
+    {
+        yield 'two counters' => [['counts', 'counts'], 1, 9];
+        yield 'sets + follows + follows' => [['sets', 'follows', 'follows'], 0, 9];
+        yield 'deletes + follows + follows' => [['deletes', 'follows', 'follows'], 0, 9];
+        foreach (['sets', 'deletes', 'fills', 'counts'] as $writer) {
+            yield "$writer, stopped or dead for six seconds" => [[$writer, 'waits, follows twice'], 1, 3];
+        }
+        foreach ([['fills', 'sets'], ['counts', 'sets'], ['fills guarded', 'sets']] as $names) {
+            yield \implode(' + ', $names) . ', killed' => [$names, 1, 9];
+        }
+    }
+
+    /**
+     * @param array<string, array<string, string>> $mutations
+     * @param list<string>                         $names
+     */
+    #[DataProvider('taken')]
+    public function testNothingCanBeTakenOut(array $mutations, array $names, int $kills, int $rounds): void
+    {
+        $this->expectException(Violation::class);
+        $this->check(new Copy($mutations), $names, $kills, $rounds);
+    }
+
+    /** @return iterable<string, array{array<string, array<string, string>>, list<string>, int, int}> */
+    public static function taken(): iterable
+    {
+        yield 'a slot that is pending counts as settled' => [
+            ['Store\Memcached\Window' => ['|| $slot === null || !$slot->final())' => '|| $slot === null)']],
+            ['sets', 'follows twice'], 0, 9,
+        ];
+        yield 'a change is not announced before it is made' => [
+            ['Store\Memcached\Logged' => ['Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes))' => 'Slot::encode(Slot::PENDING, $first, $last, $now, [])']],
+            ['sets', 'follows twice'], 1, 9,
+        ];
+        yield 'a marker under way does not stop what it guards' => [
+            ['Store\Memcached\Judge' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
+            ['fills guarded', 'marks'], 0, 9,
+        ];
+        yield 'a dead writer is not fenced' => [
+            ['Store\Memcached\Healer' => ['$removals[] = new Change(' => '$none[] = new Change(']],
+            ['sets', 'waits, follows twice'], 1, 2,
+        ];
+        yield 'a record is replaced without comparing' => [
+            ['Store\Memcached\Writing' => ["'cas', \$this->name," => "'set', \$this->name,"]],
+            ['counts', 'counts'], 0, 9,
+        ];
+    }
+
+    /** @param list<string> $names */
+    private function check(Copy $copy, array $names, int $kills, int $rounds): int
+    {
+        $store = static fn(): object => $copy->make('Store\Memcached\MemcachedStore', [['server', 11211]], 'p', 1.0);
+        $states = 0;
+        // A copy that is there before, and none.
+        foreach (\in_array('waits, follows twice', $names, true) ? [true] : [true, false] as $warm) {
+            $states += (new Clients($copy, $store))->check(new Server($rounds), $names, $kills, $warm);
+        }
+
+        return $states;
+    }
+}
