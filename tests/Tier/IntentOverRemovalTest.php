@@ -50,7 +50,8 @@ final class IntentOverRemovalTest extends TestCase
         self::assertSame('old', $one->get('k'));
         $pid = \pcntl_fork();
         if ($pid === 0) {
-            Cache::open($this->dsn())->intend('k');
+            $killed = Cache::open($this->dsn());
+            $killed->intend('k');
             \posix_kill(\posix_getpid(), \SIGKILL);
         }
         \pcntl_waitpid($pid, $status);
@@ -87,6 +88,6 @@ final class IntentOverRemovalTest extends TestCase
 
     private function dsn(): string
     {
-        return 'sqlite://' . $this->directory->file('cache');
+        return 'file://' . $this->directory->file('cache');
     }
 }
