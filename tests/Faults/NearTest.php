@@ -41,7 +41,7 @@ final class NearTest extends FaultCase
             $i % 2 === 0 && $one->call('refresh');
             self::assertSame($i, $one->call('get', 'k'));
             $one->call('refresh');
-            self::assertSame($i, $one->call('get', 'k'));
+            self::assertSame($i, $one->call('get', 'k'), 'again');
             self::assertSame(\str_repeat("$i", 5000), $one->call('get', "k$i"));
             if ($i === 5) {
                 self::assertTrue($one->call('invalidateTags', 'tag'));

@@ -32,7 +32,7 @@ final class SqliteTest extends FaultCase
             \fwrite($handle, $bytes);
             \fclose($handle);
         };
-        yield 'bytes overwritten in the middle' => [static fn(string $file) => $over($file, 4096 * 3, \random_bytes((int) \filesize($file) - 4096 * 4))];
+        yield 'bytes overwritten in the middle' => [static fn(string $file) => $over($file, 4096 * 3, \random_bytes(\max(1, (int) \filesize($file) - 4096 * 4)))];
         yield 'header overwritten' => [static fn(string $file) => $over($file, 0, \random_bytes(200))];
         yield 'truncated' => [static function (string $file): void {
             $handle = \fopen($file, 'r+');

@@ -248,8 +248,10 @@ final class Script
         local page = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 500)
         local from = tonumber(ARGV[2]) + 2
         for _, key in ipairs(page[2]) do
-          local theirs = string.sub(key, from, from + 15)
-          if theirs ~= epoch and string.match(theirs, '^%x+$') then redis.call('UNLINK', key) end
+          local theirs, rest = string.sub(key, from, from + 15), string.sub(key, from + 17)
+          -- A longer prefix may look like ours with an epoch; what comes after it tells.
+          if theirs ~= epoch and string.match(theirs, '^%x+$')
+            and (rest == 'j' or rest == 'i' or string.match(rest, '^[rt]:')) then redis.call('UNLINK', key) end
         end
         redis.call('DEL', KEYS[2])
         if page[1] == '0' then return 0 end
