@@ -15,7 +15,7 @@ use Larder\Tests\Support\MemcachedServer;
 
 final class Times implements Act
 {
-    private const SAMPLES = 300;
+    private const SAMPLES = 200;
 
     /** Gets of the request tier a sample: one alone takes no longer than the look at the clock. */
     private const TURNS = 2_000;
