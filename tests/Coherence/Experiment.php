@@ -106,7 +106,7 @@ final class Experiment
     private function heal(Chaos $chaos, Server $server): void
     {
         $apcu = $server->hangsInApcu();
-        $chaos->count($apcu ? 'hangs in APCu\'s own lock' : Outcome::OTHER_HANGS);
+        $chaos->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
         if (!$apcu) {
             \fwrite(\STDERR, 'A request hangs: ' . $server->whereabouts() . "\n");
         }

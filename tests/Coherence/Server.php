@@ -15,6 +15,9 @@ final class Server
     /** futex(2) on x86-64 and arm64: what waits for a lock in shared memory. */
     private const FUTEX = ['x86_64' => '202', 'aarch64' => '98'];
 
+    /** Looks at each worker that hangs. */
+    private const SAMPLES = 50;
+
     public int $calls = 0;
     public int $lost = 0;
     public bool $ended = false;
@@ -51,13 +54,26 @@ final class Server
         return $hangs;
     }
 
-    /** Whether workers of it wait for a lock in shared memory, which among all that runs there only APCu's is. */
+    /**
+     * Whether it hangs in APCu: a worker waits for a lock in shared memory, which among all that runs there only
+     * APCu's is, or goes round and round in APCu's own code, in a table that a killed worker left half changed.
+     */
     public function hangsInApcu(): bool
     {
         foreach ($this->fpm->workers() as $pid) {
-            $call = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall"));
-            if (\explode(' ', (string) $call)[0] === (self::FUTEX[\php_uname('m')] ?? '')) {
-                return true;
+            $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
+            \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/apcu\.so$~m', $maps, $ranges, \PREG_SET_ORDER);
+            for ($sample = 0; $sample < self::SAMPLES; $sample++) {
+                $where = self::where($pid);
+                if ($where[0] === (self::FUTEX[\php_uname('m')] ?? '')) {
+                    return true;
+                }
+                foreach ($ranges as [, $from, $to]) {
+                    $at = \hexdec(\end($where));
+                    if ($at >= \hexdec($from) && $at < \hexdec($to)) {
+                        return true;
+                    }
+                }
             }
         }
 
@@ -69,12 +85,40 @@ final class Server
     {
         $words = [];
         foreach ($this->fpm->workers() as $pid) {
-            $call = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall"));
-            $wait = self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/wchan"));
-            $words[] = $pid . ': ' . \trim((string) $call) . ' ' . $wait;
+            $where = self::where($pid);
+            $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
+            $in = '';
+            foreach (\explode("\n", $maps) as $line) {
+                if (\preg_match('/^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$/', $line, $parts) === 1
+                    && \hexdec(\end($where)) >= \hexdec($parts[1]) && \hexdec(\end($where)) < \hexdec($parts[2])) {
+                    $in = $parts[3];
+                }
+            }
+            $words[] = "$pid: system call $where[0], in $in";
         }
 
         return \implode('; ', $words);
+    }
+
+    /**
+     * What a process does, from /proc/PID/syscall (proc(5)): number of the system call, or -1, and last the program
+     * counter. Stopped for that, since nothing is said of one that runs.
+     *
+     * @return non-empty-list<string>
+     */
+    private static function where(int $pid): array
+    {
+        \posix_kill($pid, \SIGSTOP);
+        for ($i = 0; $i < 100; $i++) {
+            \usleep(500);
+            $text = \trim((string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall")));
+            if ($text !== 'running') {
+                break;
+            }
+        }
+        \posix_kill($pid, \SIGCONT);
+
+        return \explode(' ', \str_replace('0x', '', $text));
     }
 
     public function killWorker(): ?int
