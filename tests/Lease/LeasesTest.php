@@ -1,0 +1,142 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lease;
+
+use Larder\Lease\Leases;
+use Larder\Lease\Owner;
+use Larder\Store\Change;
+use Larder\Store\Memory;
+use Larder\Store\Record;
+use Larder\Tests\Contract\Forks;
+use Larder\Tier\Alarm;
+use Larder\Tier\Entry;
+use Larder\Tier\Kept;
+use Larder\Tier\Truth;
+use PHPUnit\Framework\TestCase;
+
+/** Leases over a store: who gets one, when it ends, who waits for whom. */
+final class LeasesTest extends TestCase
+{
+    use Forks;
+
+    protected const FORKS = true;
+
+    private Memory $store;
+    private Truth $truth;
+
+    protected function setUp(): void
+    {
+        $this->store = new Memory(1 << 20);
+        $this->truth = new Truth($this->store, 'memory', new Kept(null), new Alarm(null), 'writer000000');
+    }
+
+    public function testOneHasItUntilItGivesItBack(): void
+    {
+        [$one, $two] = [$this->leases('one'), $this->leases('two')];
+        self::assertFalse($one->holdsAny());
+        self::assertTrue($one->take('e::k', 60_000));
+        self::assertTrue($one->holds('e::k'));
+        self::assertFalse($two->take('e::k', 60_000));
+        self::assertFalse($two->holds('e::k'));
+        self::assertTrue($two->take('e::other', 60_000), 'each key has its own');
+        $release = $one->release('e::k');
+        self::assertInstanceOf(Change::class, $release);
+        self::assertFalse($one->holds('e::k'));
+        self::assertNull($one->release('e::k'));
+        self::assertFalse($two->take('e::k', 60_000), 'not before that is written');
+        self::assertTrue($this->store->write([$release])[0]->done);
+        self::assertTrue($two->take('e::k', 60_000));
+    }
+
+    public function testItEndsAtItsTime(): void
+    {
+        [$one, $two] = [$this->leases('one'), $this->leases('two')];
+        self::assertTrue($one->take('e::k', 20));
+        self::assertFalse($two->take('e::k', 60_000));
+        \usleep(25_000);
+        self::assertTrue($two->take('e::k', 60_000));
+        // What the first one still believes to have it cannot give back over the second one's.
+        $release = $one->release('e::k');
+        self::assertNotNull($release);
+        self::assertFalse($this->store->write([$release])[0]->done);
+        self::assertFalse($this->leases('three')->take('e::k', 60_000));
+    }
+
+    public function testItEndsWithItsProcess(): void
+    {
+        [$name] = $this->inProcesses(1, static fn(): string => Owner::current());
+        $this->put('e::k', Entry::now() + 60_000, $name, '');
+        self::assertTrue($this->leases('one')->take('e::k', 60_000));
+        $this->put('e::living', Entry::now() + 60_000, Owner::current(), '');
+        self::assertFalse($this->leases('one')->take('e::living', 60_000));
+    }
+
+    public function testWhatStands(): void
+    {
+        $record = static fn(string $body): Record => new Record($body, 1, 'w');
+        self::assertTrue(Leases::stands($record('l' . (Entry::now() + 1000) . ' elsewhere.1.2.3 ')));
+        self::assertTrue(Leases::stands($record('l' . (Entry::now() + 1000) . ' elsewhere.1.2.3 e::a key with spaces')));
+        foreach (['l' . (Entry::now() - 1) . ' elsewhere.1.2.3 ', 'l', '', 'lnonsense', 'd'] as $body) {
+            self::assertFalse(Leases::stands($record($body)), $body);
+        }
+    }
+
+    public function testOneIsSentToRenew(): void
+    {
+        [$one, $two] = [$this->leases('one'), $this->leases('two')];
+        self::assertTrue($one->renews('e::k', 60_000));
+        self::assertTrue($one->renews('e::k', 60_000), 'asked again, it is still the one');
+        self::assertFalse($two->renews('e::k', 60_000));
+    }
+
+    public function testCirclesOfThoseWhoWaitAreSeen(): void
+    {
+        [$one, $two, $three] = [$this->leases('one'), $this->leases('two'), $this->leases('three')];
+        self::assertTrue($one->take('e::a', 60_000) && $two->take('e::b', 60_000) && $three->take('e::c', 60_000));
+        self::assertFalse($one->wouldDeadlock('e::b'));
+        $two->waitFor('e::c', 60_000);
+        self::assertFalse($one->wouldDeadlock('e::b'));
+        $three->waitFor('e::a', 60_000);
+        self::assertTrue($one->wouldDeadlock('e::b'), 'a → b → c → a');
+        $three->waitFor('', 60_000);
+        self::assertFalse($one->wouldDeadlock('e::b'));
+        self::assertTrue($one->wouldDeadlock('e::a'), 'its own');
+        // A circle that it is not in itself ends too.
+        $three->waitFor('e::b', 60_000);
+        self::assertFalse($one->wouldDeadlock('e::b'));
+        // Saying what it waits for, it still holds what it holds.
+        self::assertFalse($this->leases('four')->take('e::c', 60_000));
+        $release = $three->release('e::c');
+        self::assertNotNull($release);
+        self::assertTrue($this->store->write([$release])[0]->done);
+    }
+
+    public function testAllOfThemAtTheEndAndNoneAfterAFork(): void
+    {
+        $leases = $this->leases('one');
+        self::assertTrue($leases->take('e::a', 60_000) && $leases->take('e::b', 60_000));
+        $released = $leases->releaseAll();
+        self::assertCount(2, $released);
+        self::assertFalse($leases->holdsAny());
+        foreach ($this->store->write($released) as $outcome) {
+            self::assertTrue($outcome->done);
+        }
+        self::assertTrue($leases->take('e::a', 60_000));
+        $leases->forget();
+        self::assertSame([], $leases->releaseAll(), 'a child gives nothing back that is its parent\'s');
+        self::assertFalse($this->leases('two')->take('e::a', 60_000));
+    }
+
+    private function leases(string $name): Leases
+    {
+        return new Leases($this->truth, \str_pad($name, 12, '0'));
+    }
+
+    private function put(string $key, int $deadline, string $process, string $waits): void
+    {
+        $outcome = $this->store->write([new Change('l' . \substr($key, 1), "l$deadline $process $waits", 'somebody', logged: false)])[0];
+        self::assertTrue($outcome->done);
+    }
+}
