@@ -18,7 +18,6 @@ enum Part
     case PhpRedis;
     case Predis;
     case Memcached;
-    case PhpMemcached;
 
     /** @return list<string> what nothing works without, for people */
     public static function indispensable(): array
@@ -46,7 +45,6 @@ enum Part
             self::PhpRedis => \extension_loaded('redis'),
             self::Predis => \class_exists(\Predis\Client::class),
             self::Memcached => MemcachedServer::installed(),
-            self::PhpMemcached => \extension_loaded('memcached'),
         };
     }
 
@@ -64,7 +62,6 @@ enum Part
                 self::Redis => 'redis-server',
                 self::PhpRedis => $php . 'redis',
                 self::Memcached => 'memcached',
-                self::PhpMemcached => $php . 'memcached',
             },
         };
     }
@@ -80,7 +77,6 @@ enum Part
             self::PhpRedis => 'the extension redis',
             self::Predis => 'Predis',
             self::Memcached => 'memcached',
-            self::PhpMemcached => 'the extension memcached',
         };
     }
 }

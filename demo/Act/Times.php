@@ -49,7 +49,7 @@ final class Times implements Act
         }
         $stage->table(['', 'get short', 'set short', 'get 50x50 array', 'set 50x50 array'], $rows);
         $stage->line();
-        foreach ([Part::Apcu, Part::Sqlite, Part::Redis, Part::PhpRedis, Part::Predis, Part::Memcached, Part::PhpMemcached] as $part) {
+        foreach ([Part::Apcu, Part::Sqlite, Part::Redis, Part::PhpRedis, Part::Predis, Part::Memcached] as $part) {
             if (!$part->isHere()) {
                 $stage->skip($part, 'A row is');
             }
@@ -70,7 +70,7 @@ final class Times implements Act
                 yield 'Redis, by Predis' => 'predis://' . $socket . '?' . Stage::TIMEOUT;
             }
         }
-        if (Part::Memcached->isHere() && Part::PhpMemcached->isHere()) {
+        if (Part::Memcached->isHere()) {
             $server = new MemcachedServer();
             try {
                 yield 'Memcached' => 'memcached://' . $server->address[0] . '?' . Stage::TIMEOUT;

@@ -8,6 +8,7 @@ use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -17,6 +18,17 @@ use PHPUnit\Framework\TestCase;
 final class ExamplesTest extends TestCase
 {
     private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md'];
+
+    private ?RedisServer $redis = null;
+    private ?MemcachedServer $memcached = null;
+
+    #[After]
+    protected function stop(): void
+    {
+        $this->redis?->stop();
+        $this->memcached?->end();
+        $this->redis = $this->memcached = null;
+    }
 
     /** @return iterable<string, array{Example}> */
     public static function examples(): iterable
@@ -40,10 +52,8 @@ final class ExamplesTest extends TestCase
     {
         $directory = new TemporaryDirectory();
         $places = ['/var/cache/app' => $directory->file('app')];
-        $servers = [];
         foreach ($example->needs as $need) {
-            [$servers[], $more] = $this->server($need);
-            $places += $more;
+            $places += $this->start($need);
         }
         $file = $directory->write('example.php', $example->script($places));
         $process = Process::php(__DIR__ . '/prelude.php', [$file], [], ['LARDER_DSN' => 'sqlite://' . $directory->file('default')]);
@@ -53,23 +63,23 @@ final class ExamplesTest extends TestCase
         self::assertStringEndsWith("\nchecked " . $example->expectations() . "\n", $output);
     }
 
-    /** @return array{object, array<string, string>} a server of the test's own, and what the pages call it */
-    private function server(string $need): array
+    /** @return array<string, string> what the pages call the server, to what it is here */
+    private function start(string $need): array
     {
         if ($need === 'redis') {
             if (RedisServer::program() === null) {
                 self::markTestSkipped('No redis-server: bin/setup installs it.');
             }
-            $server = new RedisServer();
+            $this->redis = new RedisServer();
 
-            return [$server, ['/run/redis.sock' => $server->socket, '127.0.0.1:6379' => '127.0.0.1:' . $server->port]];
+            return ['/run/redis.sock' => $this->redis->socket, '127.0.0.1:6379' => '127.0.0.1:' . $this->redis->port];
         }
         self::assertSame('memcached', $need, 'a page asks for a server that is not known here');
-        if (!MemcachedServer::installed() || !\extension_loaded('memcached')) {
-            self::markTestSkipped('No memcached, or no extension for it: bin/setup installs them.');
+        if (!MemcachedServer::installed()) {
+            self::markTestSkipped('No memcached: bin/setup installs it.');
         }
-        $server = new MemcachedServer(tcp: true);
+        $this->memcached = new MemcachedServer(tcp: true);
 
-        return [$server, ['127.0.0.1:11211' => '127.0.0.1:' . $server->address[1]]];
+        return ['127.0.0.1:11211' => '127.0.0.1:' . $this->memcached->address[1]];
     }
 }
