@@ -35,6 +35,9 @@ abstract class Engine implements World
     /** @var array<int, array{int, int}> limit and position of writes that a marker guards */
     private array $guarded = [];
 
+    /** @var array<string, list<array{int, int}>> by key: position of each change that was made, and of what it was computed from */
+    private array $made = [];
+
     /** @var array<int, int> what a process that pauses had seen */
     private array $looked = [];
 
@@ -60,6 +63,7 @@ abstract class Engine implements World
             'keep' => $this->keep(...$arguments),
             'follow' => $this->follow(...$arguments),
             'returned' => $this->returned($process, ...$arguments),
+            'made' => $this->make(...$arguments),
             'guarded' => $this->guarded[$process] = $arguments,
             'counted' => $this->count(...$arguments),
             'wait' => $this->now += $arguments[0],
@@ -118,7 +122,7 @@ abstract class Engine implements World
         $waits = \array_map(fn(int $news): bool => $news === $this->news, $this->looked);
 
         return \serialize([
-            $this->now, $this->dead, $this->returned, $this->followed, $this->copies, $this->counted, $this->guarded, $waits,
+            $this->now, $this->dead, $this->returned, $this->followed, $this->copies, $this->counted, $this->guarded, $this->made, $waits,
         ]) . $this->engineKey();
     }
 
@@ -143,7 +147,7 @@ abstract class Engine implements World
                 unset($this->copies[$key]);
             }
         }
-        if ($this->followed[0] !== $epoch || $this->followed[1] < $end) {
+        if ($this->followed[0] !== $epoch || $this->followed[1] <= $end) {
             $this->followed = [$epoch, $end, $token];
         }
 
@@ -161,6 +165,20 @@ abstract class Engine implements World
                 // Read before the mark, and yet newer than it: it would count as good.
                 if ($writer >= 0 && $limit < $marked && $marked < $written) {
                     throw new Violation("written at $written what was read at $limit, and invalidated at $marked");
+                }
+            }
+        }
+    }
+
+    /** @param int $seen position of what it was computed from; its own for what is computed from nothing */
+    private function make(string $key, int $seen, int $position): void
+    {
+        $this->made[$key][] = [$position, $seen];
+        \sort($this->made[$key]);
+        foreach ($this->made[$key] as [$last, $from]) {
+            foreach ($this->made[$key] as [$between]) {
+                if ($from < $between && $between < $last) {
+                    throw new Violation("what was made at $last of what stood at $from is stored over the change at $between");
                 }
             }
         }

@@ -10,13 +10,17 @@ namespace Larder\Tests\Model;
  */
 final class Machine
 {
+    use FileCalls;
+
     public const START = 1_000_000_000;
 
     /** The functions of PHP that are answered here. */
     public const ANSWERED = [
         'apcu_fetch', 'apcu_store', 'apcu_delete', 'apcu_enabled', 'flock', 'hrtime', 'microtime', 'getmypid', 'usleep',
-        'random_bytes', 'random_int', 'register_shutdown_function', 'clearstatcache', 'is_file', 'filesize', 'fopen',
-        'ftruncate', 'fseek', 'ftell', 'fstat', 'error_log',
+        'random_bytes', 'random_int', 'mt_rand', 'register_shutdown_function', 'error_log', 'set_error_handler',
+        'restore_error_handler', 'clearstatcache', 'is_file', 'is_dir', 'is_writable', 'mkdir', 'chmod', 'touch', 'filemtime', 'scandir',
+        'filesize', 'fileinode', 'file_get_contents', 'fopen', 'fread', 'stream_get_contents', 'fwrite', 'fseek', 'ftell',
+        'ftruncate', 'fclose', 'fflush', 'stream_set_read_buffer', 'fstat', 'rename', 'unlink',
     ];
 
     public static ?Program $running = null;
@@ -57,14 +61,6 @@ final class Machine
     public static function apcu_enabled(): bool
     {
         return true;
-    }
-
-    /** Only what gives a lock back comes here, and what tries: $operation says which. */
-    public static function flock(mixed $handle, int $operation, mixed &$wouldBlock = null): bool
-    {
-        return $operation === \LOCK_UN
-            ? self::step('unlock', $handle) === true
-            : self::step('lock', $handle) === true;
     }
 
     /** @return ($number is true ? int : array{int, int}) */
@@ -108,43 +104,16 @@ final class Machine
         return true;
     }
 
-    public static function clearstatcache(): void {}
+    public static function mt_rand(int $least, int $most): int
+    {
+        return $least;
+    }
 
-    public static function is_file(string $path): bool
+    /** Processes that are given up in the middle of a call would not put the one before back. */
+    public static function set_error_handler(?callable $handler): void {}
+
+    public static function restore_error_handler(): bool
     {
         return true;
-    }
-
-    public static function filesize(string $path): int
-    {
-        $size = self::step('size', $path);
-
-        return \is_int($size) ? $size : 0;
-    }
-
-    public static function fopen(string $path, string $mode): string
-    {
-        return $path;
-    }
-
-    /** @return array{nlink: int, ino: int} */
-    public static function fstat(mixed $handle): array
-    {
-        return ['nlink' => 1, 'ino' => 1];
-    }
-
-    public static function ftruncate(mixed $handle, int $size): bool
-    {
-        return self::step('truncate', $handle, $size) === true;
-    }
-
-    public static function fseek(mixed $handle, int $offset, int $whence = \SEEK_SET): int
-    {
-        return 0;
-    }
-
-    public static function ftell(mixed $handle): int
-    {
-        return self::filesize((string) $handle);
     }
 }

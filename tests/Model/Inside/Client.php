@@ -35,7 +35,7 @@ final class Client
     public function fill(string $key, string $body): void
     {
         $view = $this->store->read([$key]);
-        $this->write(new Change($key, $body, $this->writer, $view->at));
+        $this->write(new Change($key, $body, $this->writer, $view->at), $view->records[$key]->position ?? null);
     }
 
     /** The same, computed under a marker that must not move. */
@@ -124,7 +124,8 @@ final class Client
         Machine::step('follow', $changes->epoch, $changes->end, $changes->token, $changes->complete, $changes->list);
     }
 
-    private function write(Change $change): void
+    /** @param ?int $seen position of what it was computed from */
+    private function write(Change $change, ?int $seen = null): void
     {
         try {
             $outcome = $this->store->write([$change])[0];
@@ -132,6 +133,7 @@ final class Client
             return;
         }
         if ($outcome->done) {
+            Machine::step('made', $change->key, $seen ?? $outcome->position, $outcome->position);
             Machine::step('returned', $change->key, $outcome->position, $change->kind);
         }
     }

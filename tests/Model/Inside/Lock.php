@@ -4,18 +4,19 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Tests\Model\Handle;
 use Larder\Tests\Model\Machine;
 
 /** In the place of Tier\Lock: waits as long as it takes. */
 final class Lock
 {
-    public static function open(string $file): string
+    public static function open(string $file): Handle
     {
-        return $file;
+        return new Handle(0);
     }
 
-    public static function take(string $file, float $seconds): bool
+    public static function take(Handle $handle, float $seconds): bool
     {
-        return Machine::step('lock', $file) === true;
+        return Machine::step('lock', $handle->inode) === true;
     }
 }

@@ -37,7 +37,7 @@ final class Site implements World
     /** @var array<int, array<string, mixed>> shared memory of each server */
     private array $memory = [];
 
-    /** @var array<string, int> lock to the process that has it */
+    /** @var array<int, int> server to the process that has its near tier's lock */
     private array $locks = [];
 
     /** @var array<int, int> what a process that pauses had seen of the truth */
@@ -96,7 +96,7 @@ final class Site implements World
             'apcu.fetch' => $this->memory[$server][$arguments[0]] ?? false,
             'apcu.store' => $this->store($server, $arguments[0], $arguments[1]),
             'apcu.delete' => $this->forget($server, $arguments[0]),
-            'lock' => ($this->locks[$arguments[0]] = $process) === $process,
+            'lock' => ($this->locks[$server] = $process) === $process,
             'unlock' => $this->unlock($process),
             default => throw new \LogicException($step),
         };
@@ -106,7 +106,7 @@ final class Site implements World
     {
         return match ($step) {
             'pause' => $this->shelves['truth']->news !== ($this->looked[$process] ?? -1),
-            'lock' => !isset($this->locks['lock' . $this->servers[$process]]),
+            'lock' => !isset($this->locks[$this->servers[$process]]),
             default => true,
         };
     }

@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Inside;
+
+use Larder\Store\Changes;
+use Larder\Store\Outcome;
+use Larder\Store\Sqlite\Bell;
+use Larder\Store\Store;
+use Larder\Store\View;
+use Larder\Tests\Model\Machine;
+
+/**
+ * The steps of Store\Sqlite\SqliteStore (since, read), Writing::commit() and Database::mend(), in their order, around
+ * the real Bell. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
+ * the frames in the write-ahead log and the index that makes them visible.
+ */
+final class SqliteSteps implements Store
+{
+    private readonly Bell $bell;
+
+    public function __construct()
+    {
+        $this->bell = new Bell('bell');
+    }
+
+    public function since(string $epoch, int $position, string $token): Changes
+    {
+        if ($token !== '' && $epoch !== '') {
+            $size = $this->bell->size();
+            if (($size & 1) === 0 && $token === $epoch . ':' . $size) {
+                return new Changes($epoch, $position, $token, true);
+            }
+        }
+        $size = $this->bell->size();
+        if (($size & 1) === 1) {
+            $this->mend();
+            $size = $this->bell->size();
+        }
+        /** @var Changes $changes */
+        $changes = Machine::step('db.since', $epoch, $position);
+
+        return new Changes($changes->epoch, $changes->end, "$changes->epoch:$size", $changes->complete, $changes->list);
+    }
+
+    public function read(array $keys): View
+    {
+        /** @var View */
+        return Machine::step('db.read', $keys);
+    }
+
+    public function write(array $changes): array
+    {
+        $this->bell->lock(1.0);
+        Machine::step('db.begin');
+        /** @var non-empty-list<Outcome> $outcomes */
+        $outcomes = Machine::step('db.change', $changes);
+        foreach ($outcomes as $outcome) {
+            $outcome->done && $this->bell->ring();
+        }
+        Machine::step('db.frames');
+        Machine::step('db.visible');
+        $this->bell->unlock();
+
+        return $outcomes;
+    }
+
+    private function mend(): void
+    {
+        if ($this->bell->tryLock()) {
+            if ($this->bell->isLeftOdd()) {
+                Machine::step('db.begin');
+                Machine::step('db.frames');
+                Machine::step('db.visible');
+            }
+            $this->bell->unlock();
+        }
+    }
+
+    public function forgets(): bool
+    {
+        return false;
+    }
+
+    public function tidy(): void {}
+
+    public function each(): iterable
+    {
+        return [];
+    }
+
+    public function stats(): array
+    {
+        return ['engine' => 'sqlite', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+    }
+}
