@@ -78,13 +78,13 @@ final class Crowd implements Act
         $stage->await(fn(): bool => $this->notes($notes) !== []);
         [[$victim]] = $this->notes($notes);
         \usleep(500_000);
+        $kill = \hrtime(true);
         foreach ($processes as $i => $process) {
             if ($process->pid === $victim) {
                 $process->kill();
                 unset($processes[$i]);
             }
         }
-        $kill = \hrtime(true);
         $stage->step('php ' . $victim, 'computes it, and is killed', ($kill - $start) / 1e6);
         $answers = $this->answers(\array_values($processes));
         $computations = $this->notes($notes);
