@@ -18,16 +18,7 @@ final class FarServer
         $this->dsn = $dsn;
     }
 
-    /** @return iterable<string, array{string}> */
-    public static function engines(): iterable
-    {
-        yield 'phpredis' => ['redis'];
-        yield 'Predis' => ['predis'];
-        yield 'Memcached' => ['memcached'];
-    }
-
-    /** @param bool $keeps its data over a restart, where the engine can; then every change is on disk when it is answered */
-    public static function start(string $scheme, bool $keeps = false): self
+    public static function start(string $scheme): self
     {
         if ($scheme === 'memcached') {
             if (!MemcachedServer::installed()) {
@@ -40,7 +31,7 @@ final class FarServer
         if (RedisServer::program() === null) {
             Assert::markTestSkipped('There is no redis-server and no valkey-server.');
         }
-        $server = new RedisServer(appendOnly: $keeps, config: $keeps ? ['appendfsync' => 'always'] : []);
+        $server = new RedisServer();
 
         return new self($server, $scheme . '://' . $server->socket);
     }

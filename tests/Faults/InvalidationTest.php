@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Faults;
 
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 
 /**
  * Invalidations while the server is away and comes back with its old data: the first process that reaches it applies
@@ -124,6 +125,7 @@ final class InvalidationTest extends FaultCase
         self::assertNull((new Client($options))->call('get', 'k'), 'what could not be announced counts as done');
     }
 
+    #[Group('long')]
     public function testAnIntentThatCouldNotBePutEndsWithAChangeToo(): void
     {
         $options = $this->options();
@@ -140,6 +142,7 @@ final class InvalidationTest extends FaultCase
         self::assertNull((new Client($options))->call('get', 'k'));
     }
 
+    #[Group('long')]
     public function testANearTierFollows(): void
     {
         $options = ['near' => 'apcu'] + $this->options();
