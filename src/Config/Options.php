@@ -36,7 +36,7 @@ final readonly class Options
 
     /**
      * @param ?string $serializer  php, igbinary or msgpack; null: the fastest that is loaded and keeps types
-     * @param ?string $compressor  none, zstd, lz4 or gzip; null: the fastest that is loaded
+     * @param ?string $compressor  none, zstd, lz4 or gzip; null: none
      * @param int     $budget      bytes on disk
      * @param int     $nearBudget  bytes of a memory near tier (APCu's own is apc.shm_size)
      * @param float   $timeout     seconds that a request waits for a part, at most
