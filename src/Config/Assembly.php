@@ -66,7 +66,7 @@ final class Assembly
             }
             try {
                 if ($dsn->scheme !== 'apcu') {
-                    $nears[] = new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix);
+                    $nears[] = new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix, $dsn->toString(), $alarm);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($options->prefix . ':' . $mark, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
                 }

@@ -22,27 +22,40 @@ final class StoreNear implements Near
     private const BATCH = 500;
     private const TRIES = 5;
 
+    /** Nanoseconds that a failed store is left alone, so that a request waits for it once and not at every call. */
+    private const REST = 2_000_000_000;
+
     private string $generation = '';
     private int $position = 0;
     /** The state record's position in this store: what writes are guarded by. */
     private int $guard = 0;
     private int $errors = 0;
     private int $refused = 0;
+    /** hrtime() before which the store is not asked. */
+    private int $rest = 0;
     private readonly string $writer;
     private readonly string $stateKey;
 
-    public function __construct(private readonly Store $store, private readonly string $name)
-    {
+    /** @param string $part what the alarm calls it */
+    public function __construct(
+        private readonly Store $store,
+        private readonly string $name,
+        private readonly string $part = 'disk',
+        private readonly ?Alarm $alarm = null,
+    ) {
         $this->writer = \bin2hex(\random_bytes(6));
         $this->stateKey = $name . ':state';
     }
 
     public function state(): array
     {
+        if ($this->rests()) {
+            return ['', 0, ''];
+        }
         try {
             $record = $this->store->read([$this->stateKey])->records[$this->stateKey] ?? null;
-        } catch (StoreFailure) {
-            $this->errors++;
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
 
             return ['', 0, ''];
         }
@@ -64,6 +77,9 @@ final class StoreNear implements Near
         try {
             for ($try = 0; $try < self::TRIES; $try++) {
                 [$epoch, $position, $token] = $this->state();
+                if ($this->rests()) {
+                    return false;
+                }
                 if (!$changes->news($epoch, $position)) {
                     return true;
                 }
@@ -91,8 +107,8 @@ final class StoreNear implements Near
                     return true;
                 }
             }
-        } catch (StoreFailure) {
-            $this->errors++;
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
         }
 
         return false;
@@ -100,14 +116,7 @@ final class StoreNear implements Near
 
     public function get(string $key): ?array
     {
-        $key = $this->key($key);
-        try {
-            $body = $this->store->read([$key])->records[$key]->body ?? '';
-        } catch (StoreFailure) {
-            $this->errors++;
-
-            return null;
-        }
+        $body = $this->body($this->key($key));
         if (\strlen($body) < 10) {
             return null;
         }
@@ -118,14 +127,7 @@ final class StoreNear implements Near
 
     public function marker(string $key): ?int
     {
-        $key = $this->key($key);
-        try {
-            $body = $this->store->read([$key])->records[$key]->body ?? '';
-        } catch (StoreFailure) {
-            $this->errors++;
-
-            return null;
-        }
+        $body = $this->body($this->key($key));
 
         return \strlen($body) === 9 ? self::position($body) : null;
     }
@@ -140,22 +142,26 @@ final class StoreNear implements Near
         $this->store($key, '', $position, $at, 0);
     }
 
+    /** One that cannot be dropped now is dropped by whoever follows the journal next. */
     public function drop(string $key): void
     {
+        if ($this->rests()) {
+            return;
+        }
         try {
             $this->store->write([new Change($this->key($key), null, $this->writer, kind: Entry::DELETED)]);
-        } catch (StoreFailure) {
-            $this->errors++;
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
         }
     }
 
     public function stats(): array
     {
+        $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
         try {
-            $stats = $this->store->stats();
-        } catch (StoreFailure) {
-            $this->errors++;
-            $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+            $stats = $this->rests() ? $stats : $this->store->stats();
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
         }
 
         return $stats + ['errors' => $this->errors, 'refused' => $this->refused];
@@ -164,7 +170,7 @@ final class StoreNear implements Near
     private function store(string $key, string $body, int $position, int $at, int $expiry): void
     {
         $key = $this->key($key);
-        if ($this->generation === '' || $this->position > $at) {
+        if ($this->generation === '' || $this->position > $at || $this->rests()) {
             $this->refused++;
 
             return;
@@ -189,9 +195,34 @@ final class StoreNear implements Near
                 $this->refused++;
                 $this->drop(\substr($key, \strlen($this->name . ':' . $this->generation . ':')));
             }
-        } catch (StoreFailure) {
-            $this->errors++;
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
         }
+    }
+
+    private function body(string $key): string
+    {
+        if (!$this->rests()) {
+            try {
+                return $this->store->read([$key])->records[$key]->body ?? '';
+            } catch (StoreFailure $failure) {
+                $this->failed($failure);
+            }
+        }
+
+        return '';
+    }
+
+    private function rests(): bool
+    {
+        return $this->rest !== 0 && \hrtime(true) < $this->rest;
+    }
+
+    private function failed(StoreFailure $failure): void
+    {
+        $this->errors++;
+        $this->rest = \hrtime(true) + self::REST;
+        $this->alarm?->ring($this->part, $failure->getMessage() . '; going on without it');
     }
 
     /** @return list<Change> that drop the copies older than what changed */

@@ -145,11 +145,14 @@ final class NearTest extends FaultCase
         $holder->expect('held');
         $fresh = new Client($options);
         foreach (['one' => $one, 'two' => $fresh] as $name => $client) {
+            $client->seconds = 0.0;
             $client->call('refresh');
             self::assertContains($client->call('get', 'k'), ['old', 'one']);
             self::assertTrue($client->call('set', 'k', $name));
             $client->call('refresh');
             self::assertSame($name, $client->call('get', 'k'));
+            self::assertBounded($client->seconds);
+            self::assertCount(1, $client->log(), $client->process->errors());
         }
         $holder->kill();
         foreach ([$one, $fresh, new Client($options)] as $client) {
