@@ -42,7 +42,6 @@ final class ClockTest extends FaultCase
     public static function engines(): iterable
     {
         yield 'SQLite' => ['sqlite'];
-        yield 'files' => ['file'];
         yield 'Redis' => ['redis'];
         yield 'APCu over SQLite' => ['near'];
     }
@@ -161,7 +160,7 @@ final class ClockTest extends FaultCase
 
             return $options;
         }
-        $options = ['disk' => ($engine === 'file' ? 'file' : 'sqlite') . '://' . $this->directory->path . '/cache'];
+        $options = ['disk' => 'sqlite://' . $this->directory->path . '/cache'];
 
         return $engine === 'near' ? ['near' => 'apcu'] + $options : $options;
     }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Faults;
 
+use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 
@@ -279,6 +280,28 @@ final class InvalidationTest extends FaultCase
         $relay->cut();
     }
 
+    public function testAServerThatIsKilledAndStartedWithItsData(): void
+    {
+        $server = new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']);
+        $options = ['far' => 'redis://' . $server->socket] + $this->options();
+        $this->keptFile($options);
+        $writer = $this->filled($options);
+        $server->kill();
+        self::assertFalse($writer->call('delete', 'k'));
+        self::assertFalse($writer->call('set', 'tagged', 'new'));
+        $writer->process->kill();
+        $server->start();
+        self::assertContains('old', self::values($server), 'the server has its old data');
+        foreach ([new Client($options), new Client($options)] as $client) {
+            self::assertNull($client->call('get', 'k'));
+            self::assertNull($client->call('get', 'tagged'));
+            self::assertContains($client->call('get', 'bystander'), [null, 'stays']);
+        }
+        $client = new Client($options);
+        self::assertTrue($client->call('set', 'k', 'new'));
+        self::assertSame('new', (new Client($options))->call('get', 'k'));
+    }
+
     public function testNobodyElseCanReadWhatIsKept(): void
     {
         $options = $this->options();
@@ -293,6 +316,18 @@ final class InvalidationTest extends FaultCase
         (new Client($options))->call('get', 'k');
         self::assertSame('600', \decoct((int) \fileperms($file) & 0o777));
         self::assertSame('600', \decoct((int) \fileperms($file . '.gate') & 0o777));
+    }
+
+    /** @return list<string> the ends of all strings that it holds */
+    private static function values(RedisServer $server): array
+    {
+        $ends = [];
+        foreach ((array) $server->command('KEYS', '*:r:e:*') as $key) {
+            $value = $server->command('GET', \is_scalar($key) ? (string) $key : '');
+            $ends[] = \substr(\is_scalar($value) ? (string) $value : '', -3);
+        }
+
+        return $ends;
     }
 
     private static function server(): FarServer
