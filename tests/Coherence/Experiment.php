@@ -102,14 +102,20 @@ final class Experiment
         } while (!$ended);
     }
 
-    /** A request got no answer for a long time: the one cause that is not Larder's is a lock that a killed worker of APCu kept. */
+    /** A request got no answer for long: the one cause that is not Larder's is what a killed worker left in APCu. */
     private function heal(Chaos $chaos, Server $server): void
     {
-        $apcu = $server->hangsInApcu();
-        $chaos->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
-        if (!$apcu) {
-            \fwrite(\STDERR, 'A request hangs: ' . $server->whereabouts() . "\n");
+        $stuck = $server->stuck();
+        if ($stuck === []) {
+            // Waiting for leases one after the other, in a crowd: slow, and on its way.
+            $chaos->count('slow requests');
+
+            return;
         }
+        $where = $server->whereabouts($stuck);
+        $apcu = $server->hangsInApcu($stuck);
+        $chaos->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
+        \fwrite(\STDERR, 'A request hangs' . ($apcu ? ' in APCu: ' : ': ') . $where . "\n");
         $chaos->reload($server);
         // What it said meanwhile is of the same hang.
         $server->listen();

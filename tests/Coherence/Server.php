@@ -15,6 +15,9 @@ final class Server
     /** futex(2) on x86-64 and arm64: what waits for a lock in shared memory. */
     private const FUTEX = ['x86_64' => '202', 'aarch64' => '98'];
 
+    /** Seconds; a lease is 3 in this experiment. */
+    private const LONGEST_STEP = 7;
+
     /** Looks at each worker that hangs. */
     private const SAMPLES = 50;
 
@@ -55,12 +58,39 @@ final class Server
     }
 
     /**
-     * Whether it hangs in APCu: a worker waits for a lock in shared memory, which among all that runs there only
-     * APCu's is, or goes round and round in APCu's own code, in a table that a killed worker left half changed.
+     * Workers in the middle of a request that have come no step further for long: longer than a step may take, which
+     * is a lease, or a pause of the program.
+     *
+     * @return list<int>
      */
-    public function hangsInApcu(): bool
+    public function stuck(): array
     {
+        $stuck = [];
+        \clearstatcache();
         foreach ($this->fpm->workers() as $pid) {
+            $diary = $this->settings->common . '/' . $this->settings->diaryName($pid);
+            if (\is_file($diary) && \time() - (int) \filemtime($diary) >= self::LONGEST_STEP) {
+                $file = \fopen($diary, 'r');
+                $end = $file === false ? '' : (string) \stream_get_contents($file, -1, \max(0, (int) \filesize($diary) - 300));
+                $lines = \explode("\n", \trim($end));
+                if (!\str_starts_with(\end($lines), 'Z ')) {
+                    $stuck[] = $pid;
+                }
+            }
+        }
+
+        return $stuck;
+    }
+
+    /**
+     * Whether workers hang in APCu: one waits for a lock in shared memory, which among all that runs there only
+     * APCu's is, or goes round and round in APCu's own code, in a table that a killed worker left half changed.
+     *
+     * @param list<int> $pids
+     */
+    public function hangsInApcu(array $pids): bool
+    {
+        foreach ($pids as $pid) {
             $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
             \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/apcu\.so$~m', $maps, $ranges, \PREG_SET_ORDER);
             for ($sample = 0; $sample < self::SAMPLES; $sample++) {
@@ -80,11 +110,15 @@ final class Server
         return false;
     }
 
-    /** Words for people: where its workers are. */
-    public function whereabouts(): string
+    /**
+     * Words for people: where these workers are.
+     *
+     * @param list<int> $pids
+     */
+    public function whereabouts(array $pids): string
     {
         $words = [];
-        foreach ($this->fpm->workers() as $pid) {
+        foreach ($pids as $pid) {
             $where = self::where($pid);
             $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
             $in = '';
