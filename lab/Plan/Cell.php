@@ -1,0 +1,44 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Plan;
+
+/** One place of the published tables: what was done, to what, with what, by how many at once. */
+final readonly class Cell
+{
+    public const PROCESS = 'process';
+    public const SOCKET = 'socket';
+    public const TCP = 'tcp';
+    public const NETWORK = 'network';
+
+    public const MICROSECONDS = 'us';
+    public const BYTES = 'bytes';
+
+    /**
+     * @param string       $subject     what --subjects takes: parts joined by colons, the engine first ("redis:socket:igbinary")
+     * @param string       $connection  one of the constants
+     * @param string       $serializer  php, igbinary, msgpack, or none
+     * @param string       $compressor  none, fastlz, gzdeflate, zstd, lz4
+     * @param int<1, max>  $concurrency processes that do it at the same time
+     * @param string       $unit        of its samples: microseconds an operation, or bytes
+     */
+    public function __construct(
+        public string $scenario,
+        public string $subject,
+        public string $engine,
+        public string $connection,
+        public string $serializer,
+        public string $compressor,
+        public string $payload,
+        public string $operation,
+        public int $concurrency = 1,
+        public string $unit = self::MICROSECONDS,
+    ) {}
+
+    /** Unique within a report, and the same in another report of the same cell. */
+    public function id(): string
+    {
+        return \implode('/', [$this->scenario, $this->subject, $this->payload, $this->operation, $this->concurrency]);
+    }
+}
