@@ -23,4 +23,32 @@ final readonly class Result
     ) {
         $this->summary = new Summary(\array_merge(...$rounds));
     }
+
+    /**
+     * What each round says: the one figure by which rounds, and through them cells, are compared.
+     *
+     * The median of its samples, which one interruption does not move; but their mean where several processes shared the
+     * machine, for there the waits for each other are part of the work, and the median of two heaps of samples jumps from one to the other.
+     *
+     * @return non-empty-list<float> one a round, in the cell's unit
+     */
+    public function centers(): array
+    {
+        return \array_map($this->cell->concurrency > 1 ? self::mean(...) : self::median(...), $this->rounds);
+    }
+
+    /** @param non-empty-list<float> $samples */
+    private static function mean(array $samples): float
+    {
+        return \array_sum($samples) / \count($samples);
+    }
+
+    /** @param non-empty-list<float> $samples */
+    private static function median(array $samples): float
+    {
+        \sort($samples);
+        $upper = \intdiv(\count($samples), 2);
+
+        return \count($samples) % 2 === 1 ? $samples[$upper] : ($samples[$upper - 1] + $samples[$upper]) / 2;
+    }
 }
