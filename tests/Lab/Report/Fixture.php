@@ -1,0 +1,217 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use Random\Engine\Mt19937;
+use Random\Randomizer;
+
+/** Made-up reports that look like real ones: every combination of the published tables, figures of about the real size. */
+final class Fixture
+{
+    /** What breaks tables, pages and terminals that trust what they are given. */
+    public const HOSTILE = "ev|il</td></script><script>alert(1)</script>\x1b[2J\r\n| **x** | `` ``` <fg=red>red</> \u{202E}\u{0085}[a](http://a.example) \\";
+
+    private const SERVERS = ['redis' => 1.0, 'predis' => 2.4, 'memcached' => 1.1, 'memcached_nocompression' => 1.05];
+    private const PROCESS = ['apcu' => 0.09, 'files' => 12.0, 'larder-apcu' => 0.25, 'larder-sqlite' => 4.9, 'larder-files' => 18.0];
+    private const FAR = ['larder-redis' => 1.15, 'larder-predis' => 2.6, 'larder-memcached' => 1.2];
+    private const ROAD = [Cell::SOCKET => 45.0, Cell::TCP => 65.0, Cell::NETWORK => 1100.0];
+    private const SERIALIZERS = ['php' => 1.0, 'igbinary' => 0.55, 'msgpack' => 0.8];
+
+    private readonly Randomizer $random;
+
+    private function __construct(
+        int $seed,
+        private readonly int $rounds,
+        private readonly int $samples,
+    ) {
+        $this->random = new Randomizer(new Mt19937($seed));
+    }
+
+    /**
+     * @param int<1, max>   $rounds
+     * @param int<1, max>   $samples   a round, of each result
+     * @param ?list<string> $scenarios of engines, serializers, loop; null: all
+     * @param bool          $hostile   adds an engine, a note, a version and more that hold HOSTILE
+     * @param bool          $larder    whether Larder was measured
+     * @param bool          $network   whether anything was measured over the network
+     * @param ?float        $interval  the ratios' half width, as a part of 1; null: too few rounds for one
+     */
+    public static function report(
+        int $seed = 1,
+        int $rounds = 4,
+        int $samples = 3,
+        ?array $scenarios = null,
+        bool $partial = false,
+        bool $quiet = true,
+        bool $hostile = false,
+        bool $larder = true,
+        bool $network = true,
+        ?float $interval = 0.04,
+    ): Report {
+        $self = new self($seed, $rounds, $samples);
+        $all = ['engines' => $self->engines($larder, $network), 'serializers' => $self->serializers(), 'loop' => $self->loop($larder)];
+        if ($hostile) {
+            $all['engines'][] = $self->result(new Cell('engines', self::HOSTILE, self::HOSTILE, Cell::PROCESS, 'php', 'none', '50x50', 'read'), 0.01);
+            $all['serializers'][] = $self->result(new Cell('serializers', self::HOSTILE, self::HOSTILE, Cell::PROCESS, self::HOSTILE, self::HOSTILE, self::HOSTILE, 'read'), 0.01);
+        }
+        $all = \array_intersect_key($all, \array_flip($scenarios ?? \array_keys($all)));
+        $results = \array_merge(...\array_values($all));
+        $about = [
+            'engines' => 'write and read of a short string, a 20 kB string and a 50x50 array',
+            'serializers' => 'serialize and unserialize, plain and compressed: time and size',
+            'loop' => '10,000 gets in one script, with one connection and with one each',
+        ];
+
+        return new Report(
+            'bin/larder bench ' . \implode(' ', \array_keys($all)) . " --seed=$seed" . ($hostile ? ' ' . self::HOSTILE : ''),
+            ['processor' => 'Made Up 3000', 'cores' => 2, 'memory' => 4_102_213_632, 'system' => 'Debian GNU/Linux 12', 'kernel' => '6.1.0', 'load' => 0.25]
+                + ($hostile ? [self::HOSTILE => self::HOSTILE] : []),
+            ['PHP' => '8.2.31', 'Redis' => '7.0.15', 'Memcached' => '1.6.18', 'igbinary' => '3.2.16'] + ($hostile ? [self::HOSTILE => self::HOSTILE] : []),
+            \array_map(static fn(string $name): array => ['name' => $name, 'about' => $about[$name]], \array_keys($all)),
+            $results,
+            $self->ratios($results, $interval),
+            [['subject' => 'redis:socket:lzf', 'scenario' => 'engines', 'what' => 'the PHP extension lzf', 'advice' => 'apt-get install php8.2-lzf']]
+                + ($hostile ? [1 => ['subject' => self::HOSTILE, 'scenario' => self::HOSTILE, 'what' => self::HOSTILE, 'advice' => self::HOSTILE]] : []),
+            [['subject' => 'memcached:tcp:msgpack', 'scenario' => 'engines', 'reason' => 'read gave a string of 19,999 bytes where 20,480 were written']]
+                + ($hostile ? [1 => ['subject' => self::HOSTILE, 'scenario' => self::HOSTILE, 'reason' => self::HOSTILE]] : []),
+            \array_values(\array_filter([
+                'APCu stands in the place of XCache, which ended with PHP 5.',
+                $partial ? 'Stopped before its end: these are the samples so far.' : '',
+                $quiet ? '' : 'This machine is too noisy to tell 10 % apart.',
+                $hostile ? self::HOSTILE : '',
+            ])),
+            $partial,
+            $quiet,
+            $seed,
+            $rounds,
+            '2026-05-06T07:08:09Z',
+            512.25,
+        );
+    }
+
+    /** @return list<Result> */
+    private function engines(bool $larder, bool $network): array
+    {
+        $results = [];
+        foreach (['short' => [1.0, 0.0], '20kB' => [1.6, 0.0], '50x50' => [2.0, 100.0]] as $payload => [$size, $serialize]) {
+            foreach (['write' => 1.2, 'read' => 1.0] as $operation => $effort) {
+                foreach ([1 => 1.0, 10 => 4.5] as $concurrency => $crowd) {
+                    foreach (self::SERIALIZERS as $serializer => $speed) {
+                        $cost = $serialize * $speed;
+                        foreach (self::SERVERS + ($larder ? self::FAR : []) as $engine => $times) {
+                            foreach (self::ROAD as $connection => $road) {
+                                if ($network || $connection !== Cell::NETWORK) {
+                                    $results[] = $this->result(
+                                        new Cell('engines', "$engine:$connection:$serializer", $engine, $connection, $serializer, $engine === 'memcached' ? 'fastlz' : 'none', $payload, $operation, $concurrency),
+                                        ($road * $times * $size * $effort + $cost) * $crowd,
+                                        $concurrency,
+                                    );
+                                }
+                            }
+                        }
+                        foreach (self::PROCESS as $engine => $time) {
+                            if ($larder || !\str_starts_with($engine, 'larder')) {
+                                $results[] = $this->result(
+                                    new Cell('engines', "$engine:$serializer", $engine, Cell::PROCESS, $serializer, 'none', $payload, $operation, $concurrency),
+                                    ($time * $size * $effort + $cost) * $crowd,
+                                    $concurrency,
+                                );
+                            }
+                        }
+                    }
+                    foreach (['opcache' => 0.098] + ($larder ? ['larder-request' => 0.04] : []) as $engine => $time) {
+                        $results[] = $this->result(new Cell('engines', $engine, $engine, Cell::PROCESS, 'none', 'none', $payload, $operation, $concurrency), $time * $effort * $crowd, $concurrency);
+                    }
+                }
+            }
+        }
+
+        return $results;
+    }
+
+    /** @return list<Result> */
+    private function serializers(): array
+    {
+        $results = [];
+        foreach (['50x50' => 100.0, 'options' => 300.0, 'feed' => 900.0] as $payload => $cost) {
+            foreach (self::SERIALIZERS as $serializer => $speed) {
+                foreach (['none' => [0.0, 1.0], 'gzdeflate' => [9.0, 0.2], 'zstd' => [0.9, 0.22], 'lz4' => [0.3, 0.35]] as $compressor => [$work, $left]) {
+                    $cell = static fn(string $operation, string $unit = Cell::MICROSECONDS): Cell => new Cell('serializers', "$serializer:$compressor", $serializer, Cell::PROCESS, $serializer, $compressor, $payload, $operation, 1, $unit);
+                    $results[] = $this->result($cell('write'), $cost * ($speed + $work));
+                    $results[] = $this->result($cell('read'), $cost * ($speed + $work / 4));
+                    $results[] = new Result($cell('size', Cell::BYTES), [[\floor($cost * 300 * $speed * $left)]]);
+                }
+            }
+        }
+
+        return $results;
+    }
+
+    /** @return list<Result> */
+    private function loop(bool $larder): array
+    {
+        $results = [];
+        foreach (['redis' => [45.0, 90.0], 'memcached' => [40.0, 95.0], 'files' => [11.0, 11.5]] + ($larder ? ['larder-sqlite' => [4.9, 160.0]] : []) as $engine => [$read, $cycle]) {
+            $connection = \in_array($engine, ['redis', 'memcached'], true) ? Cell::SOCKET : Cell::PROCESS;
+            $subject = $connection === Cell::SOCKET ? "$engine:socket" : $engine;
+            $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'read'), $read);
+            $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'cycle'), $cycle);
+        }
+
+        return $results;
+    }
+
+    /**
+     * @param list<Result> $results
+     *
+     * @return list<Ratio>
+     */
+    private function ratios(array $results, ?float $interval): array
+    {
+        $centers = [];
+        foreach ($results as $result) {
+            $centers[$result->cell->id()] = \array_sum($result->centers()) / \count($result->rounds);
+        }
+        $ratio = fn(string $of, string $to, float $median, string $kind, ?float $limit = null, string $title = ''): Ratio
+            => new Ratio($of, $to, $median, $interval === null ? 0.0 : $median * (1 - $interval), $interval === null ? \INF : $median * (1 + $interval), $this->rounds, $kind, $limit, $title);
+        $ratios = [];
+        foreach ($results as $result) {
+            $cell = $result->cell;
+            $serializer = $cell->serializer === 'none' ? 'php' : $cell->serializer;
+            foreach ([["redis:socket:$serializer"], ['redis:socket'], ['php:none']] as [$base]) {
+                $to = \implode('/', [$cell->scenario, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+                if (isset($centers[$to]) && $to !== $cell->id() && $cell->unit === Cell::MICROSECONDS) {
+                    $ratios[] = $ratio($cell->id(), $to, $centers[$cell->id()] / $centers[$to], Ratio::TABLE);
+                }
+            }
+        }
+        $ratios[] = $ratio('pairs/larder-apcu/short/read/1', 'pairs/apcu/short/read/1', 2.1, Ratio::PAIR, 3.0, 'get from APCu as near tier, against apcu_fetch alone, short');
+        $ratios[] = $ratio('pairs/larder-apcu/50x50/read/1', 'pairs/apcu/50x50/read/1', 1.2, Ratio::PAIR, 1.05, 'get from APCu as near tier, against apcu_fetch alone, 50x50 array');
+        $ratios[] = $ratio('engines/redis:socket:php/short/read/1', 'engines/redis:socket:php/short/read/1', 1.006, Ratio::NOISE, null, 'redis with itself');
+
+        return $ratios;
+    }
+
+    private function result(Cell $cell, float $center, int $processes = 1): Result
+    {
+        $rounds = [];
+        for ($round = 0; $round < $this->rounds; ++$round) {
+            $drift = 1 + $this->random->getInt(-40, 40) / 1000;
+            $samples = [];
+            for ($sample = 0; $sample < $this->samples; ++$sample) {
+                // One in fifty is interrupted.
+                $late = $this->random->getInt(1, 50) === 1 ? 3.0 : 0.0;
+                $samples[] = $center * $drift * (1 + $late + $this->random->getInt(0, 100) / 1000);
+            }
+            $rounds[] = $samples;
+        }
+
+        return new Result($cell, $rounds, \round($processes * 1e6 / $center, 1));
+    }
+}
