@@ -21,6 +21,7 @@ final readonly class Ratio
      * @param string  $kind   one of the constants
      * @param ?float  $limit  what it may be at most, where something was promised
      * @param string  $title  what is compared, where the ids do not say it
+     * @param list<float> $samples the ratio of each round, where it was measured in turn: those rounds are not among the results
      */
     public function __construct(
         public string $of,
@@ -32,5 +33,6 @@ final readonly class Ratio
         public string $kind = self::TABLE,
         public ?float $limit = null,
         public string $title = '',
+        public array $samples = [],
     ) {}
 }

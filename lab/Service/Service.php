@@ -28,4 +28,14 @@ interface Service
 
     /** Name and version as the report says them ("Redis 7.0.15"); of a network, what makes its delay. */
     public function version(): string;
+
+    /**
+     * What a command needs before it to be able to reach the server.
+     *
+     * @return list<string> words of a command line; none for most servers
+     */
+    public function prefix(): array;
+
+    /** Of one that has ended by itself: how, and its last log line (" (signal 9: …)"); else nothing. */
+    public function lastWords(): string;
 }

@@ -1,0 +1,154 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Run;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Statistics\Bootstrap;
+use Larder\Lab\Statistics\Interval;
+
+/** Collects what the rounds find, and makes results and ratios of it. */
+final class Collection
+{
+    /** @var array<string, Cell> by id, in the order of the plan */
+    private array $cells = [];
+
+    /** @var array<string, array<int, array{non-empty-list<float>, ?float}>> cell's id to round to samples and rate */
+    private array $samples = [];
+
+    /** @var array<string, array{pair: Pair, of: string, to: string, rounds: array<int, array{float, float}>}> by task */
+    private array $pairs = [];
+
+    /** @var array<string, array{subject: string, scenario: string, reason: string}> */
+    private array $disqualified = [];
+
+    /**
+     * @param list<Task>              $tasks
+     * @param array<string, Scenario> $scenarios by name
+     */
+    public function __construct(array $tasks, private readonly array $scenarios)
+    {
+        foreach ($tasks as $task) {
+            $pair = $task->pair();
+            $sides = $task->sides();
+            if ($pair === null) {
+                foreach ($sides as $side) {
+                    $this->cells[$side->cell->id()] = $side->cell;
+                }
+            } else {
+                $this->pairs[$task->id()] = ['pair' => $pair, 'of' => $sides[0]->cell->id(), 'to' => $sides[1]->cell->id(), 'rounds' => []];
+            }
+        }
+    }
+
+    /** @param list<Measured> $measured one a side of the task */
+    public function add(int $round, Task $task, array $measured): void
+    {
+        $sides = $task->sides();
+        if ($task->pair() !== null) {
+            if ($measured[0]->samples !== [] && $measured[1]->samples !== []) {
+                $this->pairs[$task->id()]['rounds'][$round] = [
+                    (new Result($sides[0]->cell, [$measured[0]->samples]))->centers()[0],
+                    (new Result($sides[1]->cell, [$measured[1]->samples]))->centers()[0],
+                ];
+            }
+
+            return;
+        }
+        foreach ($measured as $i => $one) {
+            if ($one->samples !== []) {
+                $this->samples[$sides[$i]->cell->id()][$round] = [$one->samples, $one->perSecond];
+            }
+        }
+    }
+
+    /** @param string $subject "scenario/name"; what it has measured so far counts for nothing */
+    public function disqualify(string $subject, string $reason): void
+    {
+        [$scenario, $name] = \explode('/', $subject, 2);
+        $this->disqualified[$subject] = ['subject' => $name, 'scenario' => $scenario, 'reason' => $reason];
+    }
+
+    /** @return list<array{subject: string, scenario: string, reason: string}> */
+    public function disqualified(): array
+    {
+        return \array_values($this->disqualified);
+    }
+
+    /** @return list<Result> of all that was measured at least once and is not out */
+    public function results(): array
+    {
+        $results = [];
+        foreach ($this->cells as $id => $cell) {
+            $rounds = $this->samples[$id] ?? [];
+            if ($rounds === [] || isset($this->disqualified["$cell->scenario/$cell->subject"])) {
+                continue;
+            }
+            \ksort($rounds);
+            $rates = \array_values(\array_filter(\array_column($rounds, 1), static fn(?float $rate): bool => $rate !== null));
+            \sort($rates);
+            $results[] = new Result($cell, \array_column($rounds, 0), $rates === [] ? null : $rates[\intdiv(\count($rates), 2)]);
+        }
+
+        return $results;
+    }
+
+    /** @return list<Ratio> first those that were measured in turn, then those of the tables */
+    public function ratios(int $seed): array
+    {
+        $bootstrap = new Bootstrap($seed);
+        $ratios = [];
+        foreach ($this->pairs as $pair) {
+            \ksort($pair['rounds']);
+            $of = \array_column($pair['rounds'], 0);
+            $to = \array_column($pair['rounds'], 1);
+            if ($of !== [] && $to !== []) {
+                $ratios[] = self::ratio($pair['of'], $pair['to'], $bootstrap->paired($of, $to), $pair['pair'], $of, $to);
+            }
+        }
+        $centers = [];
+        foreach ($this->results() as $result) {
+            $id = $result->cell->id();
+            $rounds = \array_keys($this->samples[$id]);
+            \sort($rounds);
+            $centers[$id] = \array_combine($rounds, $result->centers());
+        }
+        foreach ($centers as $id => $of) {
+            $base = $this->scenarios[$this->cells[$id]->scenario]->base($this->cells[$id]);
+            if ($base === null || !isset($centers[$base])) {
+                continue;
+            }
+            $both = \array_intersect_key($of, $centers[$base]);
+            $to = \array_intersect_key($centers[$base], $of);
+            if ($both !== []) {
+                $ratios[] = self::ratio($id, $base, $bootstrap->paired(\array_values($both), \array_values($to)), new Pair('', null, Ratio::TABLE), [], []);
+            }
+        }
+
+        return $ratios;
+    }
+
+    /**
+     * @param list<float> $of
+     * @param list<float> $to
+     */
+    private static function ratio(string $ofId, string $toId, Interval $interval, Pair $pair, array $of, array $to): Ratio
+    {
+        return new Ratio(
+            $ofId,
+            $toId,
+            $interval->median,
+            $interval->low,
+            $interval->high,
+            $interval->rounds,
+            $pair->kind,
+            $pair->limit,
+            $pair->title,
+            \array_map(static fn(float $one, float $other): float => $other > 0.0 ? $one / $other : 1.0, $of, $to),
+        );
+    }
+}

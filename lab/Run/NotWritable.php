@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Run;
+
+/** A file or a directory that the lab has to write and cannot. */
+final class NotWritable extends \RuntimeException
+{
+    /**
+     * Before a run, which may last an hour: whether its report can be written.
+     *
+     * @throws self
+     */
+    public static function check(string $file): void
+    {
+        $directory = \dirname($file);
+        if (\is_dir($file)) {
+            throw new self("$file is a directory: name a file in it.");
+        }
+        if (!\is_dir($directory)) {
+            throw new self("$file cannot be written: there is no directory $directory. Type: mkdir -p $directory");
+        }
+        if (\is_file($file) ? !\is_writable($file) : !\is_writable($directory)) {
+            throw new self("$file cannot be written: it is not allowed. Name another place, or another user has to run this.");
+        }
+        // Root may write everywhere, says is_writable(), but not on a disk that is read-only or full.
+        $probe = "$file.part";
+        \set_error_handler(static fn(): bool => true);
+        $written = \file_put_contents($probe, \str_repeat(' ', 4096));
+        if ($written !== false) {
+            \unlink($probe);
+        }
+        \restore_error_handler();
+        if ($written !== 4096) {
+            throw new self("$file cannot be written: is the disk full, or read-only?");
+        }
+    }
+
+    /** Whole or not at all. */
+    public static function write(string $file, string $content): void
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            if (\file_put_contents("$file.part", $content) !== \strlen($content) || !\rename("$file.part", $file)) {
+                throw new self("$file cannot be written: is the disk full?");
+            }
+        } finally {
+            \restore_error_handler();
+        }
+    }
+}

@@ -1,0 +1,193 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Worker;
+
+use Larder\Lab\Statistics\TimerCost;
+use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\SerializerDriver;
+
+/** One operation of one driver, made ready to be timed, and timed. */
+final class Bench
+{
+    /** Keys that a sample goes over at most; values of 20 kB in ten processes still fit into APCu's memory. */
+    private const KEYS = 4_096;
+
+    /** Untimed work before the first sample: nanoseconds. */
+    private const WARM_UP = 4_000_000;
+
+    /** @var non-empty-list<string> */
+    private array $keys;
+    private int $passes = 1;
+    private int $operations = 0;
+    private float $time = 0.0;
+
+    /** @param int $fixed operations of each sample; 0: found */
+    public function __construct(
+        private readonly Driver $driver,
+        private readonly string $operation,
+        private readonly mixed $value,
+        private readonly string $prefix,
+        private readonly int $fixed,
+    ) {
+        $this->keys = [$prefix . '0'];
+    }
+
+    /**
+     * Connects, checks that what is written comes back, finds how many operations a sample takes, writes what will be
+     * read, and warms up.
+     *
+     * @return ?string what is wrong with the value that came back; null if it is right
+     */
+    public function prepare(): ?string
+    {
+        $this->driver->connect();
+        // Something else lies there first, for an engine that keeps what it has must not pass.
+        $this->driver->write($this->keys, 'something else');
+        $wrong = $this->check();
+        if ($wrong !== null) {
+            return $wrong;
+        }
+        if ($this->operation === 'size') {
+            return null;
+        }
+        $this->pass();
+        $best = \min($this->pass(), $this->pass(), $this->pass());
+        $this->choose($this->fixed > 0 ? $this->fixed : \min(self::KEYS, (new TimerCost())->operations($best)));
+        $wrong = $this->check();
+        if ($wrong !== null) {
+            return $wrong;
+        }
+        \gc_collect_cycles();
+        if ($this->fixed > 0) {
+            // The whole loop is the sample; a script that runs it does so once.
+            return null;
+        }
+        $end = \hrtime(true) + self::WARM_UP;
+        do {
+            $this->sample();
+        } while (\hrtime(true) < $end);
+        $this->operations = 0;
+        $this->time = 0.0;
+
+        return null;
+    }
+
+    /** Makes a sample last at least so long (nanoseconds), so that the turns of a scheduler are inside it. */
+    public function lengthen(float $nanoseconds): void
+    {
+        $start = \hrtime(true);
+        $passes = 0;
+        do {
+            $this->pass();
+            ++$passes;
+        } while (\hrtime(true) - $start < $nanoseconds);
+        $this->passes = $passes;
+        $this->operations = 0;
+        $this->time = 0.0;
+    }
+
+    /** Microseconds an operation (bytes, where the operation is "size"). */
+    public function sample(): float
+    {
+        if ($this->operation === 'size') {
+            \assert($this->driver instanceof SerializerDriver);
+
+            return (float) $this->driver->size();
+        }
+        $time = 0.0;
+        for ($i = 0; $i < $this->passes; ++$i) {
+            $time += $this->pass();
+        }
+        $operations = $this->passes * \count($this->keys);
+        $this->operations += $operations;
+        $this->time += $time;
+
+        return \round($time / $operations / 1e3, 5);
+    }
+
+    /** Operations a second of all samples since prepare(); 0 where there was none. */
+    public function rate(): float
+    {
+        return $this->time > 0.0 ? $this->operations / $this->time * 1e9 : 0.0;
+    }
+
+    public function close(): void
+    {
+        $this->driver->disconnect();
+    }
+
+    /** Nanoseconds of all keys once. */
+    private function pass(): float
+    {
+        $driver = $this->driver;
+        $keys = $this->keys;
+        switch ($this->operation) {
+            case 'read':
+                $driver->begin();
+                $start = \hrtime(true);
+                $driver->read($keys);
+
+                return \hrtime(true) - $start;
+            case 'write':
+                $driver->begin();
+                $value = $this->value;
+                $start = \hrtime(true);
+                $driver->write($keys, $value);
+
+                return \hrtime(true) - $start;
+            case 'cycle':
+                $driver->disconnect();
+                $start = \hrtime(true);
+                foreach ($keys as $key) {
+                    $driver->connect();
+                    $driver->read([$key]);
+                    $driver->disconnect();
+                }
+                $time = \hrtime(true) - $start;
+                $driver->connect();
+
+                return $time;
+            default:
+                throw new \LogicException("There is no operation $this->operation.");
+        }
+    }
+
+    private function choose(int $count): void
+    {
+        $keys = [];
+        for ($i = 0; $i < $count; ++$i) {
+            $keys[] = $this->prefix . $i;
+        }
+        $this->keys = $keys === [] ? throw new \LogicException('No operation in a sample.') : $keys;
+    }
+
+    /** Writes every key, and reads every key. */
+    private function check(): ?string
+    {
+        $this->driver->write($this->keys, $this->value);
+        // Twice: the first read of a near tier may be answered from below it and fill it.
+        for ($i = 0; $i < 2; ++$i) {
+            $this->driver->begin();
+            foreach ($this->keys as $key) {
+                $got = $this->driver->read([$key]);
+                // Objects come back as others of the same kind.
+                if (\is_scalar($got) || $got === null ? $got !== $this->value : $got != $this->value) {
+                    return \sprintf('%s was written and %s came back', self::describe($this->value), self::describe($got));
+                }
+            }
+        }
+
+        return null;
+    }
+
+    private static function describe(mixed $value): string
+    {
+        return match (true) {
+            \is_string($value) => \sprintf('a string of %d bytes (crc %s)', \strlen($value), \hash('crc32b', $value)),
+            \is_array($value) => \sprintf('an array of %d (crc %s)', \count($value), \hash('crc32b', \serialize($value))),
+            default => \get_debug_type($value),
+        };
+    }
+}
