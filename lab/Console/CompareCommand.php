@@ -1,0 +1,115 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Console;
+
+use Larder\Console\Application;
+use Larder\Lab\Compare\Comparison;
+use Larder\Lab\Compare\Destination;
+use Larder\Lab\Compare\Document;
+use Larder\Lab\Compare\Findings;
+use Larder\Lab\Compare\Limit;
+use Larder\Lab\Compare\Markdown;
+use Larder\Lab\Compare\NotComparable;
+use Larder\Lab\Compare\Source;
+use Larder\Lab\Compare\Terminal;
+use Larder\Lab\Report\ReportUnreadable;
+use Larder\Lab\Statistics\Bootstrap;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('bench:compare', 'What changed between two reports of the laboratory')]
+final class CompareCommand extends Command
+{
+    /** The resamples are the same each time, so that two looks at two files see the same. */
+    private const SEED = 1;
+
+    public function __construct(private readonly Source $source = new Source())
+    {
+        parent::__construct();
+    }
+
+    /**
+     * What it takes besides the two files: `bin/larder bench compare` offers the same and hands them on.
+     *
+     * @return list<InputOption>
+     */
+    public static function options(): array
+    {
+        return [
+            new InputOption('limit', null, InputOption::VALUE_REQUIRED, 'How much a cell may lose: 5%, 5 or 0.05', '10%'),
+            new InputOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell by what became of all of them'),
+            new InputOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file'),
+            new InputOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the findings to this file'),
+        ];
+    }
+
+    protected function configure(): void
+    {
+        $this
+            ->addArgument('old', InputArgument::REQUIRED, 'The report of before, written with --json')
+            ->addArgument('new', InputArgument::REQUIRED, 'The report of after')
+            ->setHelp(<<<'HELP'
+                Compares two reports cell by cell: the ratio new to old with its 95 % interval. A cell is lost when the whole
+                interval lies beyond the limit and chance does not explain it, counting how many cells there are; so two runs
+                of the same thing pass, 19 times in 20 at least. Sizes are exact: any growth beyond the limit counts.
+                What was measured before and gives wrong values now is lost as well.
+
+                The exit status is 0 if nothing was lost, 1 if something was, 2 if the two cannot be compared.
+
+                  <info>bin/larder bench compare old.json new.json</info>
+                  <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md</info>
+                  <info>bin/larder bench compare old.json new.json --relative -v</info>
+                HELP);
+        $this->getDefinition()->addOptions(self::options());
+    }
+
+    protected function execute(InputInterface $input, OutputInterface $output): int
+    {
+        try {
+            return $this->compare($input, $output);
+        } catch (NotComparable|ReportUnreadable $e) {
+            $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+            $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+
+            return Application::USAGE;
+        }
+    }
+
+    private function compare(InputInterface $input, OutputInterface $output): int
+    {
+        $oldFile = self::text($input->getArgument('old')) ?? '';
+        $newFile = self::text($input->getArgument('new')) ?? '';
+        $limit = Limit::of(self::text($input->getOption('limit')) ?? '');
+        $json = self::text($input->getOption('json'));
+        $markdown = self::text($input->getOption('markdown'));
+        $jsonFile = $json === null ? null : new Destination('json', $json, [$oldFile, $newFile]);
+        $markdownFile = $markdown === null ? null : new Destination('markdown', $markdown, [$oldFile, $newFile, ...$json === null ? [] : [$json]]);
+
+        $comparison = new Comparison(
+            $this->source->read($oldFile),
+            $this->source->read($newFile),
+            $limit,
+            new Bootstrap(self::SEED),
+            $input->getOption('relative') === true,
+        );
+        $findings = new Findings($comparison);
+        $jsonFile?->write(Document::of($findings, $oldFile, $newFile));
+        $markdownFile?->write(Markdown::of($findings));
+        (new Terminal($output))->show($findings);
+
+        return $comparison->fails() ? Application::NOT_DONE : Application::OK;
+    }
+
+    private static function text(mixed $value): ?string
+    {
+        return \is_string($value) ? $value : null;
+    }
+}
