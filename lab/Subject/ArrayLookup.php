@@ -1,0 +1,22 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+/** The least that a cache can be in PHP: an array behind a method of one line. */
+final class ArrayLookup
+{
+    /** @var array<string, mixed> */
+    private array $values = [];
+
+    public function get(string $key, mixed $default = null): mixed
+    {
+        return $this->values[$key] ?? $default;
+    }
+
+    public function set(string $key, mixed $value): void
+    {
+        $this->values[$key] = $value;
+    }
+}

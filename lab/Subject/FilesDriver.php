@@ -1,0 +1,123 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+/**
+ * A file a value, as applications write them: serialized, into a temporary file, renamed; read by file_get_contents.
+ *
+ * Readers so see the old value or the new one, whole. Nothing is forced to the disk (fsync). Keys are names of files.
+ */
+final class FilesDriver implements Driver
+{
+    private readonly string $directory;
+    private readonly string $serializer;
+    private readonly Complaint $complaint;
+    private string $temporary = '';
+
+    /** @param array<string, string|int> $parameters directory; serializer; raw 1: strings are stored as they are */
+    public function __construct(array $parameters)
+    {
+        $given = new Parameters($parameters);
+        $this->directory = $given->directory() . '/';
+        $this->serializer = $given->flag('raw') ? 'none' : $given->serializer();
+        $this->complaint = new Complaint();
+    }
+
+    public function connect(): void
+    {
+        // One a process: it writes one value at a time.
+        $this->temporary = $this->directory . '.writing-' . \getmypid();
+    }
+
+    public function disconnect(): void {}
+
+    public function begin(): void {}
+
+    public function write(array $keys, mixed $value): void
+    {
+        $directory = $this->directory;
+        $temporary = $this->temporary;
+        $this->complaint->listen();
+        try {
+            switch ($this->serializer) {
+                case 'php':
+                    foreach ($keys as $key) {
+                        if (\file_put_contents($temporary, \serialize($value)) === false || !\rename($temporary, $directory . $key)) {
+                            throw $this->failed();
+                        }
+                    }
+                    break;
+                case 'igbinary':
+                    foreach ($keys as $key) {
+                        if (\file_put_contents($temporary, \igbinary_serialize($value)) === false || !\rename($temporary, $directory . $key)) {
+                            throw $this->failed();
+                        }
+                    }
+                    break;
+                case 'msgpack':
+                    foreach ($keys as $key) {
+                        if (\file_put_contents($temporary, \msgpack_pack($value)) === false || !\rename($temporary, $directory . $key)) {
+                            throw $this->failed();
+                        }
+                    }
+                    break;
+                default:
+                    foreach ($keys as $key) {
+                        if (\file_put_contents($temporary, $value) === false || !\rename($temporary, $directory . $key)) {
+                            throw $this->failed();
+                        }
+                    }
+            }
+        } finally {
+            \restore_error_handler();
+        }
+    }
+
+    public function read(array $keys): mixed
+    {
+        $directory = $this->directory;
+        $value = null;
+        // A file that is not there is a warning and false.
+        $this->complaint->listen();
+        try {
+            switch ($this->serializer) {
+                case 'php':
+                    foreach ($keys as $key) {
+                        $data = \file_get_contents($directory . $key);
+                        $value = $data === false ? false : \unserialize($data);
+                    }
+                    break;
+                case 'igbinary':
+                    foreach ($keys as $key) {
+                        $data = \file_get_contents($directory . $key);
+                        $value = $data === false ? false : \igbinary_unserialize($data);
+                    }
+                    break;
+                case 'msgpack':
+                    foreach ($keys as $key) {
+                        $data = \file_get_contents($directory . $key);
+                        $value = $data === false ? false : \msgpack_unpack($data);
+                    }
+                    break;
+                default:
+                    foreach ($keys as $key) {
+                        $value = \file_get_contents($directory . $key);
+                    }
+            }
+        } finally {
+            \restore_error_handler();
+        }
+        if ($value === false && !\is_dir($directory)) {
+            throw EngineFailure::refused('The file system', 'give it', $this->complaint->text);
+        }
+
+        return $value;
+    }
+
+    private function failed(): EngineFailure
+    {
+        return EngineFailure::refused('The file system', 'store it', $this->complaint->text);
+    }
+}

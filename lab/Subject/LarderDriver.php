@@ -1,0 +1,131 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Cache;
+
+/**
+ * Larder by its front door, like any application.
+ *
+ * begin() is where a request begins (Cache::refresh()), so that a read is the request's first get of its key, answered
+ * by the tier that the subject is named after; the second would come from the request tier. With the parameter "tier"
+ * being "request" there is no new request, and that is what is measured.
+ *
+ * Sets are judged by Larder's table of conflicts as in any application: processes at once write keys of their own.
+ * A failed part of Larder is a miss or a false to an application; here it is an exception all the same.
+ */
+final class LarderDriver implements Driver
+{
+    /** Seconds that one call waits for a part: as long as the drivers of the others. */
+    private const TIMEOUT = '2';
+
+    private readonly string $dsn;
+    private readonly bool $anew;
+    private readonly LastLine $log;
+    private ?Cache $cache = null;
+
+    /**
+     * @param array<string, string|int> $parameters dsn; or scheme (sqlite, files, memory, redis, predis, memcached) with
+     *                                              directory, or connection with socket or host and port; and near,
+     *                                              serializer, compressor, prefix, near_budget; tier: what answers
+     */
+    public function __construct(array $parameters)
+    {
+        $given = new Parameters($parameters);
+        $this->dsn = isset($parameters['dsn']) ? $given->text('dsn') : self::dsn($given);
+        $this->anew = $given->text('tier', '') !== 'request';
+        $this->log = new LastLine();
+    }
+
+    /** The cache that it has opened, for a look at its statistics. */
+    public function cache(): Cache
+    {
+        return $this->cache ?? throw EngineFailure::notConnected();
+    }
+
+    public function connect(): void
+    {
+        $this->cache = Cache::open(['dsn' => $this->dsn, 'logger' => $this->log]);
+    }
+
+    public function disconnect(): void
+    {
+        $this->cache = null;
+    }
+
+    public function begin(): void
+    {
+        if ($this->anew) {
+            $this->cache?->refresh();
+        }
+    }
+
+    public function write(array $keys, mixed $value): void
+    {
+        $cache = $this->cache ?? throw EngineFailure::notConnected();
+        foreach ($keys as $key) {
+            if (!$cache->set($key, $value)) {
+                throw EngineFailure::refused('Larder', 'store it', $this->log->text);
+            }
+        }
+    }
+
+    public function read(array $keys): mixed
+    {
+        $cache = $this->cache ?? throw EngineFailure::notConnected();
+        $value = null;
+        foreach ($keys as $key) {
+            $value = $cache->get($key);
+        }
+        if ($value === null) {
+            $this->look($cache);
+        }
+
+        return $value;
+    }
+
+    /** A miss may be a part that has failed. */
+    private function look(Cache $cache): void
+    {
+        foreach ($cache->stats() as $tier => $stats) {
+            if (($stats['errors'] ?? 0) > 0) {
+                throw EngineFailure::refused('Larder', 'get it', $this->log->text !== '' ? $this->log->text : "its tier \"$tier\" failed");
+            }
+        }
+    }
+
+    private static function dsn(Parameters $given): string
+    {
+        $scheme = $given->text('scheme');
+        $query = ['timeout' => self::TIMEOUT];
+        foreach (['near', 'serializer', 'compressor', 'prefix', 'near_budget'] as $name) {
+            $value = $given->text($name, '');
+            // "none" is a compressor of Larder's, and no serializer.
+            if ($value !== '' && !($name === 'serializer' && $value === 'none')) {
+                $query[$name] = $value;
+            }
+        }
+
+        return match ($scheme) {
+            'memory' => 'memory://',
+            'sqlite' => 'sqlite://' . self::path($given->directory()),
+            'files', 'file' => 'file://' . self::path($given->directory()),
+            'redis', 'predis', 'memcached' => "$scheme://" . self::server($given),
+            default => throw EngineFailure::unknown('scheme', $scheme, 'memory, sqlite, files, redis, predis or memcached'),
+        } . '?' . \http_build_query($query, '', '&', \PHP_QUERY_RFC3986);
+    }
+
+    private static function server(Parameters $given): string
+    {
+        $socket = $given->socket();
+
+        return $socket !== null ? self::path($socket) : $given->host() . ':' . $given->port();
+    }
+
+    private static function path(string $path): string
+    {
+        return \implode('/', \array_map(\rawurlencode(...), \explode('/', $path)));
+    }
+}

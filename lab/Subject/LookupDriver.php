@@ -1,0 +1,45 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+/** The least that PHP can do, an array look-up in a method: what a request tier is compared with. */
+final class LookupDriver implements Driver
+{
+    private ?ArrayLookup $lookup = null;
+
+    /** @param array<string, string|int> $parameters none are read */
+    public function __construct(array $parameters) {}
+
+    public function connect(): void
+    {
+        $this->lookup = new ArrayLookup();
+    }
+
+    public function disconnect(): void
+    {
+        $this->lookup = null;
+    }
+
+    public function begin(): void {}
+
+    public function write(array $keys, mixed $value): void
+    {
+        $lookup = $this->lookup ?? throw EngineFailure::notConnected();
+        foreach ($keys as $key) {
+            $lookup->set($key, $value);
+        }
+    }
+
+    public function read(array $keys): mixed
+    {
+        $lookup = $this->lookup ?? throw EngineFailure::notConnected();
+        $value = null;
+        foreach ($keys as $key) {
+            $value = $lookup->get($key);
+        }
+
+        return $value;
+    }
+}
