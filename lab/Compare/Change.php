@@ -15,7 +15,7 @@ final readonly class Change
      * @param float  $ratio  new to old, after the common shift where that is asked for; above 1 is a loss. INF: it was 0 bytes
      * @param float  $low    of its 95 % interval
      * @param float  $high   of its 95 % interval
-     * @param ?float $chance to look lost beyond the limit without being so; null where that is not asked: bytes, one round
+     * @param ?float $chance to look lost beyond the limit without being so; null where that is not asked: bytes, too few rounds
      */
     public function __construct(
         public Cell $cell,

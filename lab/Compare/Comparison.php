@@ -27,6 +27,8 @@ final class Comparison
     public const RATE = 0.05;
     /** As many timed cells as it takes to say that the machine as a whole became slower. */
     public const FEWEST = 10;
+    /** With fewer rounds on a side there is no interval. */
+    public const ROUNDS = 3;
 
     /** @var list<Cell> in the old report only */
     public readonly array $missing;
@@ -69,8 +71,8 @@ final class Comparison
         public readonly Report $old,
         public readonly Report $new,
         public readonly Limit $limit,
-        private readonly Bootstrap $bootstrap,
         public readonly bool $relative = false,
+        private readonly Bootstrap $bootstrap = new Bootstrap(),
     ) {
         $before = self::byId($old);
         $after = self::byId($new);
@@ -93,7 +95,7 @@ final class Comparison
         $this->divisor = $relative ? $this->shift ?? 1.0 : 1.0;
         $this->judged = $this->judge($timed);
         if ($this->judged === 0 && \count($timed) === $this->cells && $this->disqualified === []) {
-            throw NotComparable::tooFewRounds();
+            throw NotComparable::tooFewRounds(self::ROUNDS);
         }
     }
 
@@ -144,15 +146,14 @@ final class Comparison
 
             return new Change($cell, $before, $after, $ratio, $ratio, $ratio, null, $this->verdict($ratio, $ratio, true, true));
         }
-        $ratio = $after / $before / $this->divisor;
         if (!isset($this->chances[$id])) {
-            return new Change($cell, $before, $after, $ratio, $ratio, $ratio, null, Verdict::Unknown);
+            return new Change($cell, $before, $after, $after / $before / $this->divisor, 0.0, \INF, null, Verdict::Unknown);
         }
         $interval = $this->bootstrap->unpaired($pair['newCenters'], $pair['oldCenters']);
         $low = $interval->low / $this->divisor;
         $high = $interval->high / $this->divisor;
 
-        return new Change($cell, $before, $after, $ratio, $low, $high, $this->chances[$id], $this->verdict($low, $high, isset($this->worse[$id]), isset($this->better[$id])));
+        return new Change($cell, $before, $after, $interval->median / $this->divisor, $low, $high, $this->chances[$id], $this->verdict($low, $high, isset($this->worse[$id]), isset($this->better[$id])));
     }
 
     private function verdict(float $low, float $high, bool $worse, bool $better): Verdict
@@ -176,13 +177,18 @@ final class Comparison
      */
     private function judge(array $timed): int
     {
-        $factor = $this->limit->factor();
-        $better = [];
+        $old = $new = $better = [];
         foreach ($timed as $id => $pair) {
-            if (\count($pair['oldCenters']) > 1 && \count($pair['newCenters']) > 1) {
-                $this->chances[$id] = Evidence::above($pair['newCenters'], $pair['oldCenters'], $this->divisor * $factor);
-                $better[$id] = Evidence::above($pair['oldCenters'], $pair['newCenters'], $factor / $this->divisor);
+            if (\min(\count($pair['oldCenters']), \count($pair['newCenters'])) >= self::ROUNDS) {
+                $old[$id] = Trimmed::of($pair['oldCenters']);
+                $new[$id] = Trimmed::of($pair['newCenters']);
             }
+        }
+        $evidence = new Evidence(Spread::of($new), Spread::of($old));
+        $factor = $this->limit->factor();
+        foreach ($new as $id => $rounds) {
+            $this->chances[$id] = $evidence->above($rounds, $old[$id], $this->divisor * $factor);
+            $better[$id] = $evidence->below($rounds, $old[$id], $this->divisor / $factor);
         }
         $this->worse = Evidence::believed($this->chances, self::RATE);
         $this->better = Evidence::believed($better, self::RATE);

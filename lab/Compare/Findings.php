@@ -92,7 +92,7 @@ final readonly class Findings
             ['Only in the old report', \array_map(static fn(Cell $cell): string => Name::shown($cell->id() . ($reasons[$cell->scenario . "\0" . $cell->subject] ?? ''), 300), $comparison->missing)],
             ['Only in the new report', \array_map($name, $comparison->added)],
             ['Measured in another unit than before', \array_map($name, $comparison->otherUnit)],
-            ['With one round on a side, which tells nothing', \array_map(static fn(Change $change): string => $name($change->cell), $this->those(Verdict::Unknown))],
+            ['With too few rounds to tell (' . Comparison::ROUNDS . ' are needed)', \array_map(static fn(Change $change): string => $name($change->cell), $this->those(Verdict::Unknown))],
         ];
         $apart = [];
         foreach ($lists as [$title, $cells]) {
@@ -174,7 +174,7 @@ final readonly class Findings
     {
         return match (true) {
             $change->cell->unit === Cell::BYTES => 'exact',
-            $change->verdict === Verdict::Unknown => 'one round',
+            $change->verdict === Verdict::Unknown => 'too few',
             default => self::number($change->low) . '-' . self::number($change->high),
         };
     }

@@ -38,9 +38,9 @@ final class NotComparable extends \RuntimeException
         return new self('No cell is in both reports, so there is nothing to compare. Measure the same scenarios and subjects twice, as in: bin/larder bench engines --json=FILE');
     }
 
-    public static function tooFewRounds(): self
+    public static function tooFewRounds(int $needed): self
     {
-        return new self('No cell has two rounds or more in both reports, and one round cannot tell a change from noise. Measure again with more: bin/larder bench --rounds=10 --json=FILE');
+        return new self(\sprintf('No cell has %d rounds or more in both reports, and fewer cannot tell a change from noise. Measure both again: bin/larder bench --rounds=10 --json=FILE', $needed));
     }
 
     /** @param int $needed that many timed cells in both */

@@ -35,7 +35,7 @@ final class StudentT
 
     private static function incompleteBeta(float $x, float $a, float $b): float
     {
-        $front = \exp($a * \log($x) + $b * \log(1 - $x) + self::logGamma($a + $b) - self::logGamma($a) - self::logGamma($b)) / $a;
+        $front = \exp($a * \log($x) + $b * \log(1 - $x) + Gamma::log($a + $b) - Gamma::log($a) - Gamma::log($b)) / $a;
         // 1 + d1/(1 + d2/(1 + …)), from the front, as two running quotients (modified Lentz).
         $value = $upper = 1.0;
         $lower = 0.0;
@@ -55,16 +55,5 @@ final class StudentT
         }
 
         return $front / $value;
-    }
-
-    /** Stirling's series (Abramowitz and Stegun 6.1.41), carried up by the recurrence to where four terms are exact enough. */
-    private static function logGamma(float $z): float
-    {
-        for ($shift = 0.0; $z < 12.0; $z++) {
-            $shift -= \log($z);
-        }
-
-        return $shift + ($z - 0.5) * \log($z) - $z + 0.5 * \log(2 * \M_PI)
-            + 1 / (12 * $z) - 1 / (360 * $z ** 3) + 1 / (1260 * $z ** 5) - 1 / (1680 * $z ** 7);
     }
 }

@@ -18,6 +18,6 @@ enum Verdict: string
     case Better = 'better';
     /** Better, beyond the limit (its inverse) and beyond chance. */
     case Gained = 'gained';
-    /** One round on a side, which tells nothing. */
+    /** Too few rounds on a side to tell anything. */
     case Unknown = 'unknown';
 }

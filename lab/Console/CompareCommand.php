@@ -15,7 +15,6 @@ use Larder\Lab\Compare\NotComparable;
 use Larder\Lab\Compare\Source;
 use Larder\Lab\Compare\Terminal;
 use Larder\Lab\Report\ReportUnreadable;
-use Larder\Lab\Statistics\Bootstrap;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -28,9 +27,6 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('bench:compare', 'What changed between two reports of the laboratory')]
 final class CompareCommand extends Command
 {
-    /** The resamples are the same each time, so that two looks at two files see the same. */
-    private const SEED = 1;
-
     public function __construct(private readonly Source $source = new Source())
     {
         parent::__construct();
@@ -97,7 +93,6 @@ final class CompareCommand extends Command
             $this->source->read($oldFile),
             $this->source->read($newFile),
             $limit,
-            new Bootstrap(self::SEED),
             $input->getOption('relative') === true,
         );
         $findings = new Findings($comparison);
