@@ -3,7 +3,14 @@
 declare(strict_types=1);
 
 namespace Larder\Lab\Statistics;
-// SKELETON: signatures only
+
+/**
+ * What there is to say about a list of samples, in their unit.
+ *
+ * The mathematics of the lab lives in this folder, each thing once: samples are described here and in Quantile,
+ * compared in Bootstrap, Noise says whether a comparison can be trusted, TimerCost how much a sample must hold.
+ * Nothing here measures a subject, knows a cell or writes a report.
+ */
 final readonly class Summary
 {
     public int $n;
@@ -15,10 +22,78 @@ final readonly class Summary
     public float $p95;
     public float $p99;
     public float $max;
+    /** From the least to the greatest. */
     public float $range;
+    /** The median distance from the median, as it is: not scaled to be like a standard deviation. */
     public float $mad;
+    /** Of a sample (n - 1); 0 for a single one. */
     public float $stdev;
 
+    /**
+     * @param list<float> $samples in any order; at least one
+     *
+     * @throws UnusableSamples if there are none, or one is infinite or not a number
+     */
+    public function __construct(array $samples)
+    {
+        if ($samples === []) {
+            throw UnusableSamples::none();
+        }
+        foreach ($samples as $index => $sample) {
+            if (!\is_finite($sample)) {
+                throw UnusableSamples::notFinite($index, $sample);
+            }
+        }
+        \sort($samples);
+        $this->n = \count($samples);
+        $this->min = $samples[0];
+        $this->p1 = Quantile::of($samples, 0.01);
+        $this->p5 = Quantile::of($samples, 0.05);
+        $this->median = Quantile::median($samples);
+        $this->p95 = Quantile::of($samples, 0.95);
+        $this->p99 = Quantile::of($samples, 0.99);
+        $this->max = $samples[$this->n - 1];
+        $this->range = $this->max - $this->min;
+        [$this->mean, $this->stdev] = self::moments($samples);
+        $this->mad = self::mad($samples, $this->median);
+    }
+
+    /**
+     * Two passes: distances from a first mean are small where the samples are not, so nothing is lost when they are
+     * squared; what they add up to corrects both the mean and the squares for the rounding of that first mean
+     * (T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for Computing the Sample Variance", The American
+     * Statistician 37(3), 1983, the corrected two-pass algorithm).
+     *
+     * @param non-empty-list<float> $samples
+     *
+     * @return array{float, float} mean, standard deviation
+     */
+    private static function moments(array $samples): array
+    {
+        $n = \count($samples);
+        $mean = 0.0;
+        foreach ($samples as $index => $sample) {
+            $mean += ($sample - $mean) / ($index + 1);
+        }
+        $sum = $squares = 0.0;
+        foreach ($samples as $sample) {
+            $distance = $sample - $mean;
+            $sum += $distance;
+            $squares += $distance * $distance;
+        }
+
+        return [$mean + $sum / $n, $n > 1 ? \sqrt(\max(0.0, $squares - $sum * $sum / $n) / ($n - 1)) : 0.0];
+    }
+
     /** @param non-empty-list<float> $samples */
-    public function __construct(array $samples) {}
+    private static function mad(array $samples, float $median): float
+    {
+        $distances = [];
+        foreach ($samples as $sample) {
+            $distances[] = \abs($sample - $median);
+        }
+        \sort($distances);
+
+        return Quantile::median($distances);
+    }
 }

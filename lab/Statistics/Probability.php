@@ -1,0 +1,96 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Statistics;
+
+/** The three distributions that Bootstrap needs, to about twelve digits. */
+final class Probability
+{
+    /**
+     * That a standard normal variable is below -$x.
+     *
+     * The series of G. Marsaglia, "Evaluating the Normal Distribution", Journal of Statistical Software 11(4), 2004;
+     * good for the x of confidence intervals, 0 to 5.
+     */
+    public static function normalTail(float $x): float
+    {
+        $sum = $term = $x;
+        for ($k = 3; $term > 1e-17; $k += 2) {
+            $term *= $x * $x / $k;
+            $sum += $term;
+        }
+
+        return 0.5 - $sum * \exp(-$x * $x / 2) / \sqrt(2 * \M_PI);
+    }
+
+    /**
+     * The t within which Student's distribution has a share on both sides of zero.
+     *
+     * @param int<1, max> $freedom degrees of freedom
+     * @param float       $share   0.95 for a 95 % interval
+     */
+    public static function studentCritical(int $freedom, float $share): float
+    {
+        // By the angle, atan(t / sqrt(freedom)), whose range is finite.
+        $low = 0.0;
+        $high = \M_PI_2;
+        for ($step = 0; $step < 60; ++$step) {
+            $middle = ($low + $high) / 2;
+            if (self::studentWithin($freedom, $middle) < $share) {
+                $low = $middle;
+            } else {
+                $high = $middle;
+            }
+        }
+
+        return \tan($low) * \sqrt($freedom);
+    }
+
+    /** That at least $k of $n independent trials succeed. */
+    public static function binomialAtLeast(int $n, int $k, float $probability): float
+    {
+        if ($probability <= 0.0) {
+            return 0.0;
+        }
+        if ($probability >= 1.0) {
+            return 1.0;
+        }
+        $log = \log($probability);
+        $other = \log1p(-$probability);
+        $sum = 0.0;
+        $choose = self::logChoose($n, $k);
+        for (; $k <= $n; ++$k) {
+            $sum += \exp($choose + $k * $log + ($n - $k) * $other);
+            $choose += \log(($n - $k) / ($k + 1));
+        }
+
+        return \min(1.0, $sum);
+    }
+
+    /** The logarithm of the number of ways to choose $k of $n. */
+    public static function logChoose(int $n, int $k): float
+    {
+        $sum = 0.0;
+        for ($i = 1; $i <= $k; ++$i) {
+            $sum += \log(($n - $k + $i) / $i);
+        }
+
+        return $sum;
+    }
+
+    /** M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 1964, 26.7.3 and 26.7.4. */
+    private static function studentWithin(int $freedom, float $angle): float
+    {
+        $cos = \cos($angle);
+        $odd = $freedom % 2;
+        $sum = 0.0;
+        $term = $odd === 1 ? $cos : 1.0;
+        for ($k = $odd + 1; $k < $freedom; $k += 2) {
+            $sum += $term;
+            $term *= $k / ($k + 1) * $cos * $cos;
+        }
+
+        return $odd === 1 ? ($angle + \sin($angle) * $sum) / \M_PI_2 : \sin($angle) * $sum;
+    }
+}

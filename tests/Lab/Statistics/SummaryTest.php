@@ -1,0 +1,177 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Statistics;
+
+use Larder\Lab\Statistics\Summary;
+use Larder\Lab\Statistics\UnusableSamples;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+final class SummaryTest extends TestCase
+{
+    /**
+     * Certified values of the Statistical Reference Datasets of NIST (itl.nist.gov/div898/strd/univ/homepage.html).
+     * The last column is how many parts the result may be off: what their decimals lose as doubles is in it.
+     *
+     * @return iterable<string, array{list<float>, float, float, float}>
+     */
+    public static function certified(): iterable
+    {
+        yield 'NumAcc1' => [[10000001.0, 10000003.0, 10000002.0], 10000002.0, 1.0, 1e-15];
+        yield 'NumAcc2' => [self::pairings(1.2, 1.1, 1.3), 1.2, 0.1, 1e-13];
+        yield 'NumAcc3' => [self::pairings(1000000.2, 1000000.1, 1000000.3), 1000000.2, 0.1, 1e-9];
+        yield 'NumAcc4' => [self::pairings(10000000.2, 10000000.1, 10000000.3), 10000000.2, 0.1, 1e-8];
+        yield 'Michelso' => [\array_map(static fn(int $speed): float => (299000 + $speed) / 1000, self::MICHELSON), 299.8524, 0.0790105478190518, 1e-12];
+    }
+
+    /** @param list<float> $samples */
+    #[DataProvider('certified')]
+    public function testTheCertifiedValuesOfNist(array $samples, float $mean, float $stdev, float $tolerance): void
+    {
+        $summary = new Summary($samples);
+
+        self::assertEqualsWithDelta($mean, $summary->mean, $mean * 1e-15);
+        self::assertEqualsWithDelta($stdev, $summary->stdev, $stdev * $tolerance);
+    }
+
+    /**
+     * What R says: quantile(x, c(.01, .05, .5, .95, .99)), mad(x, constant = 1), sd(x), mean(x) of its own data sets.
+     *
+     * @return iterable<string, array{list<float>, array<string, float>}>
+     */
+    public static function ofR(): iterable
+    {
+        yield 'morley$Speed' => [\array_map('floatval', self::MICHELSON), [
+            'n' => 100, 'min' => 620, 'p1' => 649.7, 'p5' => 739, 'median' => 850, 'mean' => 852.4, 'p95' => 980,
+            'p99' => 1000.7, 'max' => 1070, 'range' => 450, 'mad' => 45, 'stdev' => 79.0105478190518,
+        ]];
+        yield 'mtcars$mpg' => [[
+            21, 21, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2, 17.8, 16.4, 17.3, 15.2, 10.4, 10.4,
+            14.7, 32.4, 30.4, 33.9, 21.5, 15.5, 15.2, 13.3, 19.2, 27.3, 26, 30.4, 15.8, 19.7, 15, 21.4,
+        ], [
+            'n' => 32, 'min' => 10.4, 'p1' => 10.4, 'p5' => 11.995, 'median' => 19.2, 'mean' => 20.090625, 'p95' => 31.3,
+            'p99' => 33.435, 'max' => 33.9, 'range' => 23.5, 'mad' => 3.65, 'stdev' => 6.0269480520891,
+        ]];
+        yield 'cars$dist' => [[
+            2, 10, 4, 22, 16, 10, 18, 26, 34, 17, 28, 14, 20, 24, 28, 26, 34, 34, 46, 26, 36, 60, 80, 20, 26,
+            54, 32, 40, 32, 40, 50, 42, 56, 76, 84, 36, 46, 68, 32, 48, 52, 56, 64, 66, 54, 70, 92, 93, 120, 85,
+        ], [
+            'n' => 50, 'min' => 2, 'p1' => 2.98, 'p5' => 10, 'median' => 36, 'mean' => 42.98, 'p95' => 88.85,
+            'p99' => 106.77, 'max' => 120, 'range' => 118, 'mad' => 16, 'stdev' => 25.7693774920259,
+        ]];
+    }
+
+    /**
+     * @param list<float>          $samples
+     * @param array<string, float> $expected
+     */
+    #[DataProvider('ofR')]
+    public function testWhatRSays(array $samples, array $expected): void
+    {
+        self::assertEqualsWithDelta($expected, \get_object_vars(new Summary($samples)), 1e-11);
+    }
+
+    public function testTheOrderOfTheSamplesDoesNotMatter(): void
+    {
+        $rounds = new Rounds(5);
+        $samples = [];
+        for ($i = 0; $i < 501; ++$i) {
+            $samples[] = 80 + $rounds->normal();
+        }
+        $sorted = $samples;
+        \rsort($sorted);
+
+        self::assertEquals(new Summary($samples), new Summary($sorted));
+    }
+
+    public function testTheSpreadDoesNotDependOnTheHeight(): void
+    {
+        // Powers of two, so that adding loses nothing. The textbook formula (mean of squares less square of the mean) gives 0 here.
+        $low = new Summary([0.25, 0.5, 0.75, 4.0]);
+        $high = new Summary(\array_map(static fn(float $sample): float => $sample + 2 ** 48, [0.25, 0.5, 0.75, 4.0]));
+
+        self::assertSame($low->stdev, $high->stdev);
+        self::assertSame($low->mad, $high->mad);
+        self::assertSame($low->range, $high->range);
+    }
+
+    public function testASingleSample(): void
+    {
+        $summary = new Summary([4.5]);
+
+        self::assertEquals([
+            'n' => 1, 'min' => 4.5, 'p1' => 4.5, 'p5' => 4.5, 'median' => 4.5, 'mean' => 4.5, 'p95' => 4.5, 'p99' => 4.5,
+            'max' => 4.5, 'range' => 0.0, 'mad' => 0.0, 'stdev' => 0.0,
+        ], \get_object_vars($summary));
+    }
+
+    public function testEqualSamplesHaveNoSpread(): void
+    {
+        $summary = new Summary(\array_fill(0, 1000, 0.1));
+
+        self::assertSame(0.1, $summary->median);
+        self::assertSame(0.1, $summary->mean);
+        self::assertSame(0.0, $summary->stdev);
+        self::assertSame(0.0, $summary->mad);
+    }
+
+    /** Mean and standard deviation of 20,000 samples lie within four of their standard errors of what theory says. */
+    #[TestWith(['uniform', 0.5, 0.28867513459481287, 0.2])]
+    #[TestWith(['normal', 0.0, 1.0, 0.5])]
+    #[TestWith(['exponential', 1.0, 1.0, 2.0])]
+    public function testKnownDistributions(string $distribution, float $mean, float $stdev, float $varianceOfSquare): void
+    {
+        $rounds = new Rounds(11);
+        $samples = [];
+        for ($i = 0; $i < 20_000; ++$i) {
+            $samples[] = $rounds->$distribution();
+        }
+        $summary = new Summary($samples);
+
+        self::assertEqualsWithDelta($mean, $summary->mean, 4 * $stdev / \sqrt(20_000));
+        // The variance of the standard deviation is (kurtosis - 1) / 4n times the variance.
+        self::assertEqualsWithDelta($stdev, $summary->stdev, 4 * $stdev * \sqrt($varianceOfSquare / 20_000));
+    }
+
+    public function testNoSamplesAreRefused(): void
+    {
+        $this->expectExceptionObject(UnusableSamples::none());
+
+        new Summary([]);
+    }
+
+    #[TestWith([\NAN, 'Sample 1 is not a number'])]
+    #[TestWith([\INF, 'Sample 1 is infinite'])]
+    #[TestWith([-\INF, 'Sample 1 is infinite'])]
+    public function testWhatIsNoNumberIsRefused(float $sample, string $message): void
+    {
+        $this->expectException(UnusableSamples::class);
+        $this->expectExceptionMessage($message);
+
+        new Summary([1.0, $sample, 2.0]);
+    }
+
+    /** @return list<float> */
+    private static function pairings(float $first, float $low, float $high): array
+    {
+        $samples = [$first];
+        for ($i = 0; $i < 500; ++$i) {
+            $samples[] = $low;
+            $samples[] = $high;
+        }
+
+        return $samples;
+    }
+
+    /** A. A. Michelson's hundred measurements of 1879: the speed of light in km/s, less 299,000. NIST calls them Michelso, R morley. */
+    private const MICHELSON = [
+        850, 740, 900, 1070, 930, 850, 950, 980, 980, 880, 1000, 980, 930, 650, 760, 810, 1000, 1000, 960, 960,
+        960, 940, 960, 940, 880, 800, 850, 880, 900, 840, 830, 790, 810, 880, 880, 830, 800, 790, 760, 800,
+        880, 880, 880, 860, 720, 720, 620, 860, 970, 950, 880, 910, 850, 870, 840, 840, 850, 840, 840, 840,
+        890, 810, 810, 820, 800, 770, 760, 740, 750, 760, 910, 920, 890, 860, 880, 720, 840, 850, 850, 780,
+        890, 840, 780, 810, 760, 810, 790, 810, 820, 850, 870, 870, 810, 740, 810, 940, 950, 800, 810, 870,
+    ];
+}
