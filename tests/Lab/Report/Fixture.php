@@ -75,7 +75,7 @@ final class Fixture
             ['PHP' => '8.2.31', 'Redis' => '7.0.15', 'Memcached' => '1.6.18', 'igbinary' => '3.2.16'] + ($hostile ? [self::HOSTILE => self::HOSTILE] : []),
             \array_map(static fn(string $name): array => ['name' => $name, 'about' => $about[$name]], \array_keys($all)),
             $results,
-            $self->ratios($results, $interval),
+            $self->ratios($results, $interval, $larder),
             [['subject' => 'redis:socket:lzf', 'scenario' => 'engines', 'what' => 'the PHP extension lzf', 'advice' => 'apt-get install php8.2-lzf']]
                 + ($hostile ? [1 => ['subject' => self::HOSTILE, 'scenario' => self::HOSTILE, 'what' => self::HOSTILE, 'advice' => self::HOSTILE]] : []),
             [['subject' => 'memcached:tcp:msgpack', 'scenario' => 'engines', 'reason' => 'read gave a string of 19,999 bytes where 20,480 were written']]
@@ -118,15 +118,15 @@ final class Fixture
                         foreach (self::PROCESS as $engine => $time) {
                             if ($larder || !\str_starts_with($engine, 'larder')) {
                                 $results[] = $this->result(
-                                    new Cell('engines', "$engine:$serializer", $engine, Cell::PROCESS, $serializer, 'none', $payload, $operation, $concurrency),
+                                    new Cell('engines', "$engine:process:$serializer", $engine, Cell::PROCESS, $serializer, 'none', $payload, $operation, $concurrency),
                                     ($time * $size * $effort + $cost) * $crowd,
                                     $concurrency,
                                 );
                             }
                         }
                     }
-                    foreach (['opcache' => 0.098] + ($larder ? ['larder-request' => 0.04] : []) as $engine => $time) {
-                        $results[] = $this->result(new Cell('engines', $engine, $engine, Cell::PROCESS, 'none', 'none', $payload, $operation, $concurrency), $time * $effort * $crowd, $concurrency);
+                    foreach (['opcache' => 0.098, 'lookup' => 0.03] + ($larder ? ['larder-request' => 0.04] : []) as $engine => $time) {
+                        $results[] = $this->result(new Cell('engines', "$engine:process:none", $engine, Cell::PROCESS, 'none', 'none', $payload, $operation, $concurrency), $time * $effort * $crowd, $concurrency);
                     }
                 }
             }
@@ -159,7 +159,7 @@ final class Fixture
         $results = [];
         foreach (['redis' => [45.0, 90.0], 'memcached' => [40.0, 95.0], 'files' => [11.0, 11.5]] + ($larder ? ['larder-sqlite' => [4.9, 160.0]] : []) as $engine => [$read, $cycle]) {
             $connection = \in_array($engine, ['redis', 'memcached'], true) ? Cell::SOCKET : Cell::PROCESS;
-            $subject = $connection === Cell::SOCKET ? "$engine:socket" : $engine;
+            $subject = $connection === Cell::SOCKET ? "$engine:socket" : "$engine:process";
             $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'read'), $read);
             $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'cycle'), $cycle);
         }
@@ -172,28 +172,31 @@ final class Fixture
      *
      * @return list<Ratio>
      */
-    private function ratios(array $results, ?float $interval): array
+    private function ratios(array $results, ?float $interval, bool $larder): array
     {
         $centers = [];
         foreach ($results as $result) {
             $centers[$result->cell->id()] = \array_sum($result->centers()) / \count($result->rounds);
         }
         $ratio = fn(string $of, string $to, float $median, string $kind, ?float $limit = null, string $title = ''): Ratio
-            => new Ratio($of, $to, $median, $interval === null ? 0.0 : $median * (1 - $interval), $interval === null ? \INF : $median * (1 + $interval), $this->rounds, $kind, $limit, $title);
+            => new Ratio($of, $to, $median, $interval === null ? 0.0 : $median * (1 - $interval), $interval === null ? \INF : $median * (1 + $interval), $this->rounds, $kind, $limit, $title, $kind === Ratio::TABLE ? [] : \array_fill(0, $this->rounds, $median));
         $ratios = [];
         foreach ($results as $result) {
             $cell = $result->cell;
             $serializer = $cell->serializer === 'none' ? 'php' : $cell->serializer;
             foreach ([["redis:socket:$serializer"], ['redis:socket'], ['php:none']] as [$base]) {
                 $to = \implode('/', [$cell->scenario, $base, $cell->payload, $cell->operation, $cell->concurrency]);
-                if (isset($centers[$to]) && $to !== $cell->id() && $cell->unit === Cell::MICROSECONDS) {
+                if (isset($centers[$to]) && $to !== $cell->id()) {
                     $ratios[] = $ratio($cell->id(), $to, $centers[$cell->id()] / $centers[$to], Ratio::TABLE);
                 }
             }
         }
-        $ratios[] = $ratio('pairs/larder-apcu/short/read/1', 'pairs/apcu/short/read/1', 2.1, Ratio::PAIR, 3.0, 'get from APCu as near tier, against apcu_fetch alone, short');
-        $ratios[] = $ratio('pairs/larder-apcu/50x50/read/1', 'pairs/apcu/50x50/read/1', 1.2, Ratio::PAIR, 1.05, 'get from APCu as near tier, against apcu_fetch alone, 50x50 array');
-        $ratios[] = $ratio('engines/redis:socket:php/short/read/1', 'engines/redis:socket:php/short/read/1', 1.006, Ratio::NOISE, null, 'redis with itself');
+        $pair = static fn(string $of, string $to, float $median, float $limit): Ratio => $ratio("engines/$of", "engines/$to", $median, Ratio::PAIR, $limit, "$of against $to");
+        if ($larder) {
+            $ratios[] = $pair('larder-apcu:process:igbinary/short/read/1', 'apcu:process:php/short/read/1', 2.1, 3.0);
+            $ratios[] = $pair('larder-apcu:process:igbinary/50x50/read/1', 'apcu:process:php/50x50/read/1', 1.2, 1.05);
+        }
+        $ratios[] = $ratio('engines/redis:socket:php/short/read/1', 'engines/redis:socket:php/short/read/1', 1.006, Ratio::NOISE, null, 'redis:socket:php against itself: read, short');
 
         return $ratios;
     }
