@@ -125,7 +125,7 @@ final class Comparison
         return self::sorted(\array_map($this->change(...), \array_keys($this->common)));
     }
 
-    /** How many cells look slower, and as many faster, at 95 % although nothing changed. */
+    /** How many cells may look slower, and as many faster, at 95 % although nothing changed: at most, for intervals of few rounds are wider. */
     public function byChance(): float
     {
         return 0.025 * $this->judged;

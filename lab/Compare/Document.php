@@ -27,7 +27,7 @@ final class Document
             'cells' => $comparison->cells,
             'judged' => $comparison->judged,
             'falseDiscoveryRate' => Comparison::RATE,
-            'expectedByChance' => $comparison->byChance(),
+            'byChanceAtMost' => $comparison->byChance(),
             'old' => self::report($comparison->old, $oldFile),
             'new' => self::report($comparison->new, $newFile),
             'warnings' => $findings->warnings(),

@@ -189,7 +189,7 @@ final readonly class Findings
             }
         }
 
-        return \sprintf('at 95 %% %d look slower and %d faster, by chance alone about %s each would', $slower, $faster, self::number(\max(1.0, \round($this->comparison->byChance()))));
+        return \sprintf('at 95 %% %d look slower and %d faster, of which chance explains up to %s each', $slower, $faster, self::number(\max(1.0, \round($this->comparison->byChance()))));
     }
 
     /** @return list<string> */

@@ -32,26 +32,15 @@ final class CompareCommand extends Command
         parent::__construct();
     }
 
-    /**
-     * What it takes besides the two files: `bin/larder bench compare` offers the same and hands them on.
-     *
-     * @return list<InputOption>
-     */
-    public static function options(): array
-    {
-        return [
-            new InputOption('limit', null, InputOption::VALUE_REQUIRED, 'How much a cell may lose: 5%, 5 or 0.05', '10%'),
-            new InputOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell by what became of all of them'),
-            new InputOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file'),
-            new InputOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the findings to this file'),
-        ];
-    }
-
     protected function configure(): void
     {
         $this
             ->addArgument('old', InputArgument::REQUIRED, 'The report of before, written with --json')
             ->addArgument('new', InputArgument::REQUIRED, 'The report of after')
+            ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'How much a cell may lose: 5%, 5 or 0.05', '10%')
+            ->addOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell by what became of all of them')
+            ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file')
+            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the findings to this file')
             ->setHelp(<<<'HELP'
                 Compares two reports cell by cell: the ratio new to old with its 95 % interval. A cell is lost when the whole
                 interval lies beyond the limit and chance does not explain it, counting how many cells there are; so two runs
@@ -64,7 +53,6 @@ final class CompareCommand extends Command
                   <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md</info>
                   <info>bin/larder bench compare old.json new.json --relative -v</info>
                 HELP);
-        $this->getDefinition()->addOptions(self::options());
     }
 
     protected function execute(InputInterface $input, OutputInterface $output): int

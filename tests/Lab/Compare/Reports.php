@@ -1,0 +1,95 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Compare;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use Random\Engine\Mt19937;
+use Random\Randomizer;
+
+/** Made-up reports of which it is known what is in them. */
+final class Reports
+{
+    private const POOL = 65_536;
+
+    /** @var array<string, list<float>> by noise: what rounds are multiplied by, log-normal */
+    private static array $pools = [];
+
+    /**
+     * Cells "engines/redis:socket:0/short/read/1" and so on, each of its own time.
+     *
+     * @param float             $noise of a round, as a part of it
+     * @param array<int, float> $slow  cell to how many times as long it takes
+     * @param float             $all   how many times as long everything takes
+     */
+    public static function noisy(int $seed, int $cells = 800, int $rounds = 10, float $noise = 0.03, array $slow = [], float $all = 1.0): Report
+    {
+        $random = new Randomizer(new Mt19937($seed));
+        $pool = self::$pools[(string) $noise] ??= self::pool($noise);
+        $results = [];
+        for ($i = 0; $i < $cells; $i++) {
+            $time = $all * ($slow[$i] ?? 1.0) * (0.1 + $i % 97);
+            $measured = [];
+            for ($round = 0; $round < $rounds; $round++) {
+                $measured[] = [$time * ($pool[$random->getInt(0, self::POOL - 1)] ?? 1.0)];
+            }
+            $results[] = self::result(self::cell($i), $measured);
+        }
+
+        return self::report($results);
+    }
+
+    public static function cell(int $number, string $unit = Cell::MICROSECONDS, int $concurrency = 1): Cell
+    {
+        return new Cell('engines', "redis:socket:$number", 'redis', Cell::SOCKET, 'php', 'none', 'short', $unit === Cell::BYTES ? 'size' : 'read', $concurrency, $unit);
+    }
+
+    /** @param list<float> $rounds a sample each */
+    public static function of(int $number, array $rounds, string $unit = Cell::MICROSECONDS): Result
+    {
+        return self::result(self::cell($number, $unit), \array_map(static fn(float $sample): array => [$sample], $rounds));
+    }
+
+    /** @param list<non-empty-list<float>> $rounds */
+    public static function result(Cell $cell, array $rounds): Result
+    {
+        return new Result($cell, $rounds !== [] ? $rounds : throw new \LogicException('A result has a round.'));
+    }
+
+    /**
+     * @param list<Result>                                                                 $results
+     * @param array<string, string|int|float>                                              $machine
+     * @param array<string, string>                                                        $versions
+     * @param list<array{subject: string, scenario: string, reason: string}>               $disqualified
+     * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing
+     */
+    public static function report(
+        array $results,
+        array $machine = ['processor' => 'Made Up 3000', 'cores' => 2, 'memory' => 4_000_000_000, 'load' => 0.25],
+        array $versions = ['PHP' => '8.2.31', 'Redis' => '7.0.15'],
+        array $disqualified = [],
+        array $missing = [],
+        bool $partial = false,
+        bool $quiet = true,
+        string $started = '',
+    ): Report {
+        return new Report('bin/larder bench', $machine, $versions, [], $results, [], $missing, $disqualified, [], $partial, $quiet, 1, 10, $started, 1.0);
+    }
+
+    /** @return list<float> */
+    private static function pool(float $noise): array
+    {
+        $random = new Randomizer(new Mt19937(4711));
+        $uniform = static fn(): float => $random->getInt(1, 1_000_000_000) / 1_000_000_001;
+        $pool = [];
+        for ($i = 0; $i < self::POOL; $i++) {
+            // G. E. P. Box and M. E. Muller, Annals of Mathematical Statistics 29, 1958.
+            $pool[] = \exp($noise * \sqrt(-2 * \log($uniform())) * \cos(2 * \M_PI * $uniform()));
+        }
+
+        return $pool;
+    }
+}

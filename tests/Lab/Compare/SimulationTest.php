@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Compare;
+
+use Larder\Lab\Compare\Change;
+use Larder\Lab\Compare\Comparison;
+use Larder\Lab\Compare\Evidence;
+use Larder\Lab\Compare\Limit;
+use Larder\Lab\Compare\Spread;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\TestCase;
+
+/** What the gate promises, tried a hundred times; the seeds are fixed, so that the figures are the same in every run. */
+#[CoversClass(Comparison::class)]
+#[CoversClass(Evidence::class)]
+#[CoversClass(Spread::class)]
+final class SimulationTest extends TestCase
+{
+    private const TIMES = 100;
+
+    public function testEqualsPassAndOneSlowCellOfEightHundredIsFound(): void
+    {
+        $alarms = $found = 0;
+        for ($time = 0; $time < self::TIMES; $time++) {
+            $old = Reports::noisy(3 * $time);
+            $alarms += (int) (new Comparison($old, Reports::noisy(3 * $time + 1), new Limit(0.1)))->fails();
+            $lost = (new Comparison($old, Reports::noisy(3 * $time + 2, slow: [417 => 1.25]), new Limit(0.1)))->lost();
+            $found += (int) (self::ids($lost) === [Reports::cell(417)->id()]);
+        }
+
+        self::assertLessThanOrEqual(5, $alarms, 'two runs of the same');
+        self::assertGreaterThanOrEqual(95, $found, 'a loss of 25 %, and nothing else');
+    }
+
+    public function testWithoutALimitOnlyTheCountOfCellsKeepsChanceOut(): void
+    {
+        $alarms = $intervals = 0;
+        for ($time = 0; $time < self::TIMES; $time++) {
+            $comparison = new Comparison(Reports::noisy(1000 + $time, 200), Reports::noisy(5000 + $time, 200), new Limit(0.0));
+            $alarms += (int) $comparison->fails();
+            $intervals += (int) ($time < 5 && \array_filter($comparison->changes(), static fn(Change $change): bool => $change->low > 1.0) !== []);
+        }
+
+        self::assertGreaterThanOrEqual(3, $intervals, 'by their intervals alone most of five would have failed');
+        self::assertLessThanOrEqual(9, $alarms, 'one time in twenty, and what chance may add to that in a hundred times');
+    }
+
+    public function testFewAndWildRoundsMakeNoAlarm(): void
+    {
+        $alarms = 0;
+        for ($time = 0; $time < 50; $time++) {
+            $alarms += (int) (new Comparison(Reports::noisy(10_000 + $time, 200, 3, 0.2), Reports::noisy(20_000 + $time, 200, 3, 0.2), new Limit(0.1)))->fails();
+        }
+
+        self::assertLessThanOrEqual(4, $alarms);
+    }
+
+    /**
+     * @param list<Change> $changes
+     *
+     * @return list<string>
+     */
+    private static function ids(array $changes): array
+    {
+        return \array_map(static fn(Change $change): string => $change->cell->id(), $changes);
+    }
+}
