@@ -209,6 +209,6 @@ final class Bootstrap
     /** @param array{float, float, float} $estimate in logarithms */
     private static function ratio(array $estimate, int $rounds): Interval
     {
-        return new Interval(\exp($estimate[0]), \exp($estimate[1]), \exp($estimate[2]), \max(1, $rounds));
+        return new Interval(\exp($estimate[0]), \exp($estimate[1]), \exp($estimate[2]), $rounds);
     }
 }

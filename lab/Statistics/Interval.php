@@ -11,7 +11,7 @@ final readonly class Interval
      * @param float       $median how many times as much: 1.1 is 10 % more
      * @param float       $low    from 0
      * @param float       $high   up to infinity, which JSON has no word for: see bounded()
-     * @param int<1, max> $rounds it comes from; of two separate runs those of the shorter one
+     * @param int   $rounds it comes from; of two separate runs those of the shorter one
      */
     public function __construct(
         public float $median,
