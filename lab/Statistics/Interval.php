@@ -8,9 +8,9 @@ namespace Larder\Lab\Statistics;
 final readonly class Interval
 {
     /**
-     * @param float       $median how many times as much: 1.1 is 10 % more
-     * @param float       $low    from 0
-     * @param float       $high   up to infinity, which JSON has no word for: see bounded()
+     * @param float $median how many times as much: 1.1 is 10 % more
+     * @param float $low    from 0
+     * @param float $high   up to infinity, which JSON has no word for: see bounded()
      * @param int   $rounds it comes from; of two separate runs those of the shorter one
      */
     public function __construct(
