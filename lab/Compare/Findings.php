@@ -189,7 +189,7 @@ final readonly class Findings
             }
         }
 
-        return \sprintf('at 95 %% %d look slower and %d faster, of which chance explains up to %s each', $slower, $faster, self::number(\max(1.0, \round($this->comparison->byChance()))));
+        return \sprintf('at 95 %%: %d slower, %d faster (by chance up to %d each)', $slower, $faster, (int) \ceil($this->comparison->byChance()));
     }
 
     /** @return list<string> */
