@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Subject;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\EngineSubjects;
+use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\TestCase;
+
+final class EngineSubjectsTest extends TestCase
+{
+    private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
+
+    /** What a subject's process does: everything that a driver has, with values that it must give back. */
+    private const CHILD = '
+        use Larder\Lab\Payload\Payloads;
+        set_error_handler(static fn(int $level, string $message) => throw new RuntimeException($message));
+        [$class, $parameters] = json_decode($argv[1], true, 8, JSON_THROW_ON_ERROR);
+        $driver = new $class($parameters);
+        $driver->connect();
+        $keys = ["lab:0", "lab:1", "lab:2"];
+        foreach (["something else", ...array_map(Payloads::get(...), Payloads::names())] as $value) {
+            $driver->begin();
+            $driver->write($keys, $value);
+            for ($i = 0; $i < 3; ++$i) {
+                $driver->begin();
+                foreach ($keys as $key) {
+                    if ($driver->read([$key]) !== $value) {
+                        exit("another value came back\n");
+                    }
+                }
+            }
+        }
+        $driver->disconnect();
+        echo "right\n";';
+
+    public function testEveryPublishedCombinationIsThere(): void
+    {
+        $names = \array_map(static fn(Subject $subject): string => $subject->name, EngineSubjects::all());
+        $expected = ['opcache:process:none', 'larder-request:process:none', 'lookup:process:none'];
+        foreach (self::SERIALIZERS as $serializer) {
+            foreach (['apcu', 'files', 'larder-apcu', 'larder-sqlite', 'larder-files'] as $engine) {
+                $expected[] = "$engine:process:$serializer";
+            }
+            foreach (['socket', 'tcp', 'network'] as $connection) {
+                foreach (['redis', 'predis', 'memcached', 'memcached_nocompression', 'larder-redis', 'larder-predis', 'larder-memcached', 'valkey'] as $engine) {
+                    $expected[] = "$engine:$connection:$serializer";
+                }
+            }
+        }
+        \sort($expected);
+        $sorted = $names;
+        \sort($sorted);
+
+        self::assertSame($expected, $sorted);
+    }
+
+    public function testTheNameSaysWhatTheSubjectIs(): void
+    {
+        foreach (EngineSubjects::all() as $subject) {
+            self::assertSame("$subject->engine:$subject->connection:$subject->serializer", $subject->name);
+            self::assertTrue($subject->answersTo($subject->engine));
+            self::assertSame($subject->engine === 'memcached' ? 'fastlz' : 'none', $subject->compressor, $subject->name);
+            self::assertSame($subject->serializer, $subject->parameters['serializer'] ?? null);
+            self::assertTrue(\is_a($subject->driver, Driver::class, true), $subject->driver);
+            // The driver's connection and the server's must be the same.
+            self::assertSame($subject->connection === Cell::PROCESS ? null : $subject->connection, $subject->parameters['connection'] ?? null);
+        }
+    }
+
+    public function testEachHasTheServerOfItsConnection(): void
+    {
+        $services = [];
+        foreach (EngineSubjects::all() as $subject) {
+            $kind = \preg_match('/memcached|predis|redis|valkey/', $subject->engine, $match) === 1 ? $match[0] : '';
+            $services["$kind $subject->connection"][$subject->service ?? ''] = true;
+        }
+
+        self::assertEquals([
+            ' process' => ['' => true],
+            'redis socket' => ['redis' => true],
+            'redis tcp' => ['redis' => true],
+            'redis network' => ['redis@network' => true],
+            'predis socket' => ['redis' => true],
+            'predis tcp' => ['redis' => true],
+            'predis network' => ['redis@network' => true],
+            'valkey socket' => ['valkey' => true],
+            'valkey tcp' => ['valkey' => true],
+            'valkey network' => ['valkey@network' => true],
+            'memcached socket' => ['memcached-socket' => true],
+            'memcached tcp' => ['memcached-tcp' => true],
+            'memcached network' => ['memcached@network' => true],
+        ], $services);
+    }
+
+    /** But for the serializer of APCu, where APCu is measured. */
+    public function testAllHaveTheSameSettings(): void
+    {
+        $all = [];
+        foreach (EngineSubjects::all() as $subject) {
+            $ini = $subject->ini;
+            self::assertSame(\in_array($subject->engine, ['apcu', 'larder-apcu'], true) ? $subject->serializer : 'php', $ini['apc.serializer'] ?? null);
+            unset($ini['apc.serializer']);
+            \ksort($ini);
+            $all[\serialize($ini)] = $ini;
+        }
+
+        self::assertCount(1, $all);
+        $ini = \reset($all);
+        foreach (['apc.enable_cli' => 1, 'apc.shm_size' => '256M', 'opcache.enable_cli' => 1, 'memory_limit' => '1G', 'display_errors' => 'stderr'] as $name => $value) {
+            self::assertSame($value, $ini[$name] ?? null);
+        }
+    }
+
+    /** Two of one server do not see each other's entries as somebody else's changes. */
+    public function testEachLarderInAServerOrApcuHasAPrefixOfItsOwn(): void
+    {
+        $prefixes = [];
+        foreach (EngineSubjects::all() as $subject) {
+            if (isset($subject->parameters['prefix'])) {
+                $prefixes[$subject->parameters['prefix']][$subject->engine . ' ' . $subject->serializer] = true;
+            }
+        }
+
+        self::assertCount(18, $prefixes);
+        foreach ($prefixes as $users) {
+            self::assertCount(1, $users);
+        }
+    }
+
+    public function testWhatIsMissingIsNamedWithWhatToType(): void
+    {
+        foreach (EngineSubjects::all() as $subject) {
+            foreach ($subject->needs as $need) {
+                self::assertNotSame('', $need->what);
+                self::assertMatchesRegularExpression('/install|require/', $need->advice);
+            }
+        }
+        $needs = static function (string $name): array {
+            foreach (EngineSubjects::all() as $subject) {
+                if ($subject->name === $name) {
+                    return \array_map(static fn($need): string => $need->what, $subject->needs);
+                }
+            }
+
+            return [];
+        };
+        self::assertSame(['the PHP extension redis', 'redis-server or valkey-server', 'the PHP extension msgpack'], $needs('redis:tcp:msgpack'));
+        self::assertSame(['predis/predis', 'redis-server or valkey-server'], $needs('predis:socket:php'));
+        self::assertSame(['the PHP extension redis', 'valkey-server'], $needs('valkey:socket:php'));
+        self::assertSame(['memcached'], $needs('larder-memcached:socket:php'));
+        self::assertSame(['the PHP extension apcu', 'the PHP extension pdo_sqlite', 'the PHP extension igbinary'], $needs('larder-apcu:process:igbinary'));
+        self::assertSame(['the PHP extension Zend OPcache'], $needs('opcache:process:none'));
+        self::assertSame([], $needs('files:process:php'));
+    }
+
+    /** Each one's settings, parameters and driver together, in a process like the one that measures. */
+    public function testEverySubjectThatCanBeMeasuredHereGivesBackWhatWasWritten(): void
+    {
+        $redis = RedisServer::program() === null ? null : new RedisServer();
+        $memcached = MemcachedServer::installed() ? ['memcached-socket' => new MemcachedServer(), 'memcached-tcp' => new MemcachedServer(tcp: true)] : [];
+        $directory = new TemporaryDirectory('larder-l');
+        $wrong = $right = [];
+        try {
+            foreach (EngineSubjects::all() as $subject) {
+                if ($subject->missing() !== [] || $subject->connection === Cell::NETWORK || \str_starts_with((string) $subject->service, 'valkey')) {
+                    continue;
+                }
+                $address = match (true) {
+                    $subject->service === 'redis' && $redis !== null => ['socket' => $redis->socket, 'host' => '127.0.0.1', 'port' => $redis->port],
+                    $subject->service === 'memcached-socket' => ['socket' => $memcached['memcached-socket']->address[0]],
+                    $subject->service === 'memcached-tcp' => ['host' => '127.0.0.1', 'port' => $memcached['memcached-tcp']->address[1]],
+                    default => [],
+                };
+                $own = $directory->file(\strtr($subject->name, ':', '-'));
+                \mkdir($own, 0o700);
+                $child = Process::snippet(
+                    self::CHILD,
+                    [\json_encode([$subject->driver, $address + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR)],
+                    $subject->ini,
+                );
+                $said = $child->line() ?? $child->errors();
+                if ($said === 'right' && $child->errors() === '') {
+                    $right[] = $subject->name;
+                } else {
+                    $wrong[$subject->name] = $said . $child->errors();
+                }
+            }
+        } finally {
+            foreach ($memcached as $server) {
+                $server->end();
+            }
+        }
+
+        self::assertSame([], $wrong);
+        self::assertContains('files:process:php', $right);
+        self::assertContains('larder-files:process:php', $right);
+    }
+}

@@ -1,0 +1,201 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Subject;
+
+use Larder\Lab\Payload\Payloads;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+
+/** In processes of their own, since OPcache is switched on when PHP starts. */
+#[RequiresPhpExtension('Zend OPcache')]
+final class OpcacheDriverTest extends TestCase
+{
+    private const CHILD = '
+        use Larder\Lab\Payload\Payloads;
+        use Larder\Lab\Subject\EngineFailure;
+        use Larder\Lab\Subject\OpcacheDriver;
+        set_error_handler(static fn(int $level, string $message) => throw new RuntimeException($message));
+        $directory = $argv[1];
+        $driver = new OpcacheDriver(["directory" => $directory]);
+        $hits = static fn(string $key): int => opcache_get_status()["scripts"]["$directory/$key.php"]["hits"] ?? -1;
+        $said = [];
+        ';
+    private const SAY = '
+        echo json_encode($said), "\n";';
+
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory('larder-l');
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function payloads(): iterable
+    {
+        foreach (Payloads::names() as $payload) {
+            yield $payload => [$payload];
+        }
+    }
+
+    #[DataProvider('payloads')]
+    public function testWhatIsWrittenIsRead(string $payload): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $value = Payloads::get($argv[2]);
+            $driver->write(["lab:a", "lab:b", "lab:c"], $value);
+            $driver->begin();
+            $driver->write(["lab:c"], "another value");
+            $said = [
+                "same" => $driver->read(["lab:a"]) === $value && $driver->read(["lab:b"]) === $value,
+                "last" => $driver->read(["lab:a", "lab:c"]),
+                "missing" => $driver->read(["lab:a", "lab:nothing"]),
+            ];
+            $driver->begin();
+            $driver->write(["lab:c"], $value);
+            $said["again"] = $driver->read(["lab:c"]) === $value;
+            $driver->begin();
+            $said["files"] = array_values(array_diff(scandir($directory), [".", ".."]));', [$payload]);
+
+        self::assertSame([
+            'same' => true, 'last' => 'another value', 'missing' => false, 'again' => true,
+            'files' => ['lab:a.php', 'lab:b.php', 'lab:c.php'],
+        ], $said);
+    }
+
+    /** The first include compiles; each one after it is a hit. */
+    #[DataProvider('payloads')]
+    public function testItComesFromOpcache(string $payload): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $driver->write(["lab:a"], Payloads::get($argv[2]));
+            $said[] = $hits("lab:a");
+            $driver->read(["lab:a"]);
+            $said[] = $first = $hits("lab:a");
+            for ($i = 0; $i < 5; ++$i) {
+                $driver->begin();
+                $driver->read(["lab:a", "lab:a"]);
+            }
+            $said[] = $hits("lab:a") - $first;
+            $misses = opcache_get_status()["opcache_statistics"]["misses"];
+            $driver->read(["lab:a"]);
+            $said[] = opcache_get_status()["opcache_statistics"]["misses"] - $misses;', [$payload]);
+
+        self::assertSame([-1, 0, 10, 0], $said);
+    }
+
+    /** Also what was written long after the process began: OPcache judges a file's age by the beginning. */
+    public function testAFileIsOlderThanOpcacheAsks(): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $driver->write(["lab:a"], "something");
+            $said = [filemtime("$directory/lab:a.php") + 30 < $_SERVER["REQUEST_TIME"]];
+            $driver->read(["lab:a"]);
+            $said[] = opcache_is_script_cached("$directory/lab:a.php");', [], ['opcache.file_update_protection' => 30]);
+
+        self::assertSame([true, true], $said);
+    }
+
+    public function testAChildReadsWhatItsParentWroteAndTheOtherWayRound(): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $driver->write(["lab:a", "lab:b"], "old");
+            $said = [$driver->read(["lab:a"]), $driver->read(["lab:b"])];
+            if (pcntl_fork() === 0) {
+                $driver->connect();
+                $driver->write(["lab:b"], $driver->read(["lab:a"]) === "old" ? "new" : "wrong");
+                exit(0);
+            }
+            pcntl_wait($status);
+            $said[] = $driver->read(["lab:b"]);');
+
+        self::assertSame(['old', 'old', 'new'], $said);
+    }
+
+    /** The smallest number of files that OPcache can be told is 200, of which it makes a prime. */
+    public function testAFullOpcacheIsSaidAndNotMeasured(): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $keys = array_map(static fn(int $i): string => "lab:$i", range(1, 500));
+            $driver->write($keys, "something");
+            $driver->begin();
+            $driver->read($keys);
+            try {
+                $driver->begin();
+            } catch (EngineFailure $failure) {
+                $said = [$failure->getMessage()];
+            }', [], ['opcache.max_accelerated_files' => 200]);
+
+        self::assertCount(1, $said);
+        self::assertIsString($said[0]);
+        self::assertStringContainsString('opcache.max_accelerated_files (now 200)', $said[0]);
+    }
+
+    public function testOpcacheThatIsOffIsSaid(): void
+    {
+        $said = $this->child('
+            try {
+                $driver->connect();
+            } catch (EngineFailure $failure) {
+                $said = [$failure->getMessage()];
+            }', [], ['opcache.enable_cli' => 0]);
+
+        self::assertCount(1, $said);
+        self::assertIsString($said[0]);
+        self::assertStringContainsString('-d opcache.enable_cli=1', $said[0]);
+    }
+
+    public function testADirectoryThatHasGoneThrows(): void
+    {
+        $said = $this->child('
+            $driver->connect();
+            $driver->write(["lab:a"], "something");
+            unlink("$directory/lab:a.php");
+            rmdir($directory);
+            foreach ([static fn() => $driver->write(["lab:a"], "something"), static fn() => $driver->read(["lab:b"])] as $do) {
+                try {
+                    $do();
+                } catch (EngineFailure $failure) {
+                    $said[] = $failure->getMessage();
+                }
+            }');
+
+        self::assertCount(2, $said);
+        foreach ($said as $message) {
+            self::assertIsString($message);
+            self::assertStringStartsWith('The file system does not', $message);
+        }
+    }
+
+    /**
+     * @param list<string>          $arguments
+     * @param array<string, string|int> $ini
+     *
+     * @return array<mixed>
+     */
+    private function child(string $code, array $arguments = [], array $ini = []): array
+    {
+        $child = Process::snippet(
+            self::CHILD . $code . self::SAY,
+            [$this->directory->path, ...$arguments],
+            $ini + ['opcache.enable' => 1, 'opcache.enable_cli' => 1],
+        );
+        $line = $child->line();
+        self::assertNotNull($line, $child->errors());
+        self::assertSame(0, $child->wait(), $child->errors());
+        $said = \json_decode($line, true, 8, \JSON_THROW_ON_ERROR);
+        self::assertIsArray($said);
+
+        return $said;
+    }
+}
