@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+use Symfony\Component\Process\Process;
+
+/** A short command that was run to its end. */
+final readonly class Command
+{
+    private function __construct(
+        public bool $succeeded,
+        public string $output,
+        public string $errors,
+    ) {}
+
+    /** @param non-empty-list<string> $words program and arguments; no shell is involved */
+    public static function run(array $words): self
+    {
+        // Signal handlers wait: a command that makes something must not be left half known.
+        return Signals::held(static function () use ($words): self {
+            $process = new Process($words, timeout: 10.0);
+            $process->run();
+
+            return new self($process->isSuccessful(), $process->getOutput(), \trim($process->getErrorOutput()));
+        });
+    }
+}

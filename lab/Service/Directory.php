@@ -1,0 +1,136 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+/**
+ * A private directory (0700) of the lab. A forked child that inherits the object never removes it.
+ */
+final class Directory
+{
+    /** What a lab writes there at the least: logs. Bytes. */
+    private const ROOM = 1 << 16;
+
+    /** What sockaddr_un takes, less its closing zero (unix(7)). */
+    private const LONGEST_SOCKET = 107;
+
+    private readonly int $owner;
+
+    private function __construct(public readonly string $path)
+    {
+        $this->owner = (int) \getmypid();
+    }
+
+    /**
+     * Makes the lab's own, and removes what labs of this user that were killed have left beside it.
+     *
+     * @param ?string $parent the system's directory for temporary files by default
+     *
+     * @throws ServiceFailure if it cannot be made, or nothing fits into it
+     */
+    public static function temporary(?string $parent = null): self
+    {
+        $parent ??= \sys_get_temp_dir();
+        self::sweep($parent);
+        $path = $parent . '/' . Label::make();
+        $directory = self::make($path, 'Set TMPDIR to a directory that is there, can be written and has room.');
+        $probe = "$path/room";
+        $written = Silence::of(static fn(): int|false => \file_put_contents($probe, \str_repeat('.', self::ROOM)));
+        if ($written !== self::ROOM) {
+            $directory->remove();
+            throw new ServiceFailure("No space is left in $parent. Make room there, or set TMPDIR to a directory that has some.");
+        }
+        \unlink($probe);
+
+        return $directory;
+    }
+
+    /** Makes one inside. */
+    public function sub(string $name): self
+    {
+        return self::make("$this->path/$name", 'Was the laboratory\'s directory removed?');
+    }
+
+    /** The path of a file in it, which need not exist. */
+    public function file(string $name): string
+    {
+        return "$this->path/$name";
+    }
+
+    /** The path of a unix socket in it. */
+    public function socket(string $name): string
+    {
+        $path = $this->file($name);
+        if (\strlen($path) > self::LONGEST_SOCKET) {
+            throw new ServiceFailure("$path is too long for a unix socket. Set TMPDIR to a directory with a shorter name, as /tmp.");
+        }
+
+        return $path;
+    }
+
+    /** False in a forked child of the process that made it. */
+    public function isOwned(): bool
+    {
+        return $this->owner === \getmypid();
+    }
+
+    /** Removes it with everything in it. */
+    public function remove(): void
+    {
+        if ($this->isOwned()) {
+            Silence::of(fn() => self::clear($this->path));
+        }
+    }
+
+    private static function sweep(string $parent): void
+    {
+        Silence::of(static function () use ($parent): void {
+            foreach (\scandir($parent) ?: [] as $name) {
+                $path = "$parent/$name";
+                if (Label::isLeftover($name) && \is_dir($path) && !\is_link($path) && \fileowner($path) === \posix_geteuid()) {
+                    self::endProcesses($path);
+                    self::clear($path);
+                }
+            }
+        });
+    }
+
+    /** A server works in its own directory: it is a dead lab's that the kernel did not end, for want of setpriv(1). */
+    private static function endProcesses(string $directory): void
+    {
+        foreach (\glob('/proc/[0-9]*') ?: [] as $process) {
+            $work = \fileowner($process) === \posix_geteuid() ? \readlink("$process/cwd") : false;
+            if ($work !== false && \str_starts_with($work, "$directory/")) {
+                \posix_kill((int) \basename($process), \SIGKILL);
+            }
+        }
+    }
+
+    private static function clear(string $directory): void
+    {
+        \chmod($directory, 0o700);
+        foreach (\scandir($directory) ?: [] as $name) {
+            $path = "$directory/$name";
+            if ($name === '.' || $name === '..') {
+                continue;
+            }
+            if (\is_dir($path) && !\is_link($path)) {
+                self::clear($path);
+            } else {
+                \unlink($path);
+            }
+        }
+        \rmdir($directory);
+    }
+
+    private static function make(string $path, string $advice): self
+    {
+        $warning = '';
+        if (!\is_dir($path) && !Silence::of(static fn(): bool => \mkdir($path, 0o700), $warning)) {
+            throw new ServiceFailure("Cannot make the directory $path: " . \lcfirst(\str_replace('mkdir(): ', '', $warning)) . ". $advice");
+        }
+
+        return new self($path);
+    }
+}

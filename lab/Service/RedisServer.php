@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+/** Redis or Valkey, on a unix socket and on TCP at once; it keeps nothing on the disk. */
+final class RedisServer extends Server
+{
+    public const REDIS = 'redis';
+    public const VALKEY = 'valkey';
+
+    /**
+     * @param string           $kind  one of the constants
+     * @param ?\Closure(): int $ports as Server takes it
+     */
+    public function __construct(Directory $directory, private readonly string $kind = self::REDIS, Place $place = new Place(), ?\Closure $ports = null)
+    {
+        parent::__construct($directory, $place, $ports);
+    }
+
+    protected function name(): string
+    {
+        return $this->kind;
+    }
+
+    protected function program(): string
+    {
+        return "$this->kind-server";
+    }
+
+    protected function package(): string
+    {
+        return "$this->kind-server";
+    }
+
+    protected function arguments(int $port): array
+    {
+        return [
+            '--bind', $this->place->host,
+            '--port', (string) $port,
+            // Who may reach it is said by what it is bound to: the loopback, or a namespace of the lab's own.
+            '--protected-mode', 'no',
+            '--unixsocket', $this->home->socket('socket'),
+            '--unixsocketperm', '700',
+            '--dir', $this->home->path,
+            '--daemonize', 'no',
+            '--save', '',
+            '--appendonly', 'no',
+        ];
+    }
+
+    protected function reachedBy(int $port): array
+    {
+        return ['socket' => $this->home->socket('socket'), 'host' => $this->place->host, 'port' => $port];
+    }
+
+    protected function question(): string
+    {
+        return "INFO server\r\nQUIT\r\n";
+    }
+
+    protected function understand(string $answer): ?array
+    {
+        // Valkey has both versions; its redis_version is the one that it is compatible with.
+        return \preg_match('/^process_id:(\d+)\r$/m', $answer, $pid) === 1
+            && \preg_match('/^(redis|valkey)_version:([^\r]+)\r$/m', (string) \preg_replace('/^redis_version(?=.*^valkey_version)/ms', 'compatible', $answer), $version) === 1
+            ? [(int) $pid[1], \ucfirst($version[1]) . " $version[2]"]
+            : null;
+    }
+}

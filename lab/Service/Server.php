@@ -1,0 +1,151 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+use Larder\Lab\Plan\Need;
+
+/**
+ * What all servers have in common: a directory, a free port, a program, and the wait until it answers.
+ *
+ * It answers when the process that answers is the one that was started: on a port that somebody else has taken
+ * meanwhile, somebody else answers.
+ */
+abstract class Server implements Service
+{
+    private const ATTEMPTS = 5;
+
+    /** Its own; there from its start on. */
+    protected Directory $home;
+
+    private ?Program $program = null;
+    private int $port = 0;
+    private string $version = '';
+
+    /** @var \Closure(): int */
+    private readonly \Closure $ports;
+
+    /**
+     * @param Directory         $directory the lab's; the server gets one of its own in it
+     * @param ?\Closure(): int  $ports     gives a port that is free; any by default
+     */
+    public function __construct(
+        private readonly Directory $directory,
+        protected readonly Place $place = new Place(),
+        ?\Closure $ports = null,
+    ) {
+        $this->ports = $ports ?? Place::freePort(...);
+    }
+
+    final public function start(): void
+    {
+        if ($this->isAlive()) {
+            return;
+        }
+        $this->stop();
+        for ($attempt = 1; ; $attempt++) {
+            try {
+                $this->launch(($this->ports)());
+
+                return;
+            } catch (ServiceFailure $failure) {
+                $this->stop();
+                if ($attempt === self::ATTEMPTS || \stripos($failure->getMessage(), 'already in use') === false) {
+                    throw $failure;
+                }
+            }
+        }
+    }
+
+    final public function stop(): void
+    {
+        if ($this->directory->isOwned()) {
+            $this->program?->stop();
+            $this->program = null;
+            isset($this->home) && $this->home->remove();
+        }
+    }
+
+    final public function isAlive(): bool
+    {
+        return $this->program !== null && $this->program->isAlive();
+    }
+
+    final public function lastWords(): string
+    {
+        return $this->program?->lastWords() ?? '';
+    }
+
+    final public function prefix(): array
+    {
+        return $this->place->guest;
+    }
+
+    /** 0 if it does not run. */
+    final public function pid(): int
+    {
+        return $this->program?->pid() ?? 0;
+    }
+
+    final public function address(): array
+    {
+        $this->port > 0 || throw new \LogicException($this->name() . ' has no address before its start.');
+
+        return $this->reachedBy($this->port);
+    }
+
+    /** Without a version before its first start. */
+    final public function version(): string
+    {
+        return $this->version === '' ? \ucfirst($this->name()) : $this->version;
+    }
+
+    /** Short, in small letters; the name of its directory too. */
+    abstract protected function name(): string;
+
+    /** What has to be there. */
+    abstract protected function program(): string;
+
+    /** The Debian package that has it. */
+    abstract protected function package(): string;
+
+    /** @return list<string> the command's arguments */
+    abstract protected function arguments(int $port): array;
+
+    /** @return array<string, string|int> as address() */
+    abstract protected function reachedBy(int $port): array;
+
+    /** To be sent to it, for an answer with its process id and its version, after which it closes the connection. */
+    abstract protected function question(): string;
+
+    /** @return ?array{int, string} process id, and name with version; null if that is no answer */
+    abstract protected function understand(string $answer): ?array;
+
+    private function launch(int $port): void
+    {
+        $file = Need::find([$this->program()])
+            ?? throw new ServiceFailure("There is no {$this->program()} on this machine: apt-get install {$this->package()}");
+        $this->home = $this->directory->sub($this->name());
+        $this->port = $port;
+        // Kept twice: a signal handler that stops everything takes it away.
+        $this->program = $program = new Program($this->program(), [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path);
+        $program->start();
+        $program->await($this->answers(...));
+    }
+
+    private function answers(): bool
+    {
+        $address = $this->address();
+        $found = $this->understand($this->place->ask(
+            isset($address['port']) ? "tcp://{$address['host']}:{$address['port']}" : "unix://{$address['socket']}",
+            $this->question(),
+        ));
+        if ($found === null || $found[0] !== $this->pid()) {
+            return false;
+        }
+        $this->version = $found[1];
+
+        return true;
+    }
+}
