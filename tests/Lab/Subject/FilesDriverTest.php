@@ -60,18 +60,31 @@ final class FilesDriverTest extends SharedDriverTestCase
         self::assertFalse($driver->read(['lab:nothing']));
     }
 
-    /** A reader that has the old file open goes on with the old value: the new one is another file. */
-    public function testAValueIsReplacedWhole(): void
+    /**
+     * A reader that has the old file open goes on with the old value: the new one is another file.
+     *
+     * @param array<string, string|int> $parameters
+     */
+    #[DataProvider('kinds')]
+    #[DataProvider('raw')]
+    public function testAValueIsReplacedWhole(array $parameters): void
     {
-        $driver = $this->driver(['raw' => 1]);
+        $driver = $this->driver($parameters);
         $driver->connect();
         $driver->write(['lab:a'], 'the old value');
+        $written = \file_get_contents($this->directory->file('lab:a'));
         $before = \fopen($this->directory->file('lab:a'), 'r');
         self::assertIsResource($before);
         $driver->write(['lab:a'], 'new');
 
-        self::assertSame('the old value', \stream_get_contents($before));
+        self::assertSame($written, \stream_get_contents($before));
         self::assertSame('new', $driver->read(['lab:a']));
+    }
+
+    /** @return array<string, array{array<string, string|int>}> */
+    public static function raw(): array
+    {
+        return ['raw' => [['raw' => 1]]];
     }
 
     /** @param array<string, string|int> $parameters */
