@@ -6,6 +6,7 @@ namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Tests\Support\MemcachedServer;
@@ -81,6 +82,7 @@ final class EngineSubjectsTest extends TestCase
         foreach (EngineSubjects::all() as $subject) {
             $kind = \preg_match('/memcached|predis|redis|valkey/', $subject->engine, $match) === 1 ? $match[0] : '';
             $services["$kind $subject->connection"][$subject->service ?? ''] = true;
+            self::assertContains($subject->service, [null, ...Services::NAMES]);
         }
 
         self::assertEquals([
