@@ -1,0 +1,124 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Report;
+
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use Larder\Lab\Statistics\Bootstrap;
+use Larder\Lab\Statistics\Interval;
+use Larder\Lab\Statistics\UnusableSamples;
+
+/** What stands beside what in a report, in which order, and how far apart. */
+final class Rank
+{
+    /** @var array<string, Ratio> those of the tables, by both ids */
+    private array $ratios = [];
+    /** @var array<string, Ratio> those of the tables, by the first id */
+    private array $toBase = [];
+
+    public function __construct(
+        public readonly Report $report,
+        private readonly Bootstrap $bootstrap = new Bootstrap(),
+    ) {
+        foreach ($report->ratios as $ratio) {
+            if ($ratio->kind === Ratio::TABLE) {
+                $this->ratios["$ratio->of $ratio->to"] = $ratio;
+                $this->toBase[$ratio->of] ??= $ratio;
+            }
+        }
+    }
+
+    /** The figure by which results are put in order: the one that rounds are compared by (Result::centers()). */
+    public static function center(Result $result): float
+    {
+        return $result->cell->concurrency > 1 ? $result->summary->mean : $result->summary->median;
+    }
+
+    /**
+     * The results that differ in nothing but their subject, the least first; groups in the order of the report.
+     *
+     * @return list<non-empty-list<Result>>
+     */
+    public function groups(string $scenario): array
+    {
+        $groups = [];
+        foreach ($this->report->results as $result) {
+            $cell = $result->cell;
+            if ($cell->scenario === $scenario) {
+                $groups[\serialize([$cell->payload, $cell->operation, $cell->concurrency, $cell->unit])][] = $result;
+            }
+        }
+
+        return \array_values(\array_map(self::sorted(...), $groups));
+    }
+
+    /**
+     * @param list<Result> $results
+     *
+     * @return ($results is non-empty-list<Result> ? non-empty-list<Result> : list<Result>)
+     */
+    public static function sorted(array $results): array
+    {
+        \usort($results, static fn(Result $a, Result $b): int => self::center($a) <=> self::center($b));
+
+        return $results;
+    }
+
+    /** @return list<string> all scenarios that have results, in the report's order */
+    public function scenarios(): array
+    {
+        $names = \array_fill_keys(\array_column($this->report->scenarios, 'name'), 0);
+        foreach ($this->report->results as $result) {
+            $names[$result->cell->scenario] = 1 + ($names[$result->cell->scenario] ?? 0);
+        }
+
+        return \array_map(\strval(...), \array_keys(\array_filter($names)));
+    }
+
+    /** The ratio to its base that the report has. */
+    public function toBase(Result $result): ?Ratio
+    {
+        return $this->toBase[$result->cell->id()] ?? null;
+    }
+
+    /** How many times the second's time the first takes: what the report says, and computed from both where it does not. */
+    public function between(Result $of, Result $to): Interval
+    {
+        $ratio = $this->ratios[$of->cell->id() . ' ' . $to->cell->id()] ?? null;
+        if ($ratio !== null) {
+            return new Interval($ratio->median, $ratio->low, $ratio->high, \max(1, $ratio->rounds));
+        }
+        try {
+            return \count($of->rounds) === \count($to->rounds)
+                ? $this->bootstrap->paired($of->centers(), $to->centers())
+                : $this->bootstrap->unpaired($of->centers(), $to->centers());
+        } catch (UnusableSamples) {
+            // A sample of no time at all has no ratio.
+            return new Interval(self::center($to) > 0.0 ? self::center($of) / self::center($to) : 1.0, 0.0, \INF, 1);
+        }
+    }
+
+    /**
+     * How many of the first cannot be told from the very first.
+     *
+     * @param non-empty-list<Result> $sorted
+     *
+     * @return int<1, max>
+     */
+    public function tied(array $sorted): int
+    {
+        $tied = 1;
+        while (isset($sorted[$tied])) {
+            $interval = $this->between($sorted[$tied], $sorted[0]);
+            if (!$interval->bounded() || $interval->excludesOne()) {
+                break;
+            }
+            ++$tied;
+        }
+
+        return $tied;
+    }
+}
