@@ -175,8 +175,14 @@ final readonly class Findings
         return match (true) {
             $change->cell->unit === Cell::BYTES => 'exact',
             $change->verdict === Verdict::Unknown => 'too few',
-            default => self::number($change->low) . '-' . self::number($change->high),
+            default => self::end($change->low) . '-' . self::end($change->high),
         };
+    }
+
+    /** A digit more than the ratio itself: an end beside 1 must not look as if it were on it. */
+    private static function end(float $value): string
+    {
+        return $value < 10 ? \number_format($value, 3) : self::number($value);
     }
 
     private function within(): string

@@ -99,6 +99,9 @@ final class ComparisonTest extends TestCase
 
         self::assertSame(['redis:socket:4', 'redis:socket:2', 'redis:socket:1', 'redis:socket:3', 'redis:socket:5'], \array_keys($verdicts));
         self::assertSame([Verdict::Lost, Verdict::Lost, Verdict::Worse, Verdict::Same, Verdict::Gained], \array_values($verdicts));
+        $thousand = Reports::report([Reports::of(1, [1000.0], Cell::BYTES)]);
+        self::assertFalse(self::comparison($thousand, Reports::report([Reports::of(1, [1122.0], Cell::BYTES)]), 0.122)->fails(), 'on the limit, which in binary is a little less than 1.122');
+        self::assertTrue(self::comparison($thousand, Reports::report([Reports::of(1, [1123.0], Cell::BYTES)]), 0.122)->fails());
     }
 
     public function testWrongValuesAreALossWhateverTheTimesSay(): void

@@ -53,6 +53,16 @@ final class EvidenceTest extends TestCase
         self::assertGreaterThan(0.9, $evidence->above(Trimmed::of($disturbed), Trimmed::of($calm), 1.1));
     }
 
+    public function testWhatIsCutOffIsPulledIn(): void
+    {
+        // Logarithms -100 -50 1 2 3 4 5 6 600 700: cut to 1 … 6, for the spread 1 1 1 2 3 4 5 6 6 6 around 3.5.
+        $trimmed = Trimmed::of(\array_map(\exp(...), [-100.0, 5.0, 1.0, 600.0, 2.0, -50.0, 3.0, 4.0, 6.0, 700.0]));
+
+        self::assertEqualsWithDelta(3.5, $trimmed->mean, 1e-12);
+        self::assertEqualsWithDelta((6 * 6.25 + 2 * 2.25 + 2 * 0.25) / 5, $trimmed->variance, 1e-12);
+        self::assertSame([6, 5], [$trimmed->left, $trimmed->freedom]);
+    }
+
     public function testRoundsThatAgreeByLuckAreNotBelieved(): void
     {
         $usual = [];

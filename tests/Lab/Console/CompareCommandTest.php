@@ -352,6 +352,18 @@ final class CompareCommandTest extends TestCase
         }
     }
 
+    public function testTagsInNamesAreText(): void
+    {
+        $tag = '<fg=red>x</>';
+        $rounds = static fn(float $factor): array => \array_map(static fn(float $time): array => [$factor * $time], self::CALM);
+        $lost = new Cell('engines', $tag, 'x', Cell::PROCESS, 'php', 'none', 'short', 'read');
+        $gone = new Cell('engines', $tag, 'x', Cell::PROCESS, 'php', 'none', 'short', 'gone');
+        $old = $this->file(Reports::report([Reports::result($lost, $rounds(1)), Reports::result($gone, $rounds(1))], versions: ['PHP' => 'a'], started: self::BEFORE), 'old.json');
+        $new = $this->file(Reports::report([Reports::result($lost, $rounds(9))], versions: ['PHP' => $tag], started: self::AFTER, disqualified: [['subject' => $tag, 'scenario' => 'engines', 'reason' => 'read gave null']]), 'new.json');
+
+        self::assertSame(4, \substr_count($this->tell($old, $new)[1], $tag), 'disqualified, the version, the row, the name of what is gone');
+    }
+
     public function testItRunsByItselfToo(): void
     {
         $old = $this->old([self::redis(1)]);
