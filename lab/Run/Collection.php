@@ -98,9 +98,9 @@ final class Collection
     }
 
     /** @return list<Ratio> first those that were measured in turn, then those of the tables */
-    public function ratios(int $seed): array
+    public function ratios(): array
     {
-        $bootstrap = new Bootstrap($seed);
+        $bootstrap = new Bootstrap();
         $ratios = [];
         foreach ($this->pairs as $pair) {
             \ksort($pair['rounds']);

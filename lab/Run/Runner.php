@@ -55,7 +55,7 @@ final class Runner
         $start = \microtime(true);
         $this->progress->start(\count($this->tasks) * $this->rounds, \count($this->ledger->kept()));
         for ($round = 0; $round < $this->rounds && !$this->stop->isAsked(); ++$round) {
-            if (!$this->round($round, $findings)) {
+            if (!$this->round($round, $collection)) {
                 break;
             }
             $spent = \microtime(true) - $start;

@@ -28,22 +28,22 @@ final readonly class Engines implements Scenario
 
     private const AT_ONCE = 10;
 
-    /** subject, base, payload, operation, and what the first may take of the second's time at most */
+    /** subject, base, payload, operation, what the first may take of the second's time at most, and operations of a sample */
     private const PROMISES = [
-        ['larder-request:process:none', 'lookup:process:none', 'short', 'read', 1.5],
-        ['larder-request:process:none', 'lookup:process:none', '50x50', 'read', 1.5],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', 'short', 'read', 3.0],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', '20kB', 'read', 1.5],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', '50x50', 'read', 1.05],
-        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'read', 1 / 8],
-        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'write', 1 / 4],
+        ['larder-request:process:none', 'lookup:process:none', 'short', 'read', 1.5, 10_000],
+        ['larder-request:process:none', 'lookup:process:none', '50x50', 'read', 1.5, 10_000],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', 'short', 'read', 3.0, 2_000],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', '20kB', 'read', 1.5, 500],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', '50x50', 'read', 1.05, 100],
+        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'read', 1 / 8, 1_000],
+        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'write', 1 / 4, 1_000],
     ];
 
     /** Three kinds of work: in memory, on the disk, over a socket. */
     private const SAME = [
-        ['apcu:process:php', '50x50', 'read'],
-        ['larder-sqlite:process:igbinary', 'short', 'write'],
-        ['redis:socket:php', 'short', 'read'],
+        ['apcu:process:php', '50x50', 'read', 100],
+        ['larder-sqlite:process:igbinary', 'short', 'write', 500],
+        ['redis:socket:php', 'short', 'read', 500],
     ];
 
     public function name(): string
@@ -125,23 +125,22 @@ final readonly class Engines implements Scenario
     private static function pairs(array $subjects): array
     {
         $tasks = [];
-        $pair = static function (string $of, string $to, string $payload, string $operation, Pair $pair) use ($subjects, &$tasks): void {
+        $pair = static function (string $of, string $to, string $payload, string $operation, int $operations, Pair $pair) use ($subjects, &$tasks): void {
             if (isset($subjects[$of], $subjects[$to])) {
                 $tasks[] = new ProcessTask(
                     \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
                     [new Side(self::cell($subjects[$of], $payload, $operation, 1), $subjects[$of]), new Side(self::cell($subjects[$to], $payload, $operation, 1), $subjects[$to])],
-                    // Small differences: never less than this, however short the run.
-                    Effort::full(),
+                    Effort::ofPair($operations),
                     1,
                     $pair,
                 );
             }
         };
-        foreach (self::PROMISES as [$of, $to, $payload, $operation, $limit]) {
-            $pair($of, $to, $payload, $operation, new Pair("$of against $to: $operation, $payload", $limit));
+        foreach (self::PROMISES as [$of, $to, $payload, $operation, $limit, $operations]) {
+            $pair($of, $to, $payload, $operation, $operations, new Pair("$of against $to: $operation, $payload", $limit));
         }
-        foreach (self::SAME as [$subject, $payload, $operation]) {
-            $pair($subject, $subject, $payload, $operation, new Pair("$subject against itself: $operation, $payload", null, Ratio::NOISE));
+        foreach (self::SAME as [$subject, $payload, $operation, $operations]) {
+            $pair($subject, $subject, $payload, $operation, $operations, new Pair("$subject against itself: $operation, $payload", null, Ratio::NOISE));
         }
 
         return $tasks;

@@ -219,13 +219,14 @@ final class EngineSubjects
     }
 
     /**
-     * What all caches have: a prefix of its own, so that two in one server are not each other's readers.
+     * What all caches have: a prefix of its own, so that two in one server are not each other's readers; and requests
+     * of twenty keys, of which the first bears what a request costs once (it learns what others have changed).
      *
      * @return array<string, string|int>
      */
     private static function larder(string $engine, string $serializer): array
     {
-        return ['compressor' => 'none', 'prefix' => "$engine-$serializer"];
+        return ['compressor' => 'none', 'prefix' => "$engine-$serializer", 'request' => 20];
     }
 
     /** One Redis listens on a socket and on a port; behind the network there is another. */

@@ -19,17 +19,20 @@ final class Bench
 
     /** @var non-empty-list<string> */
     private array $keys;
-    private int $passes = 1;
     private int $operations = 0;
     private float $time = 0.0;
 
-    /** @param int $fixed operations of each sample; 0: found */
+    /**
+     * @param int        $fixed   operations of each sample; 0: found
+     * @param int<1, max> $request operations of a sample at the least: what one request does, of which the first bears what a request costs once
+     */
     public function __construct(
         private readonly Driver $driver,
         private readonly string $operation,
         private readonly mixed $value,
         private readonly string $prefix,
         private readonly int $fixed,
+        private readonly int $request = 1,
     ) {
         $this->keys = [$prefix . '0'];
     }
@@ -54,7 +57,7 @@ final class Bench
         }
         $this->pass();
         $best = \min($this->pass(), $this->pass(), $this->pass());
-        $this->choose($this->fixed > 0 ? $this->fixed : \min(self::KEYS, (new TimerCost())->operations($best)));
+        $this->choose($this->fixed > 0 ? $this->fixed : \max($this->request, \min(self::KEYS, TimerCost::measure(1_001)->operations(\max(1.0, $best)))));
         $wrong = $this->check();
         if ($wrong !== null) {
             return $wrong;
@@ -74,20 +77,6 @@ final class Bench
         return null;
     }
 
-    /** Makes a sample last at least so long (nanoseconds), so that the turns of a scheduler are inside it. */
-    public function lengthen(float $nanoseconds): void
-    {
-        $start = \hrtime(true);
-        $passes = 0;
-        do {
-            $this->pass();
-            ++$passes;
-        } while (\hrtime(true) - $start < $nanoseconds);
-        $this->passes = $passes;
-        $this->operations = 0;
-        $this->time = 0.0;
-    }
-
     /** Microseconds an operation (bytes, where the operation is "size"). */
     public function sample(): float
     {
@@ -96,15 +85,18 @@ final class Bench
 
             return (float) $this->driver->size();
         }
-        $time = 0.0;
-        for ($i = 0; $i < $this->passes; ++$i) {
-            $time += $this->pass();
-        }
-        $operations = $this->passes * \count($this->keys);
+        $time = $this->pass();
+        $operations = \count($this->keys);
         $this->operations += $operations;
         $this->time += $time;
 
         return \round($time / $operations / 1e3, 5);
+    }
+
+    /** Microseconds an operation, of all samples since prepare() together. */
+    public function average(): float
+    {
+        return $this->operations > 0 ? \round($this->time / $this->operations / 1e3, 5) : 0.0;
     }
 
     /** Operations a second of all samples since prepare(); 0 where there was none. */

@@ -18,9 +18,6 @@ final readonly class Crew
     /** Nanoseconds from the word to the start: the last of ten has read it by then. */
     private const AHEAD = 2_000_000;
 
-    /** A sample of several processes lasts at least so long (nanoseconds), for the scheduler gives turns of some milliseconds. */
-    private const SAMPLE = 20_000_000;
-
     public function __construct(private int $members) {}
 
     /**
@@ -127,21 +124,23 @@ final readonly class Crew
         }
     }
 
-    /** @return array{samples: list<float>, perSecond: float} */
+    /**
+     * One sample a process: its average over the window. A shorter one would tell whether the scheduler's turn, of some
+     * milliseconds, fell into it or not.
+     *
+     * @return array{samples: list<float>, perSecond: float}
+     */
     private static function measure(Bench $bench, int $start, Effort $effort): array
     {
         while (\hrtime(true) < $start) {
             \usleep(50);
         }
-        // All at once from here: how many passes fill a sample is found while the others are at it too.
-        $bench->lengthen(self::SAMPLE);
-        $samples = [];
-        $end = $start + self::SAMPLE + (int) ($effort->window * 1e6);
+        $end = $start + (int) ($effort->window * 1e6);
         do {
-            $samples[] = $bench->sample();
+            $bench->sample();
         } while (\hrtime(true) < $end);
 
-        return ['samples' => $samples, 'perSecond' => $bench->rate()];
+        return ['samples' => [$bench->average()], 'perSecond' => $bench->rate()];
     }
 
     /** @param resource $line */

@@ -8,6 +8,8 @@ use Composer\InstalledVersions;
 use Larder\Codec\NotStorable;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\WrongUser;
+use Larder\Lab\Console\BenchCommand;
+use Larder\Lab\Console\CompareCommand;
 use Larder\Tier\InvalidKey;
 use Symfony\Component\Console\Application as Symfony;
 use Symfony\Component\Console\CommandLoader\FactoryCommandLoader;
@@ -45,6 +47,8 @@ final class Application extends Symfony
             'stats' => static fn(): StatsCommand => new StatsCommand(),
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
+            'bench' => static fn(): BenchCommand => new BenchCommand(),
+            'bench:compare' => static fn(): CompareCommand => new CompareCommand(),
         ]));
     }
 

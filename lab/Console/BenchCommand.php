@@ -1,0 +1,178 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Console;
+
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\Collection;
+use Larder\Lab\Run\Ledger;
+use Larder\Lab\Run\NotWritable;
+use Larder\Lab\Run\Plan;
+use Larder\Lab\Run\Reporting;
+use Larder\Lab\Run\Runner;
+use Larder\Lab\Run\Stop;
+use Larder\Lab\Scenario\Scenarios;
+use Larder\Lab\Service\Directory;
+use Larder\Lab\Service\ServiceFailure;
+use Larder\Lab\Service\Services;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\ArgvInput;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+/**
+ * `bench`: re-runs the published comparisons on this machine.
+ *
+ * This folder holds what the lab adds to the command line.
+ */
+#[AsCommand('bench', 'Re-run the published comparisons of PHP caches on this machine')]
+final class BenchCommand extends Command
+{
+    private const OK = 0;
+    private const NOTHING_MEASURED = 1;
+    private const USAGE = 2;
+    private const INTERRUPTED = 130;
+
+    private const MOST_ROUNDS = 10;
+    private const QUICK_ROUNDS = 5;
+
+    /** Seconds: a run without arguments is to end, with its report, in under ten minutes. */
+    private const BUDGET = 540.0;
+
+    private const REPORTS = 'larder-bench';
+
+    protected function configure(): void
+    {
+        $this
+            ->addArgument('scenario', InputArgument::IS_ARRAY, 'Scenarios, or "all"; none: a representative part, in under ten minutes')
+            ->addOption('subjects', null, InputOption::VALUE_REQUIRED, 'Only these, separated by commas: redis, redis:socket, larder-sqlite:process:igbinary …')
+            ->addOption('quick', null, InputOption::VALUE_NONE, 'Every combination with few samples; each serializer only on the array')
+            ->addOption('rounds', null, InputOption::VALUE_REQUIRED, \sprintf('Fresh processes per subject (%d; with --quick %d)', self::MOST_ROUNDS, self::QUICK_ROUNDS))
+            ->addOption('seed', null, InputOption::VALUE_REQUIRED, 'For the order of everything (drawn, and printed in the report)')
+            ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write the report as JSON here')
+            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write it as Markdown here')
+            ->addOption('html', null, InputOption::VALUE_REQUIRED, 'Write it as one HTML file here')
+            ->addOption('list', null, InputOption::VALUE_NONE, 'List the scenarios and their subjects, and what is missing on this machine')
+            ->setHelp(<<<'HELP'
+                Starts private servers, measures, stops them, and reports. Without --json, --markdown or --html all three
+                reports are written into the directory larder-bench.
+
+                  <info>%command.full_name%</info>                     a representative part, in under ten minutes
+                  <info>%command.full_name% engines --quick</info>     every combination of one scenario, few samples
+                  <info>%command.full_name% all</info>                 every cell; goes on where it was stopped
+                  <info>%command.full_name% --list</info>              what there is
+                  <info>%command.full_name% compare OLD.json NEW.json</info>
+                                                    what changed between two reports; exit status 1 on a loss
+                HELP);
+    }
+
+    public function run(InputInterface $input, OutputInterface $output): int
+    {
+        // `bench compare` is a command of its own, with its own options.
+        if ($input instanceof ArgvInput && \method_exists($input, 'getRawTokens')) {
+            $tokens = $input->getRawTokens(true);
+            if (($tokens[0] ?? null) === 'compare') {
+                $compare = new CompareCommand();
+                $compare->setApplication($this->getApplication());
+
+                return $compare->run(new ArgvInput(['larder', 'bench:compare', ...\array_slice($tokens, 1)]), $output);
+            }
+        }
+
+        return parent::run($input, $output);
+    }
+
+    protected function execute(InputInterface $input, OutputInterface $output): int
+    {
+        $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+        if ($input->getOption('list') === true) {
+            (new Listing())->print($output);
+
+            return self::OK;
+        }
+        $request = Request::from($input, self::REPORTS);
+        try {
+            return $this->measure($request, $output, $errors);
+        } catch (NotWritable|ServiceFailure $e) {
+            $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>');
+
+            return self::USAGE;
+        }
+    }
+
+    private function measure(Request $request, OutputInterface $output, OutputInterface $errors): int
+    {
+        $state = self::state();
+        $request->checkFiles();
+        $plan = Plan::make($request->scenarios, $request->scope);
+        if ($plan->tasks === []) {
+            $errors->writeln('<error>Nothing of that can be measured on this machine:</error>');
+            foreach ($plan->missing as $missing) {
+                $errors->writeln(OutputFormatter::escape("  $missing[subject] needs $missing[what]: $missing[advice]"));
+            }
+
+            return self::NOTHING_MEASURED;
+        }
+        $rounds = $request->rounds ?? ($request->scope->level === Scope::QUICK ? self::QUICK_ROUNDS : self::MOST_ROUNDS);
+        $ledger = new Ledger(
+            $request->scope->level === Scope::EVERY ? "$state/bench.jsonl" : null,
+            $request->identity($rounds),
+            $request->seed ?? \random_int(1, 999_999_999),
+        );
+        if ($ledger->kept() !== []) {
+            $errors->writeln(\sprintf('Going on where the last run was stopped: %d measurements are there (%s).', \count($ledger->kept()), "$state/bench.jsonl"));
+        }
+        $scratch = Directory::temporary($state);
+        $services = new Services();
+        $stop = new Stop();
+        $stop->listen();
+        $budget = $request->scope->level === Scope::PART && $request->rounds === null ? self::BUDGET : null;
+        $reporting = new Reporting($request->command($rounds, $ledger->seed));
+        $collection = new Collection($plan->tasks, $plan->scenarios);
+        try {
+            $runner = new Runner($plan->tasks, $services, $scratch->path, $rounds, $ledger, $stop, new ConsoleProgress($errors, $budget), $budget);
+            $runner->run($collection);
+            $report = $reporting->report($plan, $collection, $services, $ledger->seed, !$runner->isWhole());
+        } finally {
+            $services->stopAll();
+            $scratch->remove();
+            $stop->ignore();
+        }
+        $request->write($report, $output);
+        if ($report->partial) {
+            $errors->writeln($request->scope->level === Scope::EVERY
+                ? 'Stopped. The same command goes on from here; what was measured so far is reported as partial.'
+                : 'Stopped: what was measured so far is reported as partial.');
+
+            return self::INTERRUPTED;
+        }
+        $ledger->remove();
+
+        return $report->results === [] && $report->ratios === [] ? self::NOTHING_MEASURED : self::OK;
+    }
+
+    /** Where the lab keeps what outlives a process, and where engines with files get theirs: on a disk, not in /tmp. */
+    private static function state(): string
+    {
+        $home = \getenv('XDG_CACHE_HOME') ?: (\getenv('HOME') ?: \sys_get_temp_dir()) . '/.cache';
+        $directory = "$home/larder/lab";
+        \set_error_handler(static fn(): bool => true);
+        try {
+            if (!\is_dir($directory) && !\mkdir($directory, 0o700, true) && !\is_dir($directory)) {
+                throw new NotWritable("$directory cannot be made: set XDG_CACHE_HOME to a directory that can be written, on the disk that is to be measured.");
+            }
+        } finally {
+            \restore_error_handler();
+        }
+
+        return $directory;
+    }
+}

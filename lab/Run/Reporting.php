@@ -1,0 +1,70 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Run;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Scenario\Engines;
+use Larder\Lab\Service\Services;
+use Larder\Lab\Statistics\Interval;
+use Larder\Lab\Statistics\Noise;
+
+/** Makes the report of what was collected. */
+final readonly class Reporting
+{
+    private float $start;
+    private string $started;
+
+    public function __construct(private string $command)
+    {
+        $this->start = \microtime(true);
+        $this->started = \gmdate('Y-m-d\TH:i:s\Z');
+    }
+
+    public function report(Plan $plan, Collection $collection, Services $services, int $seed, bool $partial): Report
+    {
+        $results = $collection->results();
+        $ratios = $collection->ratios();
+        $noise = new Noise(\array_values(\array_map(
+            static fn(Ratio $ratio): Interval => new Interval($ratio->median, $ratio->low, $ratio->high, $ratio->rounds),
+            \array_filter($ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE),
+        )));
+        $rounds = \max([0, ...\array_map(static fn(Result $result): int => \count($result->rounds), $results), ...\array_map(static fn(Ratio $ratio): int => $ratio->rounds, $ratios)]);
+
+        $notes = [];
+        if ($partial) {
+            $notes[] = 'This run was stopped before its end: what follows is a part.';
+        }
+        $notes[] = $noise->sentence();
+        if ($rounds < Runner::LEAST) {
+            $notes[] = \sprintf('There were fewer than %d rounds, which is too few for intervals of 95 %%.', Runner::LEAST);
+        }
+        $versions = $services->versions();
+        if (isset($versions['Network'])) {
+            $notes[] = 'The network: ' . $versions['Network'] . '.';
+        }
+        if (isset($plan->scenarios[Engines::NAME])) {
+            $notes[] = 'APCu stands where the published tables have XCache, which ended with PHP 5.';
+            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each sample is what one of the processes took for an operation on average, its waits for a turn included.';
+        }
+
+        return new Report(
+            $this->command,
+            Machine::facts(),
+            Machine::versions() + $versions,
+            \array_values(\array_map(static fn($scenario): array => ['name' => $scenario->name(), 'about' => $scenario->about()], $plan->scenarios)),
+            $results,
+            $ratios,
+            $plan->missing,
+            $collection->disqualified(),
+            $notes,
+            $partial,
+            $noise->quiet,
+            $seed,
+            $rounds,
+            $this->started,
+            \round(\microtime(true) - $this->start, 1),
+        );
+    }
+}
