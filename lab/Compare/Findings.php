@@ -36,7 +36,7 @@ final readonly class Findings
         $comparison = $this->comparison;
         $warnings = [];
         if ($comparison->machine !== []) {
-            $warnings[] = 'Two different machines: ' . self::differences($comparison->machine) . '. A comparison between machines says little.';
+            $warnings[] = 'The machine is not the same: ' . self::differences($comparison->machine) . '. A comparison between machines says little.';
         }
         if ($comparison->versions !== []) {
             $warnings[] = 'Different versions: ' . self::differences($comparison->versions) . '.';
