@@ -19,8 +19,9 @@ final class Markdown
         if ($report->notes !== []) {
             $parts[] = $this->items(\array_map(static fn(string $note): string => $report->quiet && !$report->partial ? self::text($note) : '**' . self::text($note) . '**', $report->notes));
         }
+        $parts[] = '## In three sentences';
         $parts[] = $this->items(\array_map(self::text(...), (new Findings())->sentences($report)));
-        $parts[] = 'To have it again:';
+        $parts[] = '## To have it again';
         $parts[] = self::code($report->command);
         $parts[] = \sprintf('%s, %s rounds in random order, %s seconds.', self::text($report->started), Units::whole($report->rounds), Units::digits($report->seconds));
         $this->section($parts, $tables->disqualified());

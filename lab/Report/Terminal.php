@@ -150,8 +150,8 @@ final readonly class Terminal
     {
         $widths = self::natural($table);
         $room = $this->room($table);
-        while (\array_sum($widths) > $room && \max([0, ...$widths]) > 4) {
-            --$widths[(int) \array_search(\max($widths), $widths, true)];
+        while (\array_sum($widths) > $room && ($widest = \max([0, ...$widths])) > 4) {
+            --$widths[(int) \array_search($widest, $widths, true)];
         }
 
         return \array_values($widths);
