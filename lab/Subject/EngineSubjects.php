@@ -86,7 +86,7 @@ final class EngineSubjects
     /** The request tier by itself, with nothing below it but this process's own memory. */
     private static function larderRequest(): Subject
     {
-        return self::inProcess('larder-request', 'none', LarderDriver::class, [], ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M']);
+        return self::inProcess('larder-request', 'none', LarderDriver::class, [], ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M', 'distinct' => 100]);
     }
 
     private static function larderApcu(string $serializer): Subject

@@ -25,6 +25,7 @@ final class Bench
     /**
      * @param int        $fixed   operations of each sample; 0: found
      * @param int<1, max> $request operations of a sample at the least: what one request does, of which the first bears what a request costs once
+     * @param int<1, max> $distinct keys, where reading one again is what is measured
      */
     public function __construct(
         private readonly Driver $driver,
@@ -33,6 +34,7 @@ final class Bench
         private readonly string $prefix,
         private readonly int $fixed,
         private readonly int $request = 1,
+        private readonly int $distinct = \PHP_INT_MAX,
     ) {
         $this->keys = [$prefix . '0'];
     }
@@ -150,7 +152,7 @@ final class Bench
     {
         $keys = [];
         for ($i = 0; $i < $count; ++$i) {
-            $keys[] = $this->prefix . $i;
+            $keys[] = $this->prefix . $i % $this->distinct;
         }
         $this->keys = $keys === [] ? throw new \LogicException('No operation in a sample.') : $keys;
     }

@@ -141,7 +141,7 @@ final readonly class Worker
         }
         $value = \in_array($payload, Payloads::names(), true) ? Payloads::get($payload) : WordPressCorpus::get($payload);
 
-        return new Bench(new $class($parameters), $operation, $value, "lab:$side:$member:", $this->effort->operations, \max(1, (int) ($parameters['request'] ?? 1)));
+        return new Bench(new $class($parameters), $operation, $value, "lab:$side:$member:", $this->effort->operations, \max(1, (int) ($parameters['request'] ?? 1)), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
     }
 
     public static function say(\Exception $e): string
