@@ -1,0 +1,169 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Report\Json;
+use Larder\Lab\Report\JsonReader;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use Larder\Lab\Statistics\Summary;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+final class JsonTest extends TestCase
+{
+    /** @return iterable<string, array{int}> */
+    public static function seeds(): iterable
+    {
+        for ($seed = 1; $seed <= 40; ++$seed) {
+            yield "seed $seed" => [$seed];
+        }
+    }
+
+    #[DataProvider('seeds')]
+    public function testTheSameReportComesBack(int $seed): void
+    {
+        $report = RandomReport::of($seed, true);
+
+        self::assertEquals($report, (new JsonReader())->decode((new Json())->encode($report)));
+    }
+
+    #[DataProvider('seeds')]
+    public function testOnceRoundedNothingChangesAnyMore(int $seed): void
+    {
+        $json = (new Json())->encode(RandomReport::of($seed, false));
+
+        self::assertSame($json, (new Json())->encode((new JsonReader())->decode($json)));
+    }
+
+    public function testFloatsOfTheMachineComeBackAsFloatsAndNumbersAsNumbers(): void
+    {
+        $machine = ['load' => 2.0, 'cores' => 2, 'third' => 1 / 3, 'name' => '2'];
+
+        self::assertSame($machine, (new JsonReader())->decode((new Json())->encode(self::with(machine: $machine)))->machine);
+    }
+
+    public function testTheStatisticsInTheFileAreThoseOfTheSamplesInTheFile(): void
+    {
+        $checked = 0;
+        foreach ($this->decoded(Fixture::report(seed: 3, rounds: 5, samples: 7))['results'] as $result) {
+            self::assertIsArray($result);
+            $summary = new Summary(\array_map(\floatval(...), $result['samples']));
+            self::assertSame($summary->n, $result['n']);
+            self::assertSame($summary->n, \array_sum($result['rounds']));
+            foreach (Json::STATISTICS as $statistic) {
+                self::assertEqualsWithDelta($summary->{$statistic}, $result[$statistic], 5.1e-6 * $summary->{$statistic} + 1e-12, "$statistic of {$result['id']}");
+                ++$checked;
+            }
+        }
+        self::assertGreaterThan(10_000, $checked);
+    }
+
+    public function testTimesKeepFourDigitsAndSizesAll(): void
+    {
+        $times = [0.033416, 98.7654, 123_456.7, 5.0, 0.00012344];
+        $results = $this->decoded(self::with(results: [
+            new Result(self::cell(Cell::MICROSECONDS), [$times]),
+            new Result(self::cell(Cell::BYTES), [[1_234_567.0, 20_480.0]]),
+        ]))['results'];
+
+        self::assertEquals([0.03342, 98.77, 123_500, 5, 0.0001234], $results[0]['samples']);
+        self::assertSame([1_234_567, 20_480], $results[1]['samples']);
+        self::assertSame(1_234_567, $results[1]['max']);
+    }
+
+    public function testAnIntervalThatNobodyKnowsIsNull(): void
+    {
+        $ratios = $this->decoded(self::with(ratios: [new Ratio('a', 'b', 1.1, 0.0, \INF, 2), new Ratio('a', 'b', 1.1, 0.0, 2.0, 9)]))['ratios'];
+
+        self::assertSame([null, null, null, null], [$ratios[0]['low'], $ratios[0]['high'], $ratios[0]['limit'], $ratios[0]['holds']]);
+        self::assertEquals([0, 2], [$ratios[1]['low'], $ratios[1]['high']]);
+    }
+
+    public function testALimitHoldsUpToItself(): void
+    {
+        $holds = static fn(float $median): Ratio => new Ratio('a', 'b', $median, 0.5, 3.0, 9, Ratio::PAIR, 1.5);
+
+        self::assertSame([true, true, false], \array_column($this->decoded(self::with(ratios: [$holds(1.4), $holds(1.5), $holds(1.50001)]))['ratios'], 'holds'));
+    }
+
+    public function testSettingsOfPhpChangeNothing(): void
+    {
+        $report = Fixture::report(scenarios: ['loop']);
+        $json = (new Json())->encode($report);
+        $before = [\ini_get('serialize_precision'), \ini_get('precision')];
+        \ini_set('serialize_precision', '5');
+        \ini_set('precision', '3');
+        try {
+            self::assertSame($json, (new Json())->encode($report));
+        } finally {
+            \ini_set('serialize_precision', (string) $before[0]);
+            \ini_set('precision', (string) $before[1]);
+        }
+    }
+
+    public function testNothingInItEndsAScriptElement(): void
+    {
+        self::assertStringNotContainsString('<', (new Json())->encode(Fixture::report(hostile: true)));
+    }
+
+    public function testBytesThatAreNoTextDoNotStopIt(): void
+    {
+        self::assertSame(["a\u{FFFD}b"], (new JsonReader())->decode((new Json())->encode(self::with(notes: ["a\xffb"])))->notes);
+    }
+
+    public function testAFigureThatIsNoNumberIsRefused(): void
+    {
+        $this->expectException(\InvalidArgumentException::class);
+
+        (new Json())->encode(self::with(ratios: [new Ratio('a', 'b', \NAN, 1.0, 2.0, 9)]));
+    }
+
+    public function testThePiecesAreTheWhole(): void
+    {
+        $report = Fixture::report();
+        $pieces = [...(new Json())->pieces($report)];
+
+        self::assertGreaterThan(\count($report->results), \count($pieces));
+        self::assertSame((new Json())->encode($report), \implode('', $pieces));
+    }
+
+    #[Group('long')]
+    public function testAThousandResultsOfAThousandSamplesAreSevenMegabytes(): void
+    {
+        $report = Fixture::report(rounds: 20, samples: 50);
+        $json = (new Json())->encode($report);
+
+        self::assertGreaterThanOrEqual(1000, \count($report->results));
+        self::assertLessThan(8_000 * \count($report->results), \strlen($json));
+        self::assertCount(\count($report->results), (new JsonReader())->decode($json)->results);
+    }
+
+    /**
+     * @param array<string, string|int|float> $machine
+     * @param list<Result>                    $results
+     * @param list<Ratio>                     $ratios
+     * @param list<string>                    $notes
+     */
+    private static function with(array $machine = [], array $results = [], array $ratios = [], array $notes = []): Report
+    {
+        return new Report('', $machine, [], [], $results, $ratios, [], [], $notes, false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
+    }
+
+    /** @param Cell::MICROSECONDS|Cell::BYTES $unit */
+    private static function cell(string $unit): Cell
+    {
+        return new Cell('s', $unit, 'e', Cell::PROCESS, 'php', 'none', 'p', 'read', 1, $unit);
+    }
+
+    /** @return array<string, mixed> */
+    private function decoded(Report $report): array
+    {
+        return \json_decode((new Json())->encode($report), true, 16, \JSON_THROW_ON_ERROR);
+    }
+}
