@@ -194,12 +194,14 @@ final readonly class WordPressOptions
         return $variables;
     }
 
-    /** @return array<string, string> */
+    /** @return array<string, string> the site's own front page, which has no address, needs no rule */
     private static function ends(string $address, string $query, int $next): array
     {
         $rules = [];
         foreach (self::ENDS as $end => $more) {
-            $rules[$address . $end] = $query . \sprintf($more, $next);
+            if ($address . $end !== '?$') {
+                $rules[$address . $end] = $query . \sprintf($more, $next);
+            }
         }
 
         return $rules;

@@ -47,7 +47,16 @@ final class SerializerDriver implements Driver
         $this->uncompress = self::lz4($prefix . 'uncompress');
     }
 
-    public function connect(): void {}
+    /** @throws EngineFailure where an extension is missing, which a call would only find as an \Error */
+    public function connect(): void
+    {
+        [$serializer, $compressor] = \explode(':', $this->form);
+        foreach (SerializerSubjects::needs($serializer, $compressor) as $need) {
+            if (!$need->met) {
+                throw EngineFailure::off("There is not $need->what", $need->advice);
+            }
+        }
+    }
 
     public function disconnect(): void {}
 

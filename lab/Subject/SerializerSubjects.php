@@ -36,7 +36,7 @@ final class SerializerSubjects
                     Cell::PROCESS,
                     $serializer,
                     $compressor,
-                    [...self::serializer($serializer), ...self::compressor($compressor)],
+                    self::needs($serializer, $compressor),
                     SerializerDriver::class,
                     ['serializer' => $serializer, 'compressor' => $compressor],
                     null,
@@ -48,21 +48,17 @@ final class SerializerSubjects
         return $subjects;
     }
 
-    /** @return list<Need> */
-    private static function serializer(string $name): array
+    /** @return list<Need> what the two take, there or not */
+    public static function needs(string $serializer, string $compressor): array
     {
-        return $name === 'php' ? [] : [Need::extension($name)];
-    }
+        $needs = $serializer === 'php' ? [] : [Need::extension($serializer)];
 
-    /** @return list<Need> */
-    private static function compressor(string $name): array
-    {
-        return match ($name) {
+        return \array_merge($needs, match ($compressor) {
             'gzdeflate' => [Need::extension('zlib', 'a PHP built --with-zlib, as all of Debian\'s are')],
             'zstd' => [Need::extension('zstd', self::zstd())],
             'lz4' => [Need::that(\extension_loaded('lz4') || \extension_loaded('horde_lz4'), 'the PHP extension lz4 or horde_lz4', self::lz4())],
             default => [],
-        };
+        });
     }
 
     /** Debian's package is made for the one PHP of its suite. */
