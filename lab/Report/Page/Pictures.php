@@ -1,0 +1,162 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Report\Page;
+
+use Larder\Lab\Report\Findings;
+use Larder\Lab\Report\Plain;
+use Larder\Lab\Report\Words;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+
+/**
+ * Which pictures there are: a few, each with a choice, instead of one for every combination.
+ *
+ * @phpstan-type Figure array{kind: string, title: string, about: string, says: array<string, string>, scenario?: string, only?: array<string, string>, both?: list<string>, columns?: string, ratios?: list<array<string, mixed>>}
+ */
+final readonly class Pictures
+{
+    /** @var array<string, array<string, array<string, array<int, true>>>> what was measured: scenario, payload, operation, concurrency */
+    private array $measured;
+
+    public function __construct(private Report $report, private Findings $findings)
+    {
+        $measured = [];
+        foreach ($report->results as $result) {
+            $cell = $result->cell;
+            $measured[$cell->scenario][$cell->payload][$cell->operation][$cell->concurrency] = true;
+        }
+        $this->measured = $measured;
+    }
+
+    /** @return array<string, Figure> by name; what the page's script needs of each (source/main.js) */
+    public function all(): array
+    {
+        $all = [];
+        foreach (\array_keys($this->measured) as $scenario) {
+            $all += $this->of((string) $scenario);
+        }
+
+        return $all + $this->ratios();
+    }
+
+    /** @return array<string, Figure> of one scenario */
+    public function of(string $scenario): array
+    {
+        $name = Plain::line($scenario);
+        if ($scenario === 'serializers') {
+            return [
+                'serializers points' => ['kind' => 'points', 'scenario' => $name, 'title' => 'Size against time', 'about' => 'Down is smaller, left is faster.', 'says' => $this->says($scenario, $this->findings->forPicture(...))],
+                'serializers heat' => ['kind' => 'heat', 'scenario' => $name, 'columns' => 'payload', 'title' => 'Serializer and compressor by value', 'about' => 'Each column is coloured by how many times its best value.', 'says' => []],
+            ];
+        }
+        if ($scenario === 'loop') {
+            return ['loop intervals' => [
+                'kind' => 'intervals', 'scenario' => $name, 'both' => $this->operations($scenario), 'title' => 'One get of the loop',
+                'about' => 'The dot is a get over a connection that is kept; the ring is connect, get and close.', 'says' => $this->says($scenario, $this->findings->forPicture(...)),
+            ]];
+        }
+        $pictures = [];
+        foreach (\array_keys($this->measured[$scenario] ?? []) as $payload) {
+            $payload = (string) $payload;
+            $pictures["$name intervals " . Plain::line($payload)] = [
+                'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload)],
+                'title' => \ucfirst(Words::payload($payload)),
+                'about' => 'Time of one operation, on a logarithmic scale: from one line to the next, ten times as long.',
+                'says' => $this->says($scenario, $this->findings->forPicture(...), $payload),
+            ];
+        }
+
+        return $pictures + [
+            "$name curves" => ['kind' => 'curves', 'scenario' => $name, 'title' => 'How steady they are', 'about' => 'Each curve rises by the share of the samples that took no longer. The steeper, the steadier. Press a name to see its curve apart.', 'says' => $this->says($scenario, $this->findings->forCurves(...))],
+            "$name heat" => ['kind' => 'heat', 'scenario' => $name, 'columns' => 'serializer', 'title' => 'Engine by serializer', 'about' => 'The darker the colour (in the dark: the lighter), the longer it took.', 'says' => $this->says($scenario, $this->findings->forHeatMap(...))],
+        ];
+    }
+
+    /** @return array<string, Figure> */
+    public function ratios(): array
+    {
+        $apart = $noise = [];
+        foreach ($this->report->ratios as $ratio) {
+            $row = [
+                'title' => Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to"),
+                'median' => Data::short($ratio->median),
+                'low' => Data::short($ratio->low),
+                'high' => \is_finite($ratio->high) ? Data::short($ratio->high) : null,
+                'limit' => $ratio->limit === null ? null : Data::short($ratio->limit),
+                'rounds' => $ratio->rounds,
+            ];
+            if ($ratio->kind === Ratio::NOISE) {
+                $noise[] = $row;
+            } elseif ($ratio->kind === Ratio::PAIR || $ratio->limit !== null) {
+                $apart[] = $row;
+            }
+        }
+
+        $pictures = [];
+        if ($apart !== []) {
+            $pictures['ratios'] = ['kind' => 'ratios', 'ratios' => $apart, 'title' => 'Compared in turn', 'about' => 'Left of the line at 1 the first takes less time than the second.', 'says' => ['' => $this->findings->forRatios($this->report)]];
+        }
+        if ($noise !== []) {
+            $pictures['noise'] = ['kind' => 'ratios', 'ratios' => $noise, 'title' => 'The same with itself', 'about' => 'What is not at 1 here is noise.', 'says' => []];
+        }
+
+        return $pictures;
+    }
+
+    /**
+     * What a picture says before anything is chosen; source/main.js begins with the same choice.
+     *
+     * @param array<string, string> $says
+     */
+    public static function first(array $says): string
+    {
+        foreach (['50x50|read|1', '|read|1', ''] as $end) {
+            foreach ($says as $choice => $sentence) {
+                if (\str_ends_with($choice, $end)) {
+                    return $sentence;
+                }
+            }
+        }
+
+        return '';
+    }
+
+    /**
+     * A sentence for each choice.
+     *
+     * @param \Closure(Report, string, string, int, string): string $sentence of Findings
+     *
+     * @return array<string, string> by payload, operation and concurrency, with | between them
+     */
+    private function says(string $scenario, \Closure $sentence, ?string $payload = null): array
+    {
+        $says = [];
+        foreach ($this->measured[$scenario] ?? [] as $of => $byOperation) {
+            $of = (string) $of;
+            foreach ($payload === null || $payload === $of ? $byOperation : [] as $operation => $byConcurrency) {
+                $operation = (string) $operation;
+                foreach ($operation === 'size' ? [] : \array_keys($byConcurrency) as $concurrency) {
+                    $says[Plain::line($of) . '|' . Plain::line($operation) . "|$concurrency"] = $sentence($this->report, $of, $operation, $concurrency, $scenario);
+                }
+            }
+        }
+
+        return $says;
+    }
+
+    /** @return list<string> */
+    private function operations(string $scenario): array
+    {
+        $operations = [];
+        foreach ($this->measured[$scenario] ?? [] as $byOperation) {
+            $operations += $byOperation;
+        }
+        unset($operations['size']);
+        $names = \array_map(static fn(string|int $name): string => Plain::line((string) $name), \array_keys($operations));
+        \usort($names, static fn(string $a, string $b): int => ($b === 'read') <=> ($a === 'read'));
+
+        return $names;
+    }
+}

@@ -1,0 +1,31 @@
+// Figures as people read them: three digits and the unit that fits.
+
+const digits = (value) => {
+    const text = value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+    return text;
+};
+
+/** @param {number} value microseconds */
+export const time = (value, show = digits) => {
+    if (!Number.isFinite(value)) return '–';
+    if (value < 0.9995) return `${show(value * 1000)} ns`;
+    if (value < 999.5) return `${show(value)} µs`;
+    if (value < 999500) return `${show(value / 1000)} ms`;
+    return `${show(value / 1e6)} s`;
+};
+
+/** @param {number} value bytes, in the powers of ten that disks and networks are sold by */
+export const bytes = (value, show = digits) => {
+    if (!Number.isFinite(value)) return '–';
+    if (value < 999.5) return `${Math.round(value)} B`;
+    if (value < 999500) return `${show(value / 1000)} kB`;
+    return `${show(value / 1e6)} MB`;
+};
+
+export const quantity = (unit, value) => (unit === 'bytes' ? bytes(value) : time(value));
+
+/** On an axis: no zeros that say nothing. */
+const short = (value) => String(Number(value.toPrecision(3)));
+export const tick = (unit, value) => (unit === 'bytes' ? bytes(value, short) : unit === 'ratio' ? `${short(value)}×` : time(value, short));
+
+export const ratio = (value) => `${value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0)}×`;
