@@ -34,7 +34,8 @@ final class Directory
         $parent ??= \sys_get_temp_dir();
         self::sweep($parent);
         $path = $parent . '/' . Label::make();
-        $directory = self::make($path, 'Set TMPDIR to a directory that is there, can be written and has room.');
+        self::make($path);
+        $directory = new self($path);
         $probe = "$path/room";
         $written = Silence::of(static fn(): int|false => \file_put_contents($probe, \str_repeat('.', self::ROOM)));
         if ($written !== self::ROOM) {
@@ -46,10 +47,15 @@ final class Directory
         return $directory;
     }
 
-    /** Makes one inside. */
+    /** Makes a new one inside, with a number after its name if there is one of that name. */
     public function sub(string $name): self
     {
-        return self::make("$this->path/$name", 'Was the laboratory\'s directory removed?');
+        $path = $this->file($name);
+        for ($number = 2; !self::make($path); $number++) {
+            $path = $this->file("$name-$number");
+        }
+
+        return new self($path);
     }
 
     /** The path of a file in it, which need not exist. */
@@ -124,13 +130,15 @@ final class Directory
         \rmdir($directory);
     }
 
-    private static function make(string $path, string $advice): self
+    private static function make(string $path): bool
     {
         $warning = '';
-        if (!\is_dir($path) && !Silence::of(static fn(): bool => \mkdir($path, 0o700), $warning)) {
-            throw new ServiceFailure("Cannot make the directory $path: " . \lcfirst(\str_replace('mkdir(): ', '', $warning)) . ". $advice");
+        if (Silence::of(static fn(): bool => \mkdir($path, 0o700), $warning)) {
+            return true;
         }
-
-        return new self($path);
+        if (\is_dir($path)) {
+            return false;
+        }
+        throw new ServiceFailure("Cannot make the directory $path: " . \lcfirst(\str_replace('mkdir(): ', '', $warning)) . '. Set TMPDIR to a directory that is there, can be written and has room.');
     }
 }

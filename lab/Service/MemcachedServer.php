@@ -21,7 +21,7 @@ final class MemcachedServer extends Server
 
     protected function name(): string
     {
-        return $this->socket ? 'memcached-socket' : 'memcached-tcp';
+        return 'memcached';
     }
 
     protected function program(): string

@@ -7,8 +7,8 @@ namespace Larder\Lab\Service;
 /** Where a server runs: on the loopback of this machine, or inside a network namespace. */
 final readonly class Place
 {
-    /** Seconds. */
-    private const PATIENCE = 2.0;
+    /** Seconds; who asks asks again. */
+    private const PATIENCE = 0.5;
 
     /**
      * @param string       $host   the address that servers listen on there
@@ -61,7 +61,7 @@ final readonly class Place
             if ($socket === false) {
                 return '';
             }
-            \stream_set_timeout($socket, (int) self::PATIENCE);
+            \stream_set_timeout($socket, 0, (int) (self::PATIENCE * 1e6));
             \fwrite($socket, $question);
             $answer = (string) \stream_get_contents($socket);
             \fclose($socket);

@@ -16,6 +16,9 @@ use Larder\Lab\Plan\Need;
  */
 final class Program
 {
+    /** Nanoseconds that threads are waited for, at most. */
+    private const LAST_THREADS = 1_000_000_000;
+
     /** @var ?resource */
     private $handle = null;
 
@@ -107,6 +110,14 @@ final class Program
             return Label::lives($this->pid);
         }
         $status = \proc_get_status($this->handle);
+        if ($status['running'] && !Label::lives($this->pid)) {
+            // Its first thread has ended, and the others are about to (wait(2) tells only when all have).
+            $end = \hrtime(true) + self::LAST_THREADS;
+            do {
+                \usleep(200);
+                $status = \proc_get_status($this->handle);
+            } while ($status['running'] && \hrtime(true) < $end);
+        }
         if (!$status['running']) {
             // Before PHP 8.3 only the first call after the end tells how it was.
             $this->end = $status['signaled'] ? 'signal ' . self::signal($status['termsig']) : "status {$status['exitcode']}";

@@ -110,8 +110,7 @@ final class Services
         if (!\in_array($name, self::NAMES, true)) {
             throw new \InvalidArgumentException("There is no service \"$name\". There are: " . \implode(', ', self::NAMES) . '.');
         }
-        // Two of a kind can run at once, one of them behind the network.
-        $directory = $this->directory()->sub(\strtr($name, '@', '-'));
+        $directory = $this->directory();
         $make = match ($kind) {
             'memcached', 'memcached-tcp' => static fn(Place $place): Server => new MemcachedServer($directory, false, $place),
             'memcached-socket' => static fn(Place $place): Server => new MemcachedServer($directory, true, $place),
