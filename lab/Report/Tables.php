@@ -76,7 +76,7 @@ final class Tables
                 $units->show($summary->p5) . '–' . $units->show($summary->p95),
                 $units->show($summary->p99),
                 $result->perSecond === null ? Units::NOTHING : ($result->perSecond < 100 ? Units::digits($result->perSecond) : \number_format($result->perSecond)),
-                $this->toBase($result, $group),
+                ...$this->toBase($result, $group),
                 Units::whole($summary->n),
             ], $i < $tied ? [3] : [], false, $result->cell->id());
         }
@@ -85,12 +85,13 @@ final class Tables
             new Column('by'),
             new Column('values'),
             new Column(($many ? 'mean' : 'median') . ' ' . $units->unit, 0, true),
-            new Column("median $units->unit", 6, true),
-            new Column("p5–p95 $units->unit", 2, true),
-            new Column("p99 $units->unit", 4, true),
-            new Column('a second', 3, true),
-            new Column('times the base', 1, true),
-            new Column('n', 5, true),
+            new Column("median $units->unit", 7, true),
+            new Column("p5–p95 $units->unit", 3, true),
+            new Column("p99 $units->unit", 5, true),
+            new Column('a second', 4, true),
+            new Column('× base', 1, true),
+            new Column('95 %', 2, true),
+            new Column('n', 6, true),
         ];
 
         return (new Table(
@@ -124,10 +125,11 @@ final class Tables
             $tied = $this->rank->tied($group);
             $place = \count($columns);
             $columns[] = new Column(($operation === 'cycle' ? 'connect, get, close' : Plain::line($operation)) . ' ' . $units->unit, 0, true);
-            $columns[] = new Column('times the base', \count($columns), true);
+            $columns[] = new Column('× base', \count($columns), true);
+            $columns[] = new Column('95 %', 100 + \count($columns), true);
             foreach ($group as $i => $result) {
                 $rows[$result->cell->subject][$place] = $units->show(Rank::center($result));
-                $rows[$result->cell->subject][$place + 1] = $this->toBase($result, $group);
+                [$rows[$result->cell->subject][$place + 1], $rows[$result->cell->subject][$place + 2]] = $this->toBase($result, $group);
                 if ($i < $tied) {
                     $best[$result->cell->subject][] = $place;
                 }
@@ -275,20 +277,24 @@ final class Tables
         return Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to");
     }
 
-    /** @param list<Result> $group */
-    private function toBase(Result $result, array $group): string
+    /**
+     * @param list<Result> $group
+     *
+     * @return array{string, string} how many times its base it takes, and the interval
+     */
+    private function toBase(Result $result, array $group): array
     {
         $ratio = $this->rank->toBase($result);
         if ($ratio !== null) {
-            return Units::ratio($ratio);
+            return [Units::digits($ratio->median), Units::interval($ratio)];
         }
         foreach ($group as $other) {
             if ($this->rank->toBase($other)?->to === $result->cell->id()) {
-                return '1';
+                return ['1', Units::NOTHING];
             }
         }
 
-        return Units::NOTHING;
+        return [Units::NOTHING, Units::NOTHING];
     }
 
     /** @param non-empty-list<Result> $group */
@@ -306,7 +312,7 @@ final class Tables
         $base = self::common(\array_map(\strval(...), \array_keys($bases)));
 
         return ($group[0]->cell->unit === Cell::BYTES ? 'Bytes.' : 'Time of one operation.')
-            . ($base === '' ? '' : " Base: $base" . (\count($bases) > 1 ? ' with the same serializer' : '') . '; in brackets the 95 % interval.')
+            . ($base === '' ? '' : " Base: $base" . (\count($bases) > 1 ? ' with the same serializer' : '') . '; × base: how many times its time, and the 95 % interval of that.')
             . ($tied > 1 ? " The first $tied cannot be told apart." : '');
     }
 

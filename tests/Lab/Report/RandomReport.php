@@ -104,7 +104,7 @@ final class RandomReport
 
     private function text(): string
     {
-        $texts = ['', 'a', "redis:socket:\u{e9}", '0', '/', '"', Fixture::HOSTILE, "\0", "\u{1F600}", '50x50', \str_repeat('x', 300)];
+        $texts = ['', 'a', "redis:socket:\u{e9}", '0', '/', '"', Fixture::HOSTILE, "a\0", "\u{1F600}", '50x50', \str_repeat('x', 300)];
 
         return $texts[$this->random->getInt(0, \count($texts) - 1)] . $this->random->getInt(0, 9);
     }

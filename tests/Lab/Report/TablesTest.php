@@ -1,0 +1,247 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Report\Column;
+use Larder\Lab\Report\Row;
+use Larder\Lab\Report\Table;
+use Larder\Lab\Report\Tables;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use PHPUnit\Framework\TestCase;
+
+final class TablesTest extends TestCase
+{
+    public function testEachPayloadOperationAndNumberOfProcessesOfEnginesIsATable(): void
+    {
+        $tables = (new Tables(Fixture::report()))->all();
+
+        self::assertSame(['engines', 'serializers', 'loop'], \array_keys($tables));
+        self::assertCount(3 * 2 * 2, $tables['engines']);
+        self::assertSame('engines: write a short string, one process', $tables['engines'][0]->title);
+        self::assertSame('engines: read a 50x50 array, 10 processes at once', $tables['engines'][11]->title);
+    }
+
+    public function testEveryResultOfEnginesIsInATableOnce(): void
+    {
+        $report = Fixture::report(scenarios: ['engines']);
+        $shown = [];
+        foreach ((new Tables($report))->all()['engines'] as $table) {
+            \array_push($shown, ...\array_map(static fn(Row $row): string => $row->id, $table->rows));
+        }
+        $measured = \array_map(static fn(Result $result): string => $result->cell->id(), $report->results);
+        \sort($shown);
+        \sort($measured);
+
+        self::assertSame($measured, $shown);
+    }
+
+    public function testSubjectsStandInTheOrderOfTheirMediansInOneUnit(): void
+    {
+        $table = $this->ofEngines([self::sampled('slow:socket', [9.0, 1234.0, 99_999.0]), self::sampled('fast:process', [0.5, 0.25, 0.75]), self::sampled('middle:tcp', [10.0, 20.0, 30.0])]);
+
+        self::assertSame(['fast', 'middle', 'slow'], $this->column($table, 'engine'));
+        self::assertSame(['0.500', '20.0', '1,234'], $this->column($table, 'median µs'));
+        self::assertSame(['process', 'tcp', 'socket'], $this->column($table, 'by'));
+        self::assertSame(['3', '3', '3'], $this->column($table, 'n'));
+    }
+
+    /** What ratios of processes at once are made of is their mean: a table in another order would contradict them. */
+    public function testProcessesAtOnceStandInTheOrderOfTheirMeans(): void
+    {
+        $table = $this->ofEngines([self::sampled('steady:process', [9.0, 9.0, 9.0], 10), self::sampled('jumping:process', [1.0, 1.0, 100.0], 10)]);
+
+        self::assertSame(['9.00', '34.0'], $this->column($table, 'mean µs'));
+        self::assertSame(['9.00', '1.00'], $this->column($table, 'median µs'));
+    }
+
+    public function testEachStandsBesideItsBase(): void
+    {
+        $base = self::sampled('redis:socket:php', [50.0]);
+        $other = self::sampled('apcu:process:php', [0.1]);
+        $alone = self::sampled('files:process:php', [70.0]);
+        $table = $this->ofEngines([$base, $other, $alone], [new Ratio($other->cell->id(), $base->cell->id(), 0.002, 0.0019, 0.0021, 9)]);
+
+        self::assertSame(['0.00200', '1', '–'], $this->column($table, '× base'));
+        self::assertSame(['0.00190–0.00210', '–', '–'], $this->column($table, '95 %'));
+        self::assertStringContainsString('Base: redis:socket:php;', $table->about);
+    }
+
+    public function testBasesOfSeveralSerializersAreNamedByWhatTheyShare(): void
+    {
+        self::assertStringContainsString('Base: redis:socket with the same serializer;', (new Tables(Fixture::report()))->all()['engines'][0]->about);
+    }
+
+    public function testWhatCannotBeToldFromTheBestIsMarkedAsWell(): void
+    {
+        $noisy = static fn(string $subject, float $center): Result => self::rounds($subject, [$center, $center * 1.1, $center * 0.9, $center * 1.05, $center * 0.95, $center]);
+        $table = $this->ofEngines([$noisy('a:process', 10.0), self::rounds('b:process', [10.5, 9.0, 10.9, 10.0, 10.6, 9.9]), $noisy('c:process', 20.0)]);
+
+        self::assertSame([['a', true], ['b', true], ['c', false]], \array_map(static fn(Row $row): array => [$row->cells[0], $row->best !== []], $table->rows));
+        self::assertStringContainsString('The first 2 cannot be told apart.', $table->about);
+    }
+
+    public function testOnlyTheFirstIsBestWhereNothingCanBeToldAtAll(): void
+    {
+        $table = $this->ofEngines([self::sampled('a:process', [1.0]), self::sampled('b:process', [1.1])]);
+
+        self::assertSame([true, false], \array_map(static fn(Row $row): bool => $row->best !== [], $table->rows));
+        self::assertStringNotContainsString('told apart', $table->about);
+    }
+
+    public function testSerializersHaveALineEachWithTimesAndSize(): void
+    {
+        $tables = (new Tables(Fixture::report(scenarios: ['serializers'])))->all()['serializers'];
+
+        self::assertCount(3, $tables);
+        self::assertSame(['serializer', 'compressor', 'write µs', '× base', '95 %', 'read µs', '× base', '95 %', 'size kB', '× base', '95 %'], $this->labels($tables[0]));
+        self::assertCount(12, $tables[0]->rows);
+        self::assertContains('30.0', $this->column($tables[0], 'size kB'));
+        // Best to read and best to write is plain igbinary, smallest is what was packed hardest.
+        self::assertSame(['igbinary', 'none'], \array_slice($tables[0]->rows[0]->cells, 0, 2));
+        $smallest = \array_values(\array_filter($tables[0]->rows, static fn(Row $row): bool => \in_array(8, $row->best, true)));
+        self::assertSame(['igbinary', 'gzdeflate'], \array_slice($smallest[0]->cells, 0, 2));
+    }
+
+    public function testTheLoopHasALineEachWithGetAndCycle(): void
+    {
+        $tables = (new Tables(Fixture::report(scenarios: ['loop'])))->all()['loop'];
+
+        self::assertCount(1, $tables);
+        self::assertSame(['engine', 'by', 'read µs', '× base', '95 %', 'connect, get, close µs', '× base', '95 %'], $this->labels($tables[0]));
+        self::assertSame(['larder-sqlite', 'files', 'memcached', 'redis'], $this->column($tables[0], 'engine'));
+    }
+
+    public function testACellThatIsNotThereLeavesAGap(): void
+    {
+        $table = (new Tables($this->report([
+            new Result(new Cell('loop', 'a', 'a', Cell::PROCESS, 'none', 'none', 'short', 'read'), [[1.0]]),
+            new Result(new Cell('loop', 'b', 'b', Cell::PROCESS, 'none', 'none', 'short', 'cycle'), [[2.0]]),
+        ])))->all()['loop'][0];
+
+        self::assertSame(['1.00', '–'], $this->column($table, 'read µs'));
+        self::assertSame(['–', '2.00'], $this->column($table, 'connect, get, close µs'));
+    }
+
+    public function testAScenarioThatNobodyKnowsYetHasTablesToo(): void
+    {
+        $tables = (new Tables($this->report([new Result(new Cell('pages', 'nginx', 'nginx', Cell::TCP, 'none', 'none', '100 kB', 'get', 10), [[5.0]])])))->all();
+
+        self::assertSame('pages: get 100 kB, 10 processes at once', $tables['pages'][0]->title);
+    }
+
+    public function testWhatWasPromisedHoldsOrDoesNot(): void
+    {
+        $pair = static fn(float $median, float $low, float $high, ?float $limit): Ratio => new Ratio('a', 'b', $median, $low, $high, 9, Ratio::PAIR, $limit);
+        $table = (new Tables($this->report([], [$pair(1.2, 1.1, 1.3, 1.5), $pair(1.2, 1.1, 1.6, 1.5), $pair(1.6, 1.4, 1.7, 1.5), $pair(1.9, 1.8, 2.0, 1.5), $pair(1.9, 0.0, \INF, 1.5), $pair(2.0, 1.9, 2.1, null), new Ratio('a', 'b', 9.0, 8.0, 10.0, 9), new Ratio('a', 'a', 1.0, 0.9, 1.1, 9, Ratio::NOISE)])))->ratios();
+
+        self::assertNotNull($table);
+        self::assertSame(['holds', 'holds, not sure', 'does not hold, not sure', 'does not hold', 'does not hold, not sure', '–'], $this->column($table, 'promise'));
+        self::assertSame([false, false, true, true, true, false], \array_map(static fn(Row $row): bool => $row->bad, $table->rows));
+        self::assertSame('?', $this->column($table, '95 %')[4]);
+        self::assertSame('a against b', $table->rows[0]->cells[0]);
+    }
+
+    public function testNoiseSaysWhetherItFoundADifference(): void
+    {
+        $noise = static fn(float $low, float $high): Ratio => new Ratio('a', 'a', 1.0, $low, $high, 9, Ratio::NOISE);
+        $table = (new Tables($this->report([], [$noise(0.9, 1.1), $noise(1.01, 1.1), $noise(0.0, \INF)])))->noise();
+
+        self::assertNotNull($table);
+        self::assertSame(['no', 'yes, by chance', 'cannot tell'], $this->column($table, 'different?'));
+    }
+
+    public function testWhatIsMissingIsPutTogetherByWhatItTakes(): void
+    {
+        $missing = static fn(string $subject, string $what): array => ['subject' => $subject, 'scenario' => 'engines', 'what' => $what, 'advice' => "install $what"];
+        $report = $this->report(missing: [$missing('predis:socket', 'predis'), $missing('redis:socket', 'redis'), $missing('predis:tcp', 'predis'), ...\array_map(static fn(int $i): array => $missing("larder:$i", 'predis'), \range(1, 9))]);
+        $table = (new Tables($report))->missing();
+
+        self::assertNotNull($table);
+        self::assertSame(['predis:socket, predis:tcp, larder (9 subjects)', 'redis:socket'], $this->column($table, 'subject'));
+        self::assertSame(['install predis', 'install redis'], $this->column($table, 'to have it'));
+    }
+
+    public function testNothingToSayIsNoTable(): void
+    {
+        $tables = new Tables($this->report([]));
+
+        self::assertSame([[], null, null, null, null], [$tables->all(), $tables->ratios(), $tables->noise(), $tables->missing(), $tables->disqualified()]);
+    }
+
+    public function testTheMachinesMemoryIsReadable(): void
+    {
+        self::assertContains(['memory', '3.8 GiB'], \array_map(static fn(Row $row): array => $row->cells, (new Tables(Fixture::report()))->machine()->rows));
+    }
+
+    public function testWhateverComesInEachCellIsOneLineAndEachTableHasANameOfItsOwn(): void
+    {
+        $tables = new Tables(Fixture::report(hostile: true));
+        $all = \array_filter([...\array_merge(...\array_values($tables->all())), $tables->ratios(), $tables->noise(), $tables->missing(), $tables->disqualified(), $tables->machine()]);
+        $names = [];
+        foreach ($all as $table) {
+            $names[] = $table->id;
+            self::assertMatchesRegularExpression('/^[a-z0-9-]+$/D', $table->id);
+            foreach ([$table->title, $table->about, ...$this->labels($table), ...\array_merge(...\array_map(static fn(Row $row): array => $row->cells, $table->rows))] as $text) {
+                self::assertDoesNotMatchRegularExpression('/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u', $text);
+            }
+            foreach ($table->rows as $row) {
+                self::assertCount(\count($table->columns), $row->cells);
+            }
+        }
+
+        self::assertSame($names, \array_unique($names));
+    }
+
+    /** @return list<string> */
+    private function labels(Table $table): array
+    {
+        return \array_map(static fn(Column $column): string => $column->label, $table->columns);
+    }
+
+    /** @return list<string> */
+    private function column(Table $table, string $label): array
+    {
+        $i = \array_search($label, $this->labels($table), true);
+        self::assertIsInt($i, "There is no column $label.");
+
+        return \array_map(static fn(Row $row): string => $row->cells[$i], $table->rows);
+    }
+
+    /**
+     * @param list<Result> $results
+     * @param list<Ratio>  $ratios
+     */
+    private function ofEngines(array $results, array $ratios = []): Table
+    {
+        return (new Tables($this->report($results, $ratios)))->all()['engines'][0];
+    }
+
+    /**
+     * @param list<Result>                                                                 $results
+     * @param list<Ratio>                                                                  $ratios
+     * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing
+     */
+    private function report(array $results = [], array $ratios = [], array $missing = []): Report
+    {
+        return new Report('', [], [], [], $results, $ratios, $missing, [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
+    }
+
+    /** @param non-empty-list<float> $samples of one round */
+    private static function sampled(string $subject, array $samples, int $concurrency = 1): Result
+    {
+        [$engine, $connection] = \explode(':', $subject);
+
+        return new Result(new Cell('engines', $subject, $engine, $connection, 'php', 'none', 'short', 'read', \max(1, $concurrency)), [$samples]);
+    }
+
+    /** @param non-empty-list<float> $centers one sample a round */
+    private static function rounds(string $subject, array $centers): Result
+    {
+        return new Result(self::sampled($subject, [1.0])->cell, \array_map(static fn(float $center): array => [$center], $centers));
+    }
+}
