@@ -35,6 +35,6 @@ final readonly class Effort
 
     public static function quick(): self
     {
-        return new self(30, 12.0, 40.0, 0, 3);
+        return new self(30, 10.0, 25.0, 0, 3);
     }
 }
