@@ -62,19 +62,23 @@ final class Markup
         $withBars = $bars !== [] && \array_filter($table->rows, static fn($row): bool => isset($bars[$row->id])) !== [];
         $caption = self::around('caption', ($titled ? '' : self::element('b', $table->title) . ' ') . self::text($titled ? "$table->title. $table->about" : $table->about));
         $head = '';
-        foreach ($table->columns as $column) {
+        // The bar stands before the figures: on a narrow screen it is what should be seen.
+        $place = 0;
+        foreach ($table->columns as $i => $column) {
+            $place = $column->number && $place === 0 ? $i : $place;
+        }
+        foreach ($table->columns as $i => $column) {
+            $head .= $withBars && $i === $place ? self::element('th', 'p5 to p95, logarithmic', ['scope' => 'col', 'class' => 'bar']) : '';
             $head .= self::element('th', $column->label, ['scope' => 'col'] + ($column->number ? ['class' => 'n'] : []));
         }
-        $head .= $withBars ? self::element('th', 'p5 to p95, logarithmic', ['scope' => 'col', 'class' => 'bar']) : '';
         $body = '';
         foreach ($table->rows as $row) {
             $line = '';
+            $bar = '<td class="bar">' . (isset($bars[$row->id]) ? self::around('i', '', ['style' => $bars[$row->id]]) : '') . '</td>';
             foreach ($row->cells as $i => $cell) {
+                $line .= $withBars && $i === $place ? $bar : '';
                 $class = \trim((($table->columns[$i] ?? null)?->number === true ? 'n ' : '') . (\in_array($i, $row->best, true) ? 'best' : ''));
                 $line .= self::element($i === 0 ? 'th' : 'td', $cell, ($i === 0 ? ['scope' => 'row'] : []) + ($class !== '' ? ['class' => $class] : []));
-            }
-            if ($withBars) {
-                $line .= '<td class="bar">' . (isset($bars[$row->id]) ? self::around('i', '', ['style' => $bars[$row->id]]) : '') . '</td>';
             }
             $body .= self::around('tr', $line, $row->bad ? ['class' => 'bad'] : []) . "\n";
         }

@@ -6,9 +6,12 @@ namespace Larder\Lab\Report\Page;
 
 use Larder\Lab\Report\Findings;
 use Larder\Lab\Report\Plain;
+use Larder\Lab\Report\Rank;
 use Larder\Lab\Report\Words;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
+use Larder\Lab\Statistics\Interval;
+use Larder\Lab\Statistics\Noise;
 
 /**
  * Which pictures there are: a few, each with a choice, instead of one for every combination.
@@ -48,7 +51,7 @@ final readonly class Pictures
         if ($scenario === 'serializers') {
             return [
                 'serializers points' => ['kind' => 'points', 'scenario' => $name, 'title' => 'Size against time', 'about' => 'Down is smaller, left is faster.', 'says' => $this->says($scenario, $this->findings->forPicture(...))],
-                'serializers heat' => ['kind' => 'heat', 'scenario' => $name, 'columns' => 'payload', 'title' => 'Serializer and compressor by value', 'about' => 'Each column is coloured by how many times its best value.', 'says' => []],
+                'serializers heat' => ['kind' => 'heat', 'scenario' => $name, 'columns' => 'payload', 'title' => 'Serializer and compressor by value', 'about' => 'Each column is coloured by how many times its best value.', 'says' => $this->bests($scenario)],
             ];
         }
         if ($scenario === 'loop') {
@@ -63,7 +66,7 @@ final readonly class Pictures
             $pictures["$name intervals " . Plain::line($payload)] = [
                 'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload)],
                 'title' => \ucfirst(Words::payload($payload)),
-                'about' => 'Time of one operation, on a logarithmic scale: from one line to the next, ten times as long.',
+                'about' => 'Time of one operation, on a logarithmic scale: the same distance is the same factor. Left is faster.',
                 'says' => $this->says($scenario, $this->findings->forPicture(...), $payload),
             ];
         }
@@ -77,7 +80,7 @@ final readonly class Pictures
     /** @return array<string, Figure> */
     public function ratios(): array
     {
-        $apart = $noise = [];
+        $apart = $noise = $same = [];
         foreach ($this->report->ratios as $ratio) {
             $row = [
                 'title' => Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to"),
@@ -89,6 +92,7 @@ final readonly class Pictures
             ];
             if ($ratio->kind === Ratio::NOISE) {
                 $noise[] = $row;
+                $same[] = new Interval($ratio->median, $ratio->low, $ratio->high, $ratio->rounds);
             } elseif ($ratio->kind === Ratio::PAIR || $ratio->limit !== null) {
                 $apart[] = $row;
             }
@@ -99,7 +103,7 @@ final readonly class Pictures
             $pictures['ratios'] = ['kind' => 'ratios', 'ratios' => $apart, 'title' => 'Compared in turn', 'about' => 'Left of the line at 1 the first takes less time than the second.', 'says' => ['' => $this->findings->forRatios($this->report)]];
         }
         if ($noise !== []) {
-            $pictures['noise'] = ['kind' => 'ratios', 'ratios' => $noise, 'title' => 'The same with itself', 'about' => 'What is not at 1 here is noise.', 'says' => []];
+            $pictures['noise'] = ['kind' => 'ratios', 'ratios' => $noise, 'title' => 'The same with itself', 'about' => 'What is not at 1 here is noise.', 'says' => ['' => (new Noise($same))->sentence()]];
         }
 
         return $pictures;
@@ -112,7 +116,7 @@ final readonly class Pictures
      */
     public static function first(array $says): string
     {
-        foreach (['50x50|read|1', '|read|1', ''] as $end) {
+        foreach (['50x50|read|1', '|read|1', '|read|', ''] as $end) {
             foreach ($says as $choice => $sentence) {
                 if (\str_ends_with($choice, $end)) {
                     return $sentence;
@@ -144,6 +148,53 @@ final readonly class Pictures
         }
 
         return $says;
+    }
+
+    /**
+     * Who is the best most often, and who the worst, for each operation.
+     *
+     * @return array<string, string>
+     */
+    private function bests(string $scenario): array
+    {
+        $first = $last = [];
+        foreach ((new Rank($this->report))->groups($scenario) as $group) {
+            $operation = $group[0]->cell->operation;
+            $first[$operation][] = Words::subject($group[0]->cell);
+            $last[$operation][] = Words::subject($group[\count($group) - 1]->cell);
+        }
+        $says = [];
+        foreach ($first as $operation => $names) {
+            $operation = (string) $operation;
+            [$best, $wins] = self::most($names);
+            [$worst, $losses] = self::most($last[$operation]);
+            $says['|' . Plain::line($operation) . '|'] = \sprintf(
+                '%s: of %s, %s is %s in %d, and %s is %s in %d.',
+                \ucfirst(['write' => 'writing', 'read' => 'reading', 'size' => 'size'][$operation] ?? Plain::line($operation)),
+                \count($names) === 1 ? 'one value' : \count($names) . ' values',
+                $best,
+                $operation === 'size' ? 'the smallest' : 'the fastest',
+                $wins,
+                $worst,
+                $operation === 'size' ? 'the largest' : 'the slowest',
+                $losses,
+            );
+        }
+
+        return $says;
+    }
+
+    /**
+     * @param non-empty-list<string> $names
+     *
+     * @return array{string, int}
+     */
+    private static function most(array $names): array
+    {
+        $times = \array_count_values($names);
+        \arsort($times);
+
+        return [(string) \array_key_first($times), \reset($times)];
     }
 
     /** @return list<string> */

@@ -88,7 +88,7 @@ final class Sections
             Markup::element('h4', $picture['title'])
             . Markup::element('p', Pictures::first($picture['says']), ['class' => 'says', 'aria-live' => 'polite'])
             . Markup::element('p', $picture['about'], ['class' => 'how'])
-            . '<div class="controls" hidden></div><ul class="legend"></ul>'
+            . '<div class="controls" hidden></div><p class="chosen"></p><ul class="legend"></ul>'
             . Markup::around('div', '', ['class' => 'picture', 'role' => 'img', 'aria-label' => $picture['title']])
             . '<p class="nothing" hidden>Nothing was measured of this choice.</p>'
             . ($where === '' ? '' : Markup::element('p', $where, ['class' => 'where'])),

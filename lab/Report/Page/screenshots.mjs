@@ -79,6 +79,10 @@ for (const scheme of ['light', 'dark']) {
                     await figure.screenshot({ path: join(directory, `figure-${title}-${name === 'desktop' ? '' : 'phone-'}${scheme}.png`) });
                 }
             }
+            if (name === 'desktop' && scheme === 'dark') {
+                // Light on paper, whatever the screen is.
+                await page.pdf({ path: join(directory, 'report.pdf'), preferCSSPageSize: true, printBackground: true });
+            }
             // Every choice must draw without a fault, by keyboard too.
             for (const fieldset of await page.locator('.controls fieldset').all()) {
                 const radios = await fieldset.locator('input').all();
@@ -87,10 +91,6 @@ for (const scheme of ['light', 'dark']) {
             }
             const across = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
             if (across > 0) wrong.push(`${width} px, ${scheme}: with its pictures it is ${across} px wider than the window`);
-            if (name === 'desktop' && scheme === 'dark') {
-                // Light on paper, whatever the screen is.
-                await page.pdf({ path: join(directory, 'report.pdf'), preferCSSPageSize: true, printBackground: true });
-            }
         });
     }
 }

@@ -22,6 +22,17 @@ export const fit = (content, width, font) => {
     return `${content.slice(0, length)}…`;
 };
 
+/** On as many lines as it takes, broken between words. */
+export const wrap = (content, width, font) => {
+    const lines = [];
+    for (const word of content.split(' ')) {
+        const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : '';
+        if (longer && measure(longer, font) <= width) lines[lines.length - 1] = longer;
+        else lines.push(fit(word, width, font));
+    }
+    return lines;
+};
+
 /** The lines of a scale and its figures, below and (of a tall picture) above. */
 export const ground = (axis, show, theme, font) => ({
     type: 'custom',

@@ -7,8 +7,11 @@ import { between, ink } from './theme.js';
 
 const order = (list, first) => [...first.filter((name) => list.includes(name)), ...list.filter((name) => !first.includes(name))];
 
-export const heat = (rows, figure, state, theme, { width, paper }) => {
+export const heat = (given, figure, state, theme, { width, paper }) => {
     const byColumn = figure.columns === 'payload';
+    // Where some have a serializer, those without one have nothing to be compared here, and would take all the colours.
+    const serialized = given.filter((row) => row.serializer !== 'none');
+    const rows = byColumn || serialized.length === 0 ? given : serialized;
     const column = (row) => (byColumn ? row.payload : row.serializer);
     const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(' + ') : `${row.engine}${row.connection === 'process' ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
     const columns = order([...new Set(rows.map(column))], ['php', 'igbinary', 'msgpack', 'none', 'short', '20kB', '50x50']);

@@ -22,7 +22,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
     const font = `${small}px ${theme.font}`;
     const bold = `600 ${small}px ${theme.font}`;
     const count = lines.length;
-    const step = narrow ? 38 : paper ? Math.max(12, Math.min(19, 800 / count)) : 23;
+    const step = narrow ? 34 : paper ? Math.max(12, Math.min(19, 800 / count)) : 23;
     const fontOf = (row) => (family(row.engine) === 'larder' ? bold : font);
     const labels = lines.map((of) => label(of[0], state));
     const figures = lines.map((of) => of.map((row) => quantity(row.unit, row.center)).join(' · '));
@@ -62,7 +62,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
                         const { x, y: start, width: inner } = params.coordSys;
                         const kind = family(of[0].engine);
                         const middle = start + (index + 0.5) * step;
-                        const y = narrow ? middle + 8 : middle;
+                        const y = narrow ? middle + 9 : middle;
                         const children = [{ type: 'rect', shape: { x: 0, y: middle - step / 2, width, height: step }, style: { fill: 'rgba(128,128,128,0)' }, emphasis: { style: { fill: 'rgba(128,128,128,.14)' } } }];
                         if (!narrow) children.push(line(x, y, x + inner, y, theme.faint));
                         of.forEach((row, which) => {
@@ -76,7 +76,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
                         const ink = kind === 'larder' ? theme.larder : theme.text;
                         if (narrow) {
                             const room = inner - measure(figures[index], bold) - 8;
-                            children.push(text(fit(labels[index], room, weight), x, middle - 9, ink, weight), text(figures[index], x + inner, middle - 9, theme.text, bold, 'right'));
+                            children.push(text(fit(labels[index], room, weight), x, middle - 7, ink, weight), text(figures[index], x + inner, middle - 7, theme.text, bold, 'right'));
                         } else {
                             children.push(text(fit(labels[index], left - 14, weight), x - 12, y, ink, weight, 'right'), text(figures[index], width - 6, y, theme.text, bold, 'right'));
                         }

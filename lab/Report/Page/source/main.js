@@ -8,6 +8,7 @@ import { init } from './echarts.js';
 import { heat } from './heat.js';
 import { intervals } from './intervals.js';
 import { legend } from './legend.js';
+import { choice, legends } from './names.js';
 import { points } from './points.js';
 import { ratios } from './ratios.js';
 import { theme } from './theme.js';
@@ -23,7 +24,7 @@ const kinds = {
 /** In CSS pixels: A4 without the margins that the style sheet gives it. */
 const PAPER = 686;
 
-const wanted = { operation: 'read', concurrency: 1, connection: 'socket', serializer: 'all', payload: '50x50', order: 'speed' };
+const wanted = { operation: 'read', concurrency: 1, connection: 'socket', serializer: 'igbinary', payload: '50x50', order: 'speed' };
 
 const root = document.documentElement;
 const { rows: all, figures } = read();
@@ -40,7 +41,7 @@ const start = (element) => {
     const state = {};
     for (const field of figure.fields) {
         const values = options(rows, figure, field);
-        const wish = field === 'serializer' && figure.one.includes(field) ? 'igbinary' : wanted[field];
+        const wish = wanted[field];
         state[field] = values.includes(wish) ? wish : values[0];
     }
 
@@ -60,8 +61,9 @@ const start = (element) => {
 
         const chosen = figure.ratios ? rows : rows.filter((row) => matches(row, state));
         const shown = chosen.find(({ operation }) => operation === 'read') ?? chosen[0];
-        const key = figure.ratios || !shown ? '' : ['payload', 'operation', 'concurrency'].map((field) => state[field] ?? shown[field]).join('|');
+        const key = figure.ratios || !shown ? '' : figure.columns === 'payload' ? `|${state.operation}|` : ['payload', 'operation', 'concurrency'].map((field) => state[field] ?? shown[field]).join('|');
         part('says').textContent = figure.says?.[key] ?? said;
+        part('chosen').textContent = Object.entries(state).filter(([field]) => field !== 'order').map(([field, value]) => `${legends[field].toLowerCase()}: ${choice(field, value)}`).join('; ');
         part('nothing').hidden = chosen.length > 0;
         part('picture').hidden = chosen.length === 0;
         if (chosen.length === 0) {

@@ -37,9 +37,9 @@ export const connections = { process: 'in process', socket: 'socket', tcp: 'TCP'
 export const choice = (field, value) => {
     if (value === 'all') return 'all';
     if (field === 'connection') return connections[value] ?? value;
-    if (field === 'concurrency') return value === 1 ? 'one process' : `${value} at once`;
+    if (field === 'concurrency') return value === 1 ? 'one' : `${value} at once`;
     if (field === 'operation') return value === 'cycle' ? 'connect, get, close' : value;
-    if (field === 'order') return value === 'speed' ? 'fastest first' : 'by family';
+    if (field === 'order') return value === 'speed' ? 'by speed' : 'by family';
     return value;
 };
 

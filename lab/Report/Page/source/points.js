@@ -4,7 +4,7 @@ import { base, card, ground, hidden, measure, text, tooltip } from './frame.js';
 import { bytes, tick, time } from './format.js';
 import { serializer, title } from './names.js';
 import { scale } from './scale.js';
-import { marks, symbols } from './theme.js';
+import { symbols } from './theme.js';
 
 const shapes = ['circle', 'square', 'up', 'diamond', 'down', 'cross', 'ring'];
 
@@ -56,19 +56,18 @@ export const points = (rows, figure, state, theme, { width, paper, sizes }) => {
                     type: 'scatter',
                     data: [[Math.log10(row.center), Math.log10(size)]],
                     symbol: symbols[shape(row.compressor)],
-                    symbolSize: paper ? 9 : 13,
-                    itemStyle: { color: theme[serializer(row.serializer)], borderColor: shape(row.compressor) === 'ring' ? theme[serializer(row.serializer)] : theme.card, borderWidth: shape(row.compressor) === 'ring' ? 2 : 1 },
-                    label: { show: width >= 600, formatter: () => row.subject.split(':').filter((part) => part !== 'none').join(' + '), position: 'right', distance: 6, color: theme.text, fontSize: paper ? 9 : 11, fontFamily: theme.font },
+                    symbolSize: (paper ? 9 : 13) * ({ square: 0.88, up: 1.1, diamond: 1.15 }[shape(row.compressor)] ?? 1),
+                    itemStyle: { opacity: 1, color: theme[serializer(row.serializer)], borderColor: shape(row.compressor) === 'ring' ? theme[serializer(row.serializer)] : theme.card, borderWidth: shape(row.compressor) === 'ring' ? 2 : 1 },
+                    label: { show: width >= 560, formatter: () => row.subject.split(':').filter((part) => part !== 'none').join(' + '), position: Math.log10(row.center) > across.min + (across.max - across.min) * 0.72 ? 'left' : 'right', distance: 6, color: theme.text, fontSize: paper ? 9 : 11, fontFamily: theme.font },
                     labelLayout: { hideOverlap: true, moveOverlap: 'shiftY' },
                     z: 3,
                 })),
             ],
         },
         legend: [
-            ...serializers.map((name) => ({ mark: 'square', colour: name, text: title(name) })),
+            ...serializers.map((name) => ({ mark: 'wide', colour: name, text: title(name) })),
             ...compressors.map((name) => ({ mark: shape(name), colour: 'soft', text: name === 'none' ? 'not compressed' : name })),
         ],
         spoken: dots.map(({ row, size }) => `${row.subject} ${bytes(size)} in ${time(row.center)}`),
-        marks,
     };
 };

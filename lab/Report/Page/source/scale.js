@@ -30,7 +30,7 @@ export const scale = (values, width, room = 62) => {
         }
         return found;
     };
-    for (const [steps, every] of [[[1, 2, 5], 1], [[1, 3], 1], [[1], 1], [[1], 2], [[1], 3]]) {
+    for (const [steps, every] of [[[1, 2, 3, 5, 7], 1], [[1, 2, 5], 1], [[1, 3], 1], [[1], 1], [[1], 2], [[1], 3]]) {
         const ticks = list(steps, every);
         if (ticks.length <= most && ticks.length > 1) {
             const minor = decades < 4 ? list([2, 3, 4, 5, 6, 7, 8, 9], 1) : list([1], 1);
