@@ -100,20 +100,25 @@ final readonly class Losses
         }
         $doubt = $unsure === 0 ? '' : ", and in $unsure this run cannot tell, Larder being behind in $behind of these";
         if ($worst === null) {
-            return \sprintf('in none of %d comparisons with the best of the others does Larder surely lose%s', $count, $doubt);
+            return \sprintf('in none of %s with the best of the others does Larder surely lose%s', self::comparison($count), $doubt);
         }
         [$larder, $other, $interval, $where] = $worst;
 
         return \sprintf(
-            'Larder loses %d of %d comparisons with the best of the others%s, by most at %s, %s, %s, where %s',
+            'Larder loses %d of %s with the best of the others%s, by most at %s, %s, %s, where %s',
             $lost,
-            $count,
+            self::comparison($count),
             $doubt,
             Words::doing($larder->cell),
             Words::crowd($larder->cell->concurrency),
             $where,
             Findings::compared(Words::subject($larder->cell), Words::subject($other->cell), $interval),
         );
+    }
+
+    private static function comparison(int $count): string
+    {
+        return $count === 1 ? '1 comparison' : "$count comparisons";
     }
 
     /** @return iterable<array{Result, Result, string}> the best of Larder, the best of the others, and where */
