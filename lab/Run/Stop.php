@@ -18,6 +18,11 @@ final class Stop
         return $this->times > 0;
     }
 
+    public function ask(): void
+    {
+        ++$this->times;
+    }
+
     /** From now on signals come here; without ext-pcntl they end the process at once. */
     public function listen(): void
     {
@@ -27,7 +32,8 @@ final class Stop
         \pcntl_async_signals(true);
         foreach ([\SIGINT, \SIGTERM, \SIGHUP] as $signal) {
             \pcntl_signal($signal, function (int $signal): void {
-                if (++$this->times > 1) {
+                $this->ask();
+                if ($this->times > 1) {
                     // exit(), so that the shutdown functions stop the servers.
                     exit(128 + $signal);
                 }

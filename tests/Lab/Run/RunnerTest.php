@@ -1,0 +1,230 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Run;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Run\Collection;
+use Larder\Lab\Run\Ledger;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Run\Progress;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Runner;
+use Larder\Lab\Run\Stop;
+use Larder\Lab\Service\Services;
+use Larder\Tests\Lab\Support\StubTask;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Test;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Runner::class)]
+#[CoversClass(Collection::class)]
+#[CoversClass(Ledger::class)]
+final class RunnerTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    /** @var list<string> */
+    private array $order = [];
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory('lab');
+    }
+
+    #[Test]
+    public function everyRoundRunsEveryTaskInAnOrderOfItsOwn(): void
+    {
+        $this->run_([$this->task('a'), $this->task('b'), $this->task('c'), $this->task('d'), $this->task('e')], 6);
+
+        $rounds = \array_chunk($this->order, 5);
+        self::assertCount(6, $rounds);
+        $different = [];
+        foreach ($rounds as $round) {
+            $different[\implode('', $round)] = true;
+            \sort($round);
+            self::assertSame(['a', 'b', 'c', 'd', 'e'], $round);
+        }
+        self::assertGreaterThan(1, \count($different));
+    }
+
+    #[Test]
+    public function theSameSeedGivesTheSameOrderAndAnotherAnother(): void
+    {
+        $orders = [];
+        foreach ([1, 1, 2] as $seed) {
+            $this->order = [];
+            $this->run_([$this->task('a'), $this->task('b'), $this->task('c'), $this->task('d')], 5, $seed);
+            $orders[] = \implode('', $this->order);
+        }
+
+        self::assertSame($orders[0], $orders[1]);
+        self::assertNotSame($orders[0], $orders[2]);
+    }
+
+    #[Test]
+    public function aWrongValueTakesItsSubjectOutAndNothingElse(): void
+    {
+        $bad = new StubTask('bad', static fn(int $round): array => [$round < 2 ? new Measured([1.0]) : new Measured([], null, 'another value came back')]);
+        $collection = $this->run_([$bad, $this->task('good')], 5);
+
+        self::assertCount(3, $bad->seeds, 'it is not tried again');
+        self::assertSame([['subject' => 'bad', 'scenario' => 'test', 'reason' => 'short, read, 1 at once, round 3: another value came back']], $collection->disqualified());
+        self::assertSame(['good'], \array_map(static fn($result): string => $result->cell->subject, $collection->results()), 'what it measured before is no result');
+    }
+
+    #[Test]
+    public function aTaskThatFailsIsMarkedAndTheRestGoesOn(): void
+    {
+        $dead = new StubTask('dead', static fn(): array => throw new \RuntimeException('redis has ended (signal 9)'));
+        $collection = $this->run_([$dead, $this->task('good')], 4);
+
+        self::assertCount(1, $dead->seeds);
+        self::assertSame('round 1: redis has ended (signal 9)', $collection->disqualified()[0]['reason']);
+        self::assertCount(4, $collection->results()[0]->rounds);
+    }
+
+    #[Test]
+    public function aStoppedRunGoesOnWhereItWas(): void
+    {
+        $file = $this->directory->file('ledger');
+        $stop = new Stop();
+        $first = $this->task('a', static function (int $times) use ($stop): void {
+            if ($times === 2) {
+                $stop->ask();
+            }
+        });
+        $collection = $this->run_([$first, $this->task('b')], 5, 7, $file, $stop);
+        self::assertFalse(\count($collection->results()) === 2 && \count($collection->results()[0]->rounds) === 5);
+        $before = \count($this->order);
+
+        // A line that the end of the process has cut off, as kill -9 or a full disk leaves it.
+        \file_put_contents($file, '[4,"b",[[[1.', \FILE_APPEND);
+        $this->order = [];
+        $collection = $this->run_([$this->task('a'), $this->task('b')], 5, 999, $file);
+
+        self::assertSame([5, 5], \array_map(static fn($result): int => \count($result->rounds), $collection->results()));
+        // The one that was at work when it stopped is measured again.
+        self::assertSame(10, $before - 1 + \count($this->order));
+    }
+
+    #[Test]
+    public function anotherRunDoesNotGoOnWithIt(): void
+    {
+        $file = $this->directory->file('ledger');
+        $this->run_([$this->task('a')], 3, 7, $file);
+        $this->order = [];
+        $ledger = new Ledger($file, 'something else', 1);
+
+        self::assertSame([], $ledger->kept());
+        self::assertSame(1, $ledger->seed);
+    }
+
+    #[Test]
+    public function aRunThatGoesOnHasTheSeedOfTheFirst(): void
+    {
+        $file = $this->directory->file('ledger');
+        $this->run_([$this->task('a')], 3, 7, $file);
+
+        self::assertSame(7, (new Ledger($file, 'test', 1))->seed);
+    }
+
+    #[Test]
+    public function noFurtherRoundBeginsThatWouldGoBeyondTheBudget(): void
+    {
+        $slow = $this->task('a', static fn() => \usleep(20_000));
+        $this->run_([$slow], 1_000, 1, null, null, 0.25);
+
+        self::assertGreaterThanOrEqual(Runner::LEAST, \count($this->order));
+        self::assertLessThan(20, \count($this->order));
+    }
+
+    #[Test]
+    public function fewerRoundsThanNeededAreNotLeftOutForTheBudget(): void
+    {
+        $this->run_([$this->task('a', static fn() => \usleep(5_000))], 1_000, 1, null, null, 0.001);
+
+        self::assertCount(Runner::LEAST, $this->order);
+    }
+
+    #[Test]
+    public function ratiosComeFromTheRoundsThatBothHave(): void
+    {
+        $slow = new StubTask('slow', static fn(int $round): array => [new Measured([2.0 * ($round + 1), 2.0 * ($round + 1)])]);
+        $base = new StubTask('base', static fn(int $round): array => [new Measured([1.0 * ($round + 1)])]);
+        $pair = new StubTask('pair', static fn(int $round): array => [new Measured([3.0, 3.0, 300.0]), new Measured([1.0])], new Pair('three times', 2.5));
+        $ratios = $this->run_([$slow, $base, $pair], 6)->ratios();
+
+        self::assertCount(2, $ratios);
+        self::assertSame([Ratio::PAIR, 2.5, 'three times', 6], [$ratios[0]->kind, $ratios[0]->limit, $ratios[0]->title, $ratios[0]->rounds]);
+        self::assertEqualsWithDelta(3.0, $ratios[0]->median, 1e-9);
+        self::assertCount(6, $ratios[0]->samples);
+        self::assertSame(Ratio::TABLE, $ratios[1]->kind);
+        self::assertSame(['test/slow/short/read/1', 'test/base/short/read/1'], [$ratios[1]->of, $ratios[1]->to]);
+        // The rounds drift together, so that only the ratio within a round is right.
+        self::assertEqualsWithDelta(2.0, $ratios[1]->low, 1e-9);
+        self::assertEqualsWithDelta(2.0, $ratios[1]->high, 1e-9);
+    }
+
+    /** @param ?\Closure(int): mixed $does */
+    private function task(string $name, ?\Closure $does = null): StubTask
+    {
+        return new StubTask($name, function (int $times) use ($name, $does): array {
+            $this->order[] = $name;
+            $does !== null && $does($times);
+
+            return [new Measured([1.0 + $times / 10])];
+        });
+    }
+
+    /** @param list<StubTask> $tasks */
+    private function run_(array $tasks, int $rounds, int $seed = 1, ?string $file = null, ?Stop $stop = null, ?float $budget = null): Collection
+    {
+        $scenario = new class implements Scenario {
+            public function name(): string
+            {
+                return 'test';
+            }
+
+            public function about(): string
+            {
+                return '';
+            }
+
+            public function subjects(): array
+            {
+                return [];
+            }
+
+            public function tasks(Scope $scope, array $subjects): array
+            {
+                return [];
+            }
+
+            public function base(Cell $cell): ?string
+            {
+                return $cell->subject === 'slow' ? 'test/base/short/read/1' : null;
+            }
+        };
+        $progress = new class implements Progress {
+            public function start(int $tasks, int $done): void {}
+
+            public function expect(int $tasks): void {}
+
+            public function at(int $round, string $task): void {}
+
+            public function advance(): void {}
+
+            public function finish(): void {}
+        };
+        $collection = new Collection($tasks, ['test' => $scenario]);
+        (new Runner($tasks, new Services(), $this->directory->path, $rounds, new Ledger($file, 'test', $seed), $stop ?? new Stop(), $progress, $budget))->run($collection);
+
+        return $collection;
+    }
+}

@@ -1,0 +1,45 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Support;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Subject\Driver;
+use Larder\Lab\Worker\Effort;
+use Larder\Lab\Worker\ProcessTask;
+
+/** Tasks made for a test. */
+final class Tasks
+{
+    /**
+     * @param class-string<Driver>      $driver
+     * @param array<string, string|int> $parameters
+     * @param array<string, string|int> $ini
+     */
+    public static function subject(string $name, string $driver, array $parameters = [], ?string $service = null, array $ini = []): Subject
+    {
+        return new Subject($name, \explode(':', $name)[0], Cell::PROCESS, 'none', 'none', [], $driver, $parameters, $service, $ini);
+    }
+
+    /** @param list<string> $operations */
+    public static function task(Subject $subject, array $operations = ['write', 'read'], int $concurrency = 1, string $payload = 'short'): ProcessTask
+    {
+        $sides = \array_map(static fn(string $operation): Side => self::side($subject, $operation, $payload, $concurrency), $operations);
+
+        return new ProcessTask("test/$subject->name/$concurrency", $sides === [] ? throw new \LogicException('no side') : $sides, Effort::quick(), \max(1, $concurrency));
+    }
+
+    public static function pair(Subject $of, Subject $to, Pair $pair, string $payload = 'short', int $operations = 50): ProcessTask
+    {
+        return new ProcessTask("test/pair/$of->name/$to->name", [self::side($of, 'read', $payload), self::side($to, 'read', $payload)], Effort::ofPair($operations), 1, $pair);
+    }
+
+    private static function side(Subject $subject, string $operation, string $payload, int $concurrency = 1): Side
+    {
+        return new Side(new Cell('test', $subject->name, $subject->engine, $subject->connection, 'none', 'none', $payload, $operation, \max(1, $concurrency)), $subject);
+    }
+}

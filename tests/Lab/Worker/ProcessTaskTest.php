@@ -1,0 +1,116 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Worker;
+
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\Services;
+use Larder\Lab\Subject\ApcuDriver;
+use Larder\Lab\Subject\FilesDriver;
+use Larder\Lab\Subject\LookupDriver;
+use Larder\Lab\Worker\Crew;
+use Larder\Lab\Worker\ProcessTask;
+use Larder\Lab\Worker\Worker;
+use Larder\Tests\Lab\Support\FaultyDriver;
+use Larder\Tests\Lab\Support\SlowedDriver;
+use Larder\Tests\Lab\Support\Tasks;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Test;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(ProcessTask::class)]
+#[CoversClass(Worker::class)]
+#[CoversClass(Crew::class)]
+final class ProcessTaskTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory('lab');
+    }
+
+    #[Test]
+    public function eachCellIsMeasured(): void
+    {
+        [$write, $read] = $this->perform(Tasks::task(Tasks::subject('files:x', FilesDriver::class, ['serializer' => 'php'])));
+
+        foreach ([$write, $read] as $one) {
+            self::assertNull($one->wrong);
+            self::assertGreaterThanOrEqual(3, \count($one->samples));
+            self::assertGreaterThan(0.0, \min($one->samples));
+            self::assertGreaterThan(0.0, $one->perSecond);
+        }
+    }
+
+    #[Test]
+    public function tenAtOnceShareApcuAndGiveASampleEach(): void
+    {
+        $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php'], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
+        foreach ($this->perform(Tasks::task($subject, ['write', 'read'], 10)) as $one) {
+            self::assertNull($one->wrong);
+            self::assertCount(10, $one->samples);
+        }
+    }
+
+    /** @return iterable<string, array{string, int, string}> */
+    public static function faults(): iterable
+    {
+        foreach ([1, 3] as $processes) {
+            yield "forgets, $processes" => ['forgets', $processes, 'a string of 14 bytes'];
+            yield "alters, $processes" => ['alters', $processes, 'a string of 15 bytes'];
+            yield "keeps the first, $processes" => ['keeps the first', $processes, 'came back'];
+            yield "throws, $processes" => ['throws', $processes, 'The engine is gone'];
+        }
+    }
+
+    #[Test]
+    #[DataProvider('faults')]
+    public function aWrongValueIsNotTimed(string $fault, int $processes, string $says): void
+    {
+        $found = $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyDriver::class, ['fault' => $fault]), ['read'], $processes));
+
+        self::assertSame([], $found[0]->samples);
+        self::assertNull($found[0]->perSecond);
+        self::assertStringContainsString($says, (string) $found[0]->wrong);
+    }
+
+    #[Test]
+    public function aProcessThatDiesIsSaidToHave(): void
+    {
+        $this->expectException(\RuntimeException::class);
+        $this->expectExceptionMessageMatches('/measures ended with status 3/');
+
+        $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyDriver::class, ['fault' => 'exits'])));
+    }
+
+    #[Test]
+    public function anOperationThatDoesNotExistIsNoFigure(): void
+    {
+        $found = $this->perform(Tasks::task(Tasks::subject('files:x', FilesDriver::class, ['serializer' => 'php']), ['dance']));
+
+        self::assertStringContainsString('dance', (string) $found[0]->wrong);
+    }
+
+    #[Test]
+    public function aSideThatDoesTwiceTheWorkTakesLonger(): void
+    {
+        $slow = Tasks::subject('slow:x', SlowedDriver::class, ['slowed' => LookupDriver::class, 'percent' => 300]);
+        $found = $this->perform(Tasks::pair($slow, Tasks::subject('lookup:x', LookupDriver::class), new Pair('slowed')));
+
+        self::assertCount(\count($found[0]->samples), $found[1]->samples);
+        // Four times the work by a loop that looks at the clock: no noise makes it less than the work itself.
+        self::assertGreaterThan(\min($found[1]->samples), \min($found[0]->samples));
+    }
+
+    /** @return list<Measured> */
+    private function perform(ProcessTask $task): array
+    {
+        return $task->perform(new Context(new Services(), $this->directory->path, 1));
+    }
+}
