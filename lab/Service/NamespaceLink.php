@@ -99,7 +99,7 @@ final class NamespaceLink implements Link
 
     private function make(): void
     {
-        \posix_geteuid() === 0 || throw new ServiceFailure('namespaces take root');
+        \posix_geteuid() === 0 || throw new ServiceFailure('they take root');
         Signals::held(function (): void {
             $this->names = [Label::make('-server'), Label::make('-client')];
             [$server, $client] = $this->names;
@@ -131,7 +131,7 @@ final class NamespaceLink implements Link
         throw new ServiceFailure(match (true) {
             \str_contains($command->errors, 'qdisc kind is unknown') => "the kernel knows no {$this->discipline[0]}",
             \str_contains($command->errors, 'Unknown device type') => 'the kernel knows no veth',
-            \str_contains($command->errors, 'not permitted') => 'namespaces are not permitted',
+            \str_contains($command->errors, 'not permitted') => 'they are not permitted',
             default => "$words[0]: " . \strtok($command->errors, "\n"),
         });
     }

@@ -65,7 +65,7 @@ final class NetworkTest extends TestCase
     {
         $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('no');
-        $this->network($this->refusing('namespaces take root'), $this->refusing('no'))->start();
+        $this->network($this->refusing('they take root'), $this->refusing('no'))->start();
     }
 
     public function testHasNoAddressBeforeItsStart(): void
@@ -125,13 +125,15 @@ final class NetworkTest extends TestCase
     public function testAKernelWithoutTheDisciplineIsNamedAndNothingIsLeft(): void
     {
         $this->needNamespaces();
+        $link = new NamespaceLink(['nosuch']);
         try {
-            (new NamespaceLink(['nosuch']))->open();
+            $link->open();
             self::fail('There is no such discipline.');
         } catch (ServiceFailure $failure) {
             self::assertSame('the kernel knows no nosuch', $failure->getMessage());
         }
         self::assertSame([], self::namespaces((int) \getmypid()));
+        self::assertFalse($link->isOpen());
     }
 
     public function testNetemDelaysWhereTheKernelHasIt(): void
@@ -141,7 +143,7 @@ final class NetworkTest extends TestCase
         try {
             $network->start();
         } catch (ServiceFailure $failure) {
-            self::assertMatchesRegularExpression('/^(namespaces take root|namespaces are not permitted|the kernel knows no (netem|veth)|there is no (ip|tc): apt-get install iproute2)$/', $failure->getMessage());
+            self::assertMatchesRegularExpression('/^(they take root|they are not permitted|the kernel knows no (netem|veth)|there is no (ip|tc): apt-get install iproute2)$/', $failure->getMessage());
 
             return;
         }

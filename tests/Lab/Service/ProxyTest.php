@@ -43,12 +43,14 @@ final class ProxyTest extends TestCase
     /** What physics gives; nothing says how much later, for other processes run too. */
     public function testNothingArrivesTooEarly(): void
     {
-        $start = \hrtime(true);
-        [$client, $server] = $this->connect();
-        \fwrite($client, 'a');
-        self::assertSame('a', \fread($server, 10));
-        // The round trip of TCP's own beginning, and the way there.
-        self::assertGreaterThanOrEqual(750_000, \hrtime(true) - $start);
+        for ($i = 0; $i < 30; $i++) {
+            $start = \hrtime(true);
+            [$client, $server] = $this->connect();
+            \fwrite($client, 'a');
+            self::assertSame('a', \fread($server, 10));
+            // The round trip of TCP's own beginning, and the way there.
+            self::assertGreaterThanOrEqual(750_000, \hrtime(true) - $start);
+        }
         for ($i = 0; $i < 100; $i++) {
             $start = \hrtime(true);
             \fwrite($client, 'b');

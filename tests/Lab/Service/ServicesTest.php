@@ -139,6 +139,7 @@ final class ServicesTest extends TestCase
                     echo $e->getMessage(), "\n";
                 }
                 $services->stopAll();
+                echo $server->isAlive() && $services->get('redis') === $server ? "still reached\n" : "forgotten\n";
                 unset($server, $services);
                 exit(0);
             }
@@ -149,6 +150,7 @@ final class ServicesTest extends TestCase
             echo is_dir($services->directory()->path) ? "there\n" : "gone\n";
             PHP, [$this->parent->path]);
         self::assertSame('reached memcached-tcp is not running, and only the process that made the laboratory\'s servers starts one.', $lab->line(), $lab->errors());
+        self::assertSame('still reached', $lab->line(), $lab->errors());
         self::assertSame('alive alive alive there', $lab->line(), $lab->errors());
         $lab->wait();
         self::assertSame([], self::left($this->parent));
@@ -241,7 +243,7 @@ final class ServicesTest extends TestCase
         self::assertNotSame($left, self::left($this->parent));
     }
 
-    /** Keys are spread over servers by their number of connections and names; here there is one. */
+    /** Stores a value by the engine's extension, from wherever the server can be reached, and reads it back. */
     private static function pass(Service $service, string $program, mixed $way, string $value): mixed
     {
         $code = 'require $argv[1]; [, , $program, $way] = $argv; $way = json_decode($way, true); $value = stream_get_contents(STDIN);'
