@@ -13,7 +13,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const serialized = given.filter((row) => row.serializer !== 'none');
     const rows = byColumn || serialized.length === 0 ? given : serialized;
     const column = (row) => (byColumn ? row.payload : row.serializer);
-    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(' + ') : `${row.engine}${row.connection === 'process' ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
+    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(' + ') : `${row.engine}${row.connection === 'process' || (state.connection && state.connection !== 'all') ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
     const columns = order([...new Set(rows.map(column))], ['php', 'igbinary', 'msgpack', 'none', 'short', '20kB', '50x50']);
     const cells = new Map(rows.map((row) => [`${line(row)}\n${column(row)}`, row]));
     const best = (name) => Math.min(...[...new Set(columns)].map((one) => cells.get(`${name}\n${one}`)?.center ?? Infinity));
@@ -35,7 +35,12 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const size = paper ? 9.5 : narrow ? 11 : 12;
     const font = `${size}px ${theme.font}`;
     const bold = `600 ${size}px ${theme.font}`;
-    const left = Math.min(width * (narrow ? 0.36 : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
+    const left = Math.min(width * (narrow ? 0.42 : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
+    // Of "memcached_nocompression TCP" the end is kept, which tells it from its neighbours.
+    const short = (name) => {
+        const end = byColumn || !name.includes(' ') ? '' : name.slice(name.lastIndexOf(' '));
+        return fit(name.slice(0, name.length - end.length), left - 10 - measure(end, bold), bold) + end;
+    };
     const step = paper ? Math.max(13, Math.min(20, 780 / lines.length)) : 27;
     const head = 26;
     const height = lines.length * step + head + 4;
@@ -71,7 +76,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
                             { type: 'rect', shape: { x: x + 1, y: y + 1, width: cell - 2, height: step - 2, r: 3 }, style: { fill: colour ?? theme.faint }, emphasis: { style: { stroke: theme.text, lineWidth: 2 } } },
                             row ? text(written(row), x + cell / 2, y + step / 2, ink(colour), font, 'center') : text('–', x + cell / 2, y + step / 2, theme.soft, font, 'center'),
                         ];
-                        if (column === 0) children.push(text(fit(lines[index], left - 10, bold), left - 8, y + step / 2, lines[index].startsWith('larder') ? theme.larder : theme.text, lines[index].startsWith('larder') ? bold : font, 'right'));
+                        if (column === 0) children.push(text(short(lines[index]), left - 8, y + step / 2, lines[index].startsWith('larder') ? theme.larder : theme.text, lines[index].startsWith('larder') ? bold : font, 'right'));
                         if (index === 0) children.push(text(fit(byColumn ? columns[column] : title(columns[column]), cell - 2, bold), x + cell / 2, head / 2, theme.text, bold, 'center'));
                         return { type: 'group', children };
                     },

@@ -22,7 +22,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
     const font = `${small}px ${theme.font}`;
     const bold = `600 ${small}px ${theme.font}`;
     const count = lines.length;
-    const step = narrow ? 34 : paper ? Math.max(12, Math.min(19, 800 / count)) : 23;
+    const step = narrow ? 34 : paper ? Math.max(11.5, Math.min(16.5, 780 / count)) : 23;
     const fontOf = (row) => (family(row.engine) === 'larder' ? bold : font);
     const labels = lines.map((of) => label(of[0], state));
     const figures = lines.map((of) => of.map((row) => quantity(row.unit, row.center)).join(' · '));
@@ -76,7 +76,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
                         const ink = kind === 'larder' ? theme.larder : theme.text;
                         if (narrow) {
                             const room = inner - measure(figures[index], bold) - 8;
-                            children.push(text(fit(labels[index], room, weight), x, middle - 7, ink, weight), text(figures[index], x + inner, middle - 7, theme.text, bold, 'right'));
+                            children.push(text(fit(labels[index], room, weight), x, middle - 7, ink, weight, 'left', { backgroundColor: theme.card, padding: [1, 4, 1, 0] }), text(figures[index], x + inner, middle - 7, theme.text, bold, 'right', { backgroundColor: theme.card, padding: [1, 0, 1, 4] }));
                         } else {
                             children.push(text(fit(labels[index], left - 14, weight), x - 12, y, ink, weight, 'right'), text(figures[index], width - 6, y, theme.text, bold, 'right'));
                         }

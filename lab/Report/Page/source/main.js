@@ -16,7 +16,7 @@ import { theme } from './theme.js';
 const kinds = {
     intervals: { draw: intervals, fields: ['operation', 'concurrency', 'connection', 'serializer', 'order'], one: [] },
     curves: { draw: curves, fields: ['payload', 'operation', 'concurrency', 'connection', 'serializer'], one: ['serializer'] },
-    heat: { draw: heat, fields: ['payload', 'operation', 'concurrency'], one: [] },
+    heat: { draw: heat, fields: ['payload', 'operation', 'concurrency', 'connection'], one: [] },
     points: { draw: points, fields: ['payload', 'operation'], one: [] },
     ratios: { draw: ratios, fields: [], one: [] },
 };
@@ -63,7 +63,7 @@ const start = (element) => {
         const shown = chosen.find(({ operation }) => operation === 'read') ?? chosen[0];
         const key = figure.ratios || !shown ? '' : figure.columns === 'payload' ? `|${state.operation}|` : ['payload', 'operation', 'concurrency'].map((field) => state[field] ?? shown[field]).join('|');
         part('says').textContent = figure.says?.[key] ?? said;
-        part('chosen').textContent = Object.entries(state).filter(([field]) => field !== 'order').map(([field, value]) => `${legends[field].toLowerCase()}: ${choice(field, value)}`).join('; ');
+        part('chosen').textContent = Object.entries(state).filter(([field, value]) => field !== 'order' && value !== undefined).map(([field, value]) => `${legends[field].toLowerCase()}: ${choice(field, value)}`).join('; ');
         part('nothing').hidden = chosen.length > 0;
         part('picture').hidden = chosen.length === 0;
         if (chosen.length === 0) {

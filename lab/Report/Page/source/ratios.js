@@ -28,7 +28,7 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
     const tops = steps.map((_, index) => steps.slice(0, index).reduce((sum, step) => sum + step, 0));
     const middles = titles.map((lines, index) => tops[index] + lines.length * leading + gap / 2 + 1);
     const total = steps.reduce((sum, step) => sum + step, 0);
-    const axis = scale([1, ...rows.flatMap((row) => [row.low ?? 0, row.median, row.high ?? 0, row.limit ?? 0])], width - left - right, 48);
+    const axis = scale([1, ...rows.flatMap((row) => [row.low ?? 0, row.median, row.high ?? 0, row.limit ?? 0])], width - left - right, 80);
     const top = total > 420 ? 40 : 26;
 
     return {
@@ -82,8 +82,8 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
                         }
                         children.push({ ...line(low, y, Math.max(high, low + 1), y, colour, 3), style: { stroke: colour, lineWidth: 3, opacity: 0.65, lineCap: 'round' } });
                         children.push({ ...mark(!holds(row) ? 'diamond' : 'circle', at(row.median), y, paper ? 4 : 5.5, colour, theme.card), silent: true });
-                        titles[index].forEach((content, at) => children.push(text(content, x, begin + (at + 0.5) * leading, theme.text, font)));
-                        children.push(text(figures[index], x + inner, begin + leading / 2, theme.text, bold, 'right'));
+                        titles[index].forEach((content, at) => children.push(text(content, x, begin + (at + 0.5) * leading, theme.text, font, 'left', { backgroundColor: theme.card, padding: [1, 4, 1, 0] })));
+                        children.push(text(figures[index], x + inner, begin + leading / 2, theme.text, bold, 'right', { backgroundColor: theme.card, padding: [1, 0, 1, 4] }));
                         return { type: 'group', children };
                     },
                 },

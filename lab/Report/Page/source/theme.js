@@ -49,7 +49,7 @@ export const symbols = { square: 'rect', diamond: 'diamond', up: 'triangle', dow
 /** Whether black or white is read on it. */
 export const ink = (colour) => {
     const [r, g, b] = colour.match(/[\d.]+/g).map(Number).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#111' : '#fff';
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000' : '#fff';
 };
 
 /** @param {string[]} stops as #rrggbb */
