@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -50,6 +50,18 @@ fix: setup ## mend the coding style
 stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G
 
-bench: setup ## print the ratios, both sides interleaved in one run
-	$(PHP) -d opcache.enable_cli=1 bench/ratios.php $(ARGS)
+bench: setup ## re-run every published comparison with every engine Debian has (about an hour; goes on where it stopped)
+	@bin/setup lab
+	@mkdir -p build/bench
+	php bin/larder bench all --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
+
+bench-quick: setup ## every combination with few samples (about six minutes)
+	@bin/setup lab
+	@mkdir -p build/bench
+	php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
+
+self-check: setup ## whether the laboratory can be believed here: the same twice, and slowed by 10 % on purpose
+	php lab/self-check.php $(ARGS)
+
+bench-fpm: setup ## what Larder costs a php-fpm request
 	$(PHP) bench/fpm-cost.php $(ARGS)

@@ -13,13 +13,11 @@ use Larder\Lab\Run\Plan;
 use Larder\Lab\Run\Reporting;
 use Larder\Lab\Run\Runner;
 use Larder\Lab\Run\Stop;
-use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
-use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\ArgvInput;
 use Symfony\Component\Console\Input\InputArgument;
@@ -27,6 +25,7 @@ use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
+use Symfony\Component\Process\Process;
 
 /**
  * `bench`: re-runs the published comparisons on this machine.
@@ -77,7 +76,7 @@ final class BenchCommand extends Command
     public function run(InputInterface $input, OutputInterface $output): int
     {
         // `bench compare` is a command of its own, with its own options.
-        if ($input instanceof ArgvInput && \method_exists($input, 'getRawTokens')) {
+        if ($input instanceof ArgvInput) {
             $tokens = $input->getRawTokens(true);
             if (($tokens[0] ?? null) === 'compare') {
                 $compare = new CompareCommand();
@@ -97,6 +96,11 @@ final class BenchCommand extends Command
             (new Listing())->print($output);
 
             return self::OK;
+        }
+        if (!\class_exists(Process::class)) {
+            $errors->writeln('<error>The laboratory needs Symfony Process. Type: composer require --dev symfony/process:^7.0</error>');
+
+            return self::USAGE;
         }
         $request = Request::from($input, self::REPORTS);
         try {

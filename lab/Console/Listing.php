@@ -17,7 +17,9 @@ final class Listing
     {
         foreach (Scenarios::all() as $scenario) {
             $output->writeln("<info>{$scenario->name()}</info>  " . OutputFormatter::escape($scenario->about()));
-            $lines = $advice = [];
+            $lines = [];
+            /** @var array<string, array<string, Need>> $advice */
+            $advice = [];
             foreach ($scenario->subjects() as $subject) {
                 $missing = $subject->missing();
                 $line = self::stem($subject);
@@ -34,7 +36,6 @@ final class Listing
             foreach ($lines as $line => $last) {
                 $output->writeln(OutputFormatter::escape(\sprintf('  %-28s %s', $line, \implode(', ', $last))));
                 foreach ($advice[$line] ?? [] as $need) {
-                    \assert($need instanceof Need);
                     $output->writeln('      <comment>' . OutputFormatter::escape("needs $need->what: $need->advice") . '</comment>');
                 }
             }

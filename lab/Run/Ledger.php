@@ -73,7 +73,7 @@ final class Ledger
         }
     }
 
-    /** @return int bytes of it that are good */
+    /** @return int<0, max> bytes of it that are good */
     private function load(string $path, string $what): int
     {
         $file = \is_file($path) ? \fopen($path, 'r') : false;
@@ -85,7 +85,7 @@ final class Ledger
             return 0;
         }
         $this->seed = $first['seed'];
-        $end = (int) \ftell($file);
+        $end = \max(0, (int) \ftell($file));
         while (($line = \fgets($file)) !== false && \str_ends_with($line, "\n")) {
             $entry = \json_decode($line, true);
             if (!\is_array($entry) || !\is_int($entry[0] ?? null) || !\is_string($entry[1] ?? null) || !\is_array($entry[2] ?? null)) {
@@ -98,7 +98,7 @@ final class Ledger
             }
             $this->known["$entry[0] $entry[1]"] = true;
             $this->kept[] = [$entry[0], $entry[1], $measured];
-            $end = (int) \ftell($file);
+            $end = \max(0, (int) \ftell($file));
         }
 
         return $end;

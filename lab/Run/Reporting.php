@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Run;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Scenario\Engines;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Interval;

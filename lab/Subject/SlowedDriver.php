@@ -2,9 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Lab\Support;
-
-use Larder\Lab\Subject\Driver;
+namespace Larder\Lab\Subject;
 
 /** Another driver, whose operations take some percent longer: what the lab has to find. */
 final readonly class SlowedDriver implements Driver

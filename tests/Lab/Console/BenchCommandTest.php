@@ -1,0 +1,232 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Console;
+
+use Larder\Lab\Console\BenchCommand;
+use Larder\Lab\Console\Request;
+use Larder\Lab\Report\JsonReader;
+use Larder\Lab\Run\Result;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Test;
+use PHPUnit\Framework\TestCase;
+
+/** The command as it is typed: real processes, real servers, real signals. */
+#[CoversClass(BenchCommand::class)]
+#[CoversClass(Request::class)]
+final class BenchCommandTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory('lab');
+    }
+
+    #[Test]
+    public function itReportsOnTheTerminalAndInThreeFiles(): void
+    {
+        $bench = $this->bench('engines', '--quick', '--rounds=2', '--subjects=files:process:php,lookup', '--seed=5');
+        self::assertSame(0, $bench->wait(120), $bench->errors());
+        $said = $bench->output();
+
+        self::assertStringContainsString('files', $said);
+        self::assertStringContainsString('larder-bench/report.html', $said);
+        self::assertStringContainsString('--seed=5', $said);
+        $report = (new JsonReader())->read($this->directory->file('larder-bench/report.json'));
+        self::assertFalse($report->partial);
+        self::assertSame(5, $report->seed);
+        self::assertSame(['files', 'lookup'], self::engines($report->results));
+        self::assertStringContainsString('<html', (string) \file_get_contents($this->directory->file('larder-bench/report.html')));
+        self::assertStringContainsString('files', (string) \file_get_contents($this->directory->file('larder-bench/report.md')));
+        self::assertSame('', $bench->errors(), 'no progress in fractions of a minute, and nothing else');
+    }
+
+    #[Test]
+    public function onlyTheFilesThatWereNamedAreWritten(): void
+    {
+        $bench = $this->bench('loop', '--quick', '--rounds=1', '--subjects=files', '--json=' . $this->directory->file('a.json'));
+        self::assertSame(0, $bench->wait(60), $bench->errors());
+
+        self::assertFileExists($this->directory->file('a.json'));
+        self::assertDirectoryDoesNotExist($this->directory->file('larder-bench'));
+    }
+
+    /** @return iterable<string, array{list<string>, list<string>}> */
+    public static function mistakes(): iterable
+    {
+        yield 'a scenario' => [['engine'], ['There is no scenario "engine"', 'engines, serializers, loop', 'all']];
+        yield 'a subject' => [['loop', '--subjects=redis,couchbase'], ['no subject "couchbase" in loop', 'memcached', 'files']];
+        yield 'no subject' => [['loop', '--subjects=,'], ['names none']];
+        yield 'rounds' => [['--rounds=none'], ['--rounds=none is no whole number']];
+        yield 'no rounds' => [['--rounds=0'], ['--rounds=0 is no whole number']];
+        yield 'seed' => [['--seed=-1'], ['--seed=-1 is no whole number']];
+        yield 'a directory that is not there' => [['--json=/nowhere/at/all.json'], ['/nowhere/at/all.json cannot be written', 'mkdir -p']];
+        yield 'a directory as a file' => [['--html=/tmp'], ['/tmp is a directory']];
+        yield 'a file system that takes nothing' => [['--markdown=/proc/report.md'], ['/proc/report.md cannot be written']];
+    }
+
+    /**
+     * @param list<string> $arguments
+     * @param list<string> $says
+     */
+    #[Test]
+    #[DataProvider('mistakes')]
+    public function aMistakeIsToldBeforeAnythingIsMeasured(array $arguments, array $says): void
+    {
+        $bench = $this->bench(...$arguments);
+
+        // Nine minutes, if it began.
+        self::assertSame(2, $bench->wait(20));
+        $said = (string) \preg_replace('/\s+/', ' ', $bench->errors());
+        foreach ($says as $part) {
+            self::assertStringContainsString($part, $said);
+        }
+        self::assertStringNotContainsString('#0', $said);
+        self::assertSame('', $bench->output());
+    }
+
+    #[Test]
+    public function aHomeThatCannotBeWrittenIsTold(): void
+    {
+        $bench = $this->bench('loop', '--subjects=files', ['XDG_CACHE_HOME' => '/proc']);
+
+        self::assertSame(2, $bench->wait(20));
+        self::assertStringContainsString('set XDG_CACHE_HOME', $bench->errors());
+    }
+
+    #[Test]
+    public function theListNamesScenariosSubjectsAndWhatIsMissing(): void
+    {
+        $bench = $this->bench('--list');
+        self::assertSame(0, $bench->wait(20), $bench->errors());
+        $said = $bench->output();
+
+        foreach (['engines', 'serializers', 'loop', 'redis:socket', 'larder-sqlite:process', 'igbinary'] as $name) {
+            self::assertStringContainsString($name, $said);
+        }
+    }
+
+    #[Test]
+    public function withoutAnythingOfWhatIsAskedForItSaysWhatToInstall(): void
+    {
+        // A PHP without its extensions has no phpredis.
+        $bench = new Process([\PHP_BINARY, '-n', __DIR__ . '/../../../bin/larder', 'bench', 'engines', '--subjects=redis:socket:php'], ['XDG_CACHE_HOME' => $this->directory->path], $this->directory->path);
+
+        self::assertSame(1, $bench->wait(20));
+        self::assertStringContainsString('redis:socket:php needs the PHP extension redis: apt-get install', (string) \preg_replace('/\s+/', ' ', $bench->errors()));
+    }
+
+    #[Test]
+    public function ctrlCReportsWhatThereIsAndTheNextRunGoesOn(): void
+    {
+        $arguments = ['loop', '--rounds=40', '--subjects=files,redis:socket', '--json=' . $this->directory->file('a.json')];
+        $bench = $this->bench(...$arguments);
+        $ledger = $this->directory->file('larder/lab/bench.jsonl');
+        self::until(static fn(): bool => \is_file($ledger) && \count((array) \file($ledger)) > 5, 'a few measurements');
+        $servers = self::children($bench->pid);
+        self::assertNotSame([], $servers);
+        $bench->signal(\SIGINT);
+
+        self::assertSame(130, $bench->wait(60), $bench->errors());
+        self::assertStringContainsString('The same command goes on from here', $bench->errors());
+        $report = (new JsonReader())->read($this->directory->file('a.json'));
+        self::assertTrue($report->partial);
+        self::assertNotSame([], $report->results);
+        foreach ($servers as $pid) {
+            self::until(static fn(): bool => !\is_dir("/proc/$pid"), 'the end of its servers');
+        }
+        self::assertSame(['bench.jsonl'], \array_values(\array_diff((array) \scandir($this->directory->file('larder/lab')), ['.', '..'])));
+
+        $kept = \count((array) \file($ledger)) - 1;
+        $bench = $this->bench(...$arguments);
+        self::until(static fn(): bool => \str_contains($bench->errors(), 'Going on'), 'that it goes on');
+        self::assertStringContainsString("$kept measurements are there", $bench->errors());
+        $bench->signal(\SIGTERM);
+        self::assertSame(130, $bench->wait(60), $bench->errors());
+    }
+
+    #[Test]
+    public function aServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
+    {
+        $bench = $this->bench('engines', '--quick', '--rounds=12', '--subjects=redis:socket:php,files:process:php', '--json=' . $this->directory->file('a.json'));
+        self::until(static function () use ($bench): bool {
+            foreach (self::children($bench->pid) as $pid) {
+                if (\str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'redis-server') || \str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'valkey-server')) {
+                    return \posix_kill($pid, \SIGKILL);
+                }
+            }
+
+            return false;
+        }, 'a server to kill');
+
+        self::assertSame(0, $bench->wait(120), $bench->errors());
+        $report = (new JsonReader())->read($this->directory->file('a.json'));
+        self::assertSame(['redis:socket:php'], \array_column($report->disqualified, 'subject'));
+        self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed/i', $report->disqualified[0]['reason']);
+        self::assertSame(['files'], self::engines($report->results));
+        self::assertCount(12, $report->results[0]->rounds);
+        self::assertStringContainsString('redis:socket:php', $bench->output());
+    }
+
+    /** @param string|array<string, string> $arguments of the command; last, the environment */
+    private function bench(string|array ...$arguments): Process
+    {
+        $environment = ['XDG_CACHE_HOME' => $this->directory->path];
+        $typed = [];
+        foreach ($arguments as $argument) {
+            if (\is_array($argument)) {
+                $environment = $argument;
+            } else {
+                $typed[] = $argument;
+            }
+        }
+
+        return new Process([\PHP_BINARY, __DIR__ . '/../../../bin/larder', 'bench', ...$typed], $environment, $this->directory->path, \SIGTERM);
+    }
+
+    /** @return list<int> processes whose parent it is */
+    private static function children(int $parent): array
+    {
+        $children = [];
+        foreach (\glob('/proc/[0-9]*/stat') ?: [] as $file) {
+            \set_error_handler(static fn(): bool => true);
+            $stat = (string) \file_get_contents($file);
+            \restore_error_handler();
+            $fields = \explode(' ', \substr($stat, (int) \strrpos($stat, ')') + 2));
+            if ((int) ($fields[1] ?? 0) === $parent && $fields[0] !== 'Z') {
+                $children[] = (int) $stat;
+            }
+        }
+
+        return $children;
+    }
+
+    /**
+     * @param list<Result> $results
+     *
+     * @return list<string>
+     */
+    private static function engines(array $results): array
+    {
+        $engines = \array_values(\array_unique(\array_map(static fn(Result $result): string => $result->cell->engine, $results)));
+        \sort($engines);
+
+        return $engines;
+    }
+
+    /** @param \Closure(): bool $condition */
+    private static function until(\Closure $condition, string $what): void
+    {
+        for ($end = \microtime(true) + 60; \microtime(true) < $end; \usleep(5_000)) {
+            if ($condition()) {
+                return;
+            }
+        }
+        self::fail("Waited in vain for $what.");
+    }
+}
