@@ -8,7 +8,6 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Subject;
 use Larder\Lab\Subject\LoopSubjects;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;

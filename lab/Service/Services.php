@@ -82,8 +82,10 @@ final class Services
     {
         if ($this->directory === null) {
             NamespaceLink::sweep();
-            $this->directory = Directory::temporary($this->parent);
+            // Between its making and this property's knowing of it a handler that ends the process would leave it.
+            Signals::held(fn() => $this->directory = Directory::temporary($this->parent));
         }
+        \assert($this->directory !== null);
 
         return $this->directory;
     }

@@ -21,7 +21,7 @@ final class Sections
     private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop'];
 
     /** What stands before the first picture, where the scenario's own line is not enough. */
-    private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5.'];
+    private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5. Two are no cache that processes share, and stand here for comparison: lookup, an array of PHP itself, and larder-request, Larder\'s tier that dies with its request.'];
 
     /** @var array<string, Result> by the cell's id */
     private array $results = [];

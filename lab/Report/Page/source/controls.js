@@ -18,7 +18,7 @@ export const options = (rows, figure, field) => {
     }
     if (field === 'serializer') {
         const real = sorted.filter((value) => order.serializer.includes(value));
-        return real.length > 1 && !figure.one.includes('serializer') ? [...real, 'all'] : real;
+        return real.length > 1 ? [...real, 'all'] : real;
     }
     return sorted;
 };

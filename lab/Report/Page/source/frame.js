@@ -22,11 +22,11 @@ export const fit = (content, width, font) => {
     return `${content.slice(0, length)}…`;
 };
 
-/** On as many lines as it takes, broken between words. */
+/** On as many lines as it takes, broken between words and between the parts of a name. */
 export const wrap = (content, width, font) => {
     const lines = [];
-    for (const word of content.split(' ')) {
-        const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : '';
+    for (const word of content.split(/(?<=[ :/])/)) {
+        const longer = lines.length ? lines[lines.length - 1] + word : '';
         if (longer && measure(longer, font) <= width) lines[lines.length - 1] = longer;
         else lines.push(fit(word, width, font));
     }

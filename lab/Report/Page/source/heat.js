@@ -35,7 +35,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const size = paper ? 9.5 : narrow ? 11 : 12;
     const font = `${size}px ${theme.font}`;
     const bold = `600 ${size}px ${theme.font}`;
-    const left = Math.min(width * (narrow ? 0.42 : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
+    const left = Math.min(width * (narrow ? 0.46 : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
     // Of "memcached_nocompression TCP" the end is kept, which tells it from its neighbours.
     const short = (name) => {
         const end = byColumn || !name.includes(' ') ? '' : name.slice(name.lastIndexOf(' '));

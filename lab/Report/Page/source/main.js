@@ -14,17 +14,24 @@ import { ratios } from './ratios.js';
 import { theme } from './theme.js';
 
 const kinds = {
-    intervals: { draw: intervals, fields: ['operation', 'concurrency', 'connection', 'serializer', 'order'], one: [] },
-    curves: { draw: curves, fields: ['payload', 'operation', 'concurrency', 'connection', 'serializer'], one: ['serializer'] },
-    heat: { draw: heat, fields: ['payload', 'operation', 'concurrency', 'connection'], one: [] },
-    points: { draw: points, fields: ['payload', 'operation'], one: [] },
-    ratios: { draw: ratios, fields: [], one: [] },
+    intervals: { draw: intervals, fields: ['operation', 'concurrency', 'connection', 'serializer', 'order'] },
+    curves: { draw: curves, fields: ['payload', 'operation', 'concurrency', 'connection', 'serializer'] },
+    heat: { draw: heat, fields: ['payload', 'operation', 'concurrency', 'connection'] },
+    points: { draw: points, fields: ['payload', 'operation'] },
+    ratios: { draw: ratios, fields: [] },
 };
 
 /** In CSS pixels: A4 without the margins that the style sheet gives it. */
 const PAPER = 686;
 
 const wanted = { operation: 'read', concurrency: 1, connection: 'socket', serializer: 'igbinary', payload: '50x50', order: 'speed' };
+
+/** Whether every engine can be seen with this serializer: what is shown first must not leave anybody out. */
+const covers = (rows, serializer) => {
+    const engines = new Map();
+    for (const row of rows) engines.set(row.engine, engines.get(row.engine) || row.serializer === serializer || row.serializer === 'none');
+    return [...engines.values()].every(Boolean);
+};
 
 const root = document.documentElement;
 const { rows: all, figures } = read();
@@ -33,7 +40,6 @@ const start = (element) => {
     const figure = { both: [], columns: '', ...figures[element.dataset.figure] };
     const kind = kinds[figure.kind];
     figure.fields = kind.fields.filter((field) => !(field in (figure.only ?? {})) && !(field === 'operation' && figure.both.length > 1) && !(field === 'payload' && figure.columns === 'payload'));
-    figure.one = kind.one;
     const mine = figure.ratios ?? all.filter((row) => row.scenario === figure.scenario && matches(row, figure.only ?? {}));
     const sizes = figure.kind === 'points' ? mine.filter((row) => row.operation === 'size') : [];
     const rows = figure.kind === 'points' ? mine.filter((row) => row.operation !== 'size') : figure.kind === 'heat' && figure.columns === 'payload' ? mine : mine.filter((row) => row.operation !== 'size');
@@ -42,7 +48,7 @@ const start = (element) => {
     for (const field of figure.fields) {
         const values = options(rows, figure, field);
         const wish = wanted[field];
-        state[field] = values.includes(wish) ? wish : values[0];
+        state[field] = values.includes(wish) && (field !== 'serializer' || covers(rows, wish)) ? wish : values.includes('all') && field === 'serializer' ? 'all' : values[0];
     }
 
     const part = (name) => element.querySelector(`.${name}`);

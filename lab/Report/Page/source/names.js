@@ -3,7 +3,7 @@
 const titles = {
     larder: 'Larder',
     apcu: 'APCu',
-    redis: 'Redis by phpredis',
+    redis: 'Redis, Valkey by phpredis',
     predis: 'Redis by Predis',
     memcached: 'Memcached',
     files: 'files',
@@ -18,6 +18,7 @@ export const families = ['larder', 'apcu', 'redis', 'predis', 'memcached', 'file
 export const family = (engine) => {
     if (engine.startsWith('larder')) return 'larder';
     if (engine.startsWith('memcached')) return 'memcached';
+    if (engine === 'valkey') return 'redis';
     if (engine === 'files' || engine === 'file_get_contents' || engine === 'opcache') return 'files';
     return families.includes(engine) ? engine : 'other';
 };
