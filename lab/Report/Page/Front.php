@@ -6,6 +6,7 @@ namespace Larder\Lab\Report\Page;
 
 use Larder\Lab\Report\Findings;
 use Larder\Lab\Report\Tables;
+use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 
 /** What is read first: the answer, what speaks against trusting it, the machine, and how to repeat it. */
@@ -49,7 +50,9 @@ final readonly class Front
             $marks .= '<strong class="mark bad">Partial: stopped before its end</strong> ';
         }
         if (!$this->report->quiet) {
-            $marks .= '<strong class="mark warn">Noisy machine: differences of 10 % cannot be told</strong> ';
+            // Not quiet is also what nothing is known of: no pair, or too few rounds of it.
+            $known = \array_filter($this->report->ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE && \is_finite($ratio->high)) !== [];
+            $marks .= Markup::element('strong', ($known ? 'Noisy machine' : 'Noise not known') . ': differences of 10 % cannot be told', ['class' => 'mark warn']) . ' ';
         }
         if ($this->report->disqualified !== []) {
             $marks .= Markup::around('a', Markup::element('strong', \count($this->report->disqualified) . ' disqualified', ['class' => 'mark bad']), ['href' => '#absent']) . ' ';

@@ -60,7 +60,7 @@ final class Markup
     public static function table(Table $table, array $bars = [], bool $titled = false): string
     {
         $withBars = $bars !== [] && \array_filter($table->rows, static fn($row): bool => isset($bars[$row->id])) !== [];
-        $caption = self::around('caption', ($titled ? '' : self::element('b', $table->title) . ' ') . self::text($titled ? "$table->title. $table->about" : $table->about));
+        $caption = self::around('caption', self::around('span', ($titled ? '' : self::element('b', $table->title) . ' ') . self::text($titled ? "$table->title. $table->about" : $table->about)));
         $head = '';
         // The bar stands before the figures: on a narrow screen it is what should be seen.
         $place = 0;

@@ -219,6 +219,8 @@ final class HtmlTest extends TestCase
 
         self::assertStringContainsString('<strong class="mark bad">Partial', $bad);
         self::assertStringContainsString('<strong class="mark warn">Noisy machine', $bad);
+        $short = (new Html())->render(Fixture::report(quiet: false, interval: null));
+        self::assertStringContainsString('<strong class="mark warn">Noise not known', $short);
         self::assertLessThan(\strpos($bad, '<main>'), \strpos($bad, 'class="notes loud"'));
         self::assertStringNotContainsString('Partial: stopped', $good);
         self::assertStringNotContainsString('<strong class="mark warn">', $good);

@@ -28,4 +28,4 @@ export const quantity = (unit, value) => (unit === 'bytes' ? bytes(value) : time
 const short = (value) => String(Number(value.toPrecision(3)));
 export const tick = (unit, value) => (unit === 'bytes' ? bytes(value, short) : unit === 'ratio' ? `${short(value)}×` : time(value, short));
 
-export const ratio = (value) => `${value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : Math.round(value).toLocaleString('en')}×`;
+export const ratio = (value) => `${value < 0.09995 ? value.toFixed(4) : value < 0.9995 ? value.toFixed(3) : value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : Math.round(value).toLocaleString('en')}×`;

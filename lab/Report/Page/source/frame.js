@@ -33,8 +33,8 @@ export const wrap = (content, width, font) => {
     return lines;
 };
 
-/** The lines of a scale and its figures, below and (of a tall picture) above. */
-export const ground = (axis, show, theme, font) => ({
+/** The lines of a scale and its figures, below and (of a tall picture, where nothing else stands there) above. */
+export const ground = (axis, show, theme, font, both = true) => ({
     type: 'custom',
     silent: true,
     data: [[axis.min, 0]],
@@ -54,7 +54,7 @@ export const ground = (axis, show, theme, font) => ({
             if (px - half < below + 8) continue;
             below = px + half;
             children.push(text(content, px, y + height + 12, theme.soft, font, 'center'));
-            if (height > 420 && px - half >= above) {
+            if (both && height > 420 && px - half >= above) {
                 above = px + half;
                 children.push(text(content, px, y - 11, theme.soft, font, 'center'));
             }

@@ -13,7 +13,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const serialized = given.filter((row) => row.serializer !== 'none');
     const rows = byColumn || serialized.length === 0 ? given : serialized;
     const column = (row) => (byColumn ? row.payload : row.serializer);
-    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(' + ') : `${row.engine}${row.connection === 'process' || (state.connection && state.connection !== 'all') ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
+    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(width < 600 ? ' ' : ' + ') : `${row.engine}${row.connection === 'process' || (state.connection && state.connection !== 'all') ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
     const columns = order([...new Set(rows.map(column))], ['php', 'igbinary', 'msgpack', 'none', 'short', '20kB', '50x50']);
     const cells = new Map(rows.map((row) => [`${line(row)}\n${column(row)}`, row]));
     const best = (name) => Math.min(...[...new Set(columns)].map((one) => cells.get(`${name}\n${one}`)?.center ?? Infinity));
@@ -32,23 +32,28 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const stops = [theme.heat0, theme.heat1, theme.heat2, theme.heat3, theme.heat4];
 
     const narrow = width < 600;
-    const size = paper ? 9.5 : narrow ? 11 : 12;
+    const crowded = narrow && columns.length > 4;
+    const size = paper ? 9.5 : crowded ? 10 : narrow ? 11 : 12;
     const font = `${size}px ${theme.font}`;
     const bold = `600 ${size}px ${theme.font}`;
-    const left = Math.min(width * (narrow ? 0.46 : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
+    const left = Math.min(width * (narrow ? (byColumn ? 0.35 : 0.46) : 0.4), Math.max(...lines.map((name) => measure(name, bold)), 40) + 12);
     // Of "memcached_nocompression TCP" the end is kept, which tells it from its neighbours.
     const short = (name) => {
         const end = byColumn || !name.includes(' ') ? '' : name.slice(name.lastIndexOf(' '));
         return fit(name.slice(0, name.length - end.length), left - 10 - measure(end, bold), bold) + end;
     };
     const step = paper ? Math.max(13, Math.min(20, 780 / lines.length)) : 27;
-    const head = 26;
-    const height = lines.length * step + head + 4;
     const cell = (width - left - 2) / columns.length;
+    const names = columns.map((name) => (byColumn ? name : title(name)));
+    // Names that are wider than their columns are written aslant.
+    const aslant = names.some((name) => measure(name, bold) > cell - 4);
+    const head = aslant ? 24 + Math.min(60, Math.max(...names.map((name) => measure(name, bold))) * 0.7) : 26;
+    const height = lines.length * step + head + 4;
     // Where the unit does not fit beside the figure on a phone it is said in the tooltip and in the table.
+    const compact = rows.some((row) => measure(quantity(row.unit, row.center), font) > cell - 4);
     const written = (row) => {
         const full = quantity(row.unit, row.center);
-        return measure(full, font) <= cell - 4 ? full : full.replace(' ', '').replace('µs', 'µ').replace('ns', 'n').replace('ms', 'm').replace('kB', 'k');
+        return !compact ? full : full.replace(' ', '').replace('µs', 'µ').replace('ns', 'n').replace('ms', 'm').replace('kB', 'k');
     };
 
     return {
@@ -77,7 +82,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
                             row ? text(written(row), x + cell / 2, y + step / 2, ink(colour), font, 'center') : text('–', x + cell / 2, y + step / 2, theme.soft, font, 'center'),
                         ];
                         if (column === 0) children.push(text(short(lines[index]), left - 8, y + step / 2, lines[index].startsWith('larder') ? theme.larder : theme.text, lines[index].startsWith('larder') ? bold : font, 'right'));
-                        if (index === 0) children.push(text(fit(byColumn ? columns[column] : title(columns[column]), cell - 2, bold), x + cell / 2, head / 2, theme.text, bold, 'center'));
+                        if (index === 0) children.push(aslant ? { ...text(fit(names[column], 90, bold), 0, 0, theme.text, bold), x: x + cell / 2 - 3, y: head - 8, rotation: Math.PI / 4 } : text(names[column], x + cell / 2, head / 2, theme.text, bold, 'center'));
                         return { type: 'group', children };
                     },
                 },

@@ -16,7 +16,7 @@ export const points = (rows, figure, state, theme, { width, paper, sizes }) => {
     const serializers = [...new Set(dots.map(({ row }) => serializer(row.serializer)))].sort();
     const small = `${paper ? 9.5 : 11.5}px ${theme.font}`;
     const height = paper ? 360 : width < 600 ? 360 : 440;
-    const across = scale(dots.map(({ row }) => row.center), width - 100);
+    const across = scale(dots.map(({ row }) => row.center), width - 100, 95);
     const up = scale(dots.map((dot) => dot.size), height - 60, 44);
     const left = Math.max(40, ...up.ticks.map(({ value }) => measure(tick('bytes', value), small))) + 12;
 

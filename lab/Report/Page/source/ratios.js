@@ -29,7 +29,7 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
     const middles = titles.map((lines, index) => tops[index] + lines.length * leading + gap / 2 + 1);
     const total = steps.reduce((sum, step) => sum + step, 0);
     const axis = scale([1, ...rows.flatMap((row) => [row.low ?? 0, row.median, row.high ?? 0, row.limit ?? 0])], width - left - right, 80);
-    const top = total > 420 ? 40 : 26;
+    const top = 26;
 
     return {
         height: total + top + 26,
@@ -43,7 +43,7 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
                 return row ? card(row.title, [['ratio', ratio(row.median)], ['95 % interval', row.high === null ? 'too few rounds' : `${ratio(row.low)} to ${ratio(row.high)}`], ...(row.limit === null ? [] : [['at most', `${ratio(row.limit)}: ${verdict(row)}`]]), ['rounds', String(row.rounds)]]) : '';
             }),
             series: [
-                ground(axis, (value) => tick('ratio', value), theme, `${paper ? 9.5 : 11.5}px ${theme.font}`),
+                ground(axis, (value) => tick('ratio', value), theme, `${paper ? 9.5 : 11.5}px ${theme.font}`, false),
                 {
                     type: 'custom',
                     silent: true,
@@ -80,7 +80,7 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
                         if (row.limit !== null) {
                             children.push(line(at(row.limit), y - 9, at(row.limit), y + 9, theme.limit, 3));
                         }
-                        children.push({ ...line(low, y, Math.max(high, low + 1), y, colour, 3), style: { stroke: colour, lineWidth: 3, opacity: 0.65, lineCap: 'round' } });
+                        children.push({ ...line(low, y, Math.max(high, low + 1), y, colour, 3), style: { stroke: colour, lineWidth: row.high === null ? 1.5 : 3, lineDash: row.high === null ? [4, 4] : null, opacity: 0.65, lineCap: 'round' } });
                         children.push({ ...mark(!holds(row) ? 'diamond' : 'circle', at(row.median), y, paper ? 4 : 5.5, colour, theme.card), silent: true });
                         titles[index].forEach((content, at) => children.push(text(content, x, begin + (at + 0.5) * leading, theme.text, font, 'left', { backgroundColor: theme.card, padding: [1, 4, 1, 0] })));
                         children.push(text(figures[index], x + inner, begin + leading / 2, theme.text, bold, 'right', { backgroundColor: theme.card, padding: [1, 0, 1, 4] }));
@@ -91,6 +91,7 @@ export const ratios = (rows, figure, state, theme, { width, paper }) => {
         },
         legend: [
             { mark: 'range', colour: 'soft', text: 'dot: median of the rounds; line: 95 % interval' },
+            ...(rows.some((row) => row.high === null) ? [{ dash: [4, 4], colour: 'soft', text: 'too few rounds for an interval' }] : []),
             ...(rows.some((row) => row.limit !== null) ? [{ mark: 'bar', colour: 'limit', text: 'the limit' }, { mark: 'circle', colour: 'good', text: '✓ holds' }, { mark: 'diamond', colour: 'bad', text: '✗ does not hold' }, { colour: 'soft', text: '? not sure: the limit lies in the interval' }] : []),
         ],
         spoken: rows.map((row, index) => `${row.title} ${figures[index]}`),
