@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -59,6 +59,13 @@ bench-quick: setup ## every combination with few samples (about six minutes)
 	@bin/setup lab
 	@mkdir -p build/bench
 	php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
+
+report-assets: ## build the report's pictures anew from their source (npm)
+	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+
+screenshots: ## pictures of the last report for the docs (npm, Debian's chromium)
+	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund
+	node lab/Report/Page/screenshots.mjs build/bench/report.html docs/images
 
 self-check: setup ## whether the laboratory can be believed here: the same twice, and slowed by 10 % on purpose
 	php lab/self-check.php $(ARGS)

@@ -51,9 +51,7 @@ if ($kinds === []) {
 $services = new Services();
 $directory = Directory::temporary();
 $bootstrap = new Bootstrap();
-/** @param array{string, string, string, int} $kind */
-$compare = static function (Subject $of, Subject $to, array $kind, int $pair) use ($services, $directory, $bootstrap, $options): Interval {
-    [, $payload, $operation, $operations] = $kind;
+$compare = static function (Subject $of, Subject $to, string $payload, string $operation, int $operations, int $pair) use ($services, $directory, $bootstrap, $options): Interval {
     $cell = static fn(Subject $subject): Cell => new Cell('self-check', $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation);
     $task = new ProcessTask('pair', [new Side($cell($of), $of), new Side($cell($to), $to)], Effort::ofPair($operations), 1, new Pair(''));
     $ofs = $tos = [];
@@ -72,8 +70,8 @@ $compare = static function (Subject $of, Subject $to, array $kind, int $pair) us
 $same = [];
 $different = $found = 0;
 for ($pair = 0; $pair < $options['pairs']; ++$pair) {
-    $kind = $kinds[$pair % \count($kinds)];
-    $subject = $subjects[$kind[0]];
+    [$name, $payload, $operation, $operations] = $kinds[$pair % \count($kinds)];
+    $subject = $subjects[$name];
     $slowed = new Subject(
         $subject->name,
         $subject->engine,
@@ -86,9 +84,9 @@ for ($pair = 0; $pair < $options['pairs']; ++$pair) {
         $subject->service,
         $subject->ini,
     );
-    $same[] = $interval = $compare($subject, $subject, $kind, $pair);
+    $same[] = $interval = $compare($subject, $subject, $payload, $operation, $operations, $pair);
     $different += $interval->excludesOne() ? 1 : 0;
-    $interval = $compare($slowed, $subject, $kind, -1 - $pair);
+    $interval = $compare($slowed, $subject, $payload, $operation, $operations, -1 - $pair);
     $found += $interval->low > 1.0 ? 1 : 0;
     if (($pair + 1) % 10 === 0) {
         \fwrite(\STDERR, \sprintf("%d of %d pairs\n", $pair + 1, $options['pairs']));
