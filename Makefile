@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -59,6 +59,14 @@ bench-quick: setup ## every combination with few samples (about six minutes)
 	@bin/setup lab
 	@mkdir -p build/bench
 	php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
+
+ext: ## build the extension: ext/modules/larder.so
+	@ext/build
+	@php -n -d extension=$(CURDIR)/ext/modules/larder.so -r 'echo "ext/modules/larder.so ", phpversion("larder"), " for PHP ", PHP_VERSION, "\n";'
+
+ext-costs: ## what decided the extension's design, measured: locks, fences, probes, copying
+	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
+	@build/ext-costs
 
 report-assets: ## build the report's pictures anew from their source (npm)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build

@@ -469,6 +469,31 @@ final class FilesTest extends StoreContract
         self::assertSame((int) \array_sum(\array_map(\filesize(...), $this->values())), $store->stats()['bytes']);
     }
 
+    public function testDamagedSizesEvictNothing(): void
+    {
+        $store = $this->store();
+        for ($i = 0; $i < 100; $i++) {
+            self::put($store, "k$i", 'v');
+        }
+        $right = $store->stats();
+        // Rows of sixteen bytes behind the State: 30 bytes that say exabytes wherever they are.
+        for ($at = State::SIZE; $at < State::SIZE + 16 * 256; $at += 500) {
+            $handle = \fopen("$this->directory/lock", 'r+');
+            self::assertNotFalse($handle);
+            \fseek($handle, $at);
+            \fwrite($handle, \str_repeat("\x3f", 30));
+        }
+        self::assertNotSame($right, $store->stats());
+        for ($i = 0; $i < 100; $i++) {
+            self::put($store, "k$i", 'w');
+        }
+        self::assertCount(100, $this->values());
+        for ($i = 0; $i < 2000 && $store->stats()['entries'] !== 100; $i++) {
+            $store->tidy();
+        }
+        self::assertSame($right, $store->stats());
+    }
+
     public function testAnUnloggedVersionIsNotGivenTwiceByAnotherProcess(): void
     {
         $versions = [];

@@ -7,7 +7,7 @@ namespace Larder\Store\File;
 /**
  * Bytes and files in each of the 256 directories of an epoch, kept in the lock file behind the State and changed
  * under the lock. A process that dies between two steps leaves a small error, which the next Sweep over that
- * directory corrects.
+ * directory corrects. Each row has a check: what a damaged file says of a directory would empty the whole cache.
  */
 final class Sizes
 {
@@ -28,9 +28,9 @@ final class Sizes
     public static function add(mixed $handle, int $directory, int $bytes, int $entries): void
     {
         \fseek($handle, self::START + 16 * $directory);
-        $field = \unpack('Jbytes/Jentries', \str_pad((string) \fread($handle, 16), 16, "\0"));
-        if (\is_array($field) && \is_int($field['bytes']) && \is_int($field['entries'])) {
-            self::set($handle, $directory, \max(0, $field['bytes'] + $bytes), \max(0, $field['entries'] + $entries));
+        $row = \unpack('Jbytes/Nentries/Ncheck', \str_pad((string) \fread($handle, 16), 16, "\0"));
+        if (\is_array($row) && \is_int($row['bytes']) && \is_int($row['entries']) && self::check($row['bytes'], $row['entries']) === $row['check']) {
+            self::set($handle, $directory, \max(0, $row['bytes'] + $bytes), \max(0, $row['entries'] + $entries));
         }
     }
 
@@ -38,13 +38,14 @@ final class Sizes
     public static function set(mixed $handle, int $directory, int $bytes, int $entries): void
     {
         \fseek($handle, self::START + 16 * $directory);
-        \fwrite($handle, \pack('JJ', $bytes, $entries));
+        \fwrite($handle, \pack('JNN', $bytes, $entries, self::check($bytes, $entries)));
     }
 
     /**
      * @param resource $handle
      *
-     * @return array<int, array{int, int}> bytes and entries of the directories that are not empty
+     * @return array<int, array{int, int}> bytes and entries of the directories that are not empty; of one whose row is
+     *                                     damaged no bytes and one entry, so that a Sweep looks into it
      */
     public static function all(mixed $handle): array
     {
@@ -54,11 +55,19 @@ final class Sizes
         /** @var list<int> $fields */
         $fields = \array_values(\unpack('J*', $table) ?: []);
         for ($i = 0; $i + 1 < \count($fields); $i += 2) {
-            if ($fields[$i + 1] !== 0 || $fields[$i] !== 0) {
-                $sizes[$i >> 1] = [$fields[$i], $fields[$i + 1]];
+            [$bytes, $rest] = [$fields[$i], $fields[$i + 1]];
+            if ($bytes !== 0 || $rest !== 0) {
+                $entries = $rest >> 32 & 0xffffffff;
+                $sizes[$i >> 1] = self::check($bytes, $entries) === ($rest & 0xffffffff) ? [$bytes, $entries] : [0, 1];
             }
         }
 
         return $sizes;
+    }
+
+    /** Of an empty row it is 0, as a new file is full of zeros. */
+    private static function check(int $bytes, int $entries): int
+    {
+        return ($bytes ^ $bytes >> 32 ^ $entries << 13) & 0xffffffff;
     }
 }

@@ -10,7 +10,7 @@ final class State
     /** Bytes that it takes, from the start of the file. */
     public const SIZE = 112;
 
-    private const MAGIC = "LARDER\n\1";
+    private const MAGIC = "LARDER\n\2";
 
     /**
      * @param string $epoch    16 hexadecimal digits

@@ -1,0 +1,69 @@
+<?php
+
+/** @generate-class-entries */
+
+namespace Larder;
+
+/**
+ * Values in memory that all processes of a user share, read where they lie.
+ *
+ * What get() gives is the value itself, not a copy, until somebody changes it: then PHP copies it, as it does with any
+ * array or string of its own. Reading takes no lock; every write is atomic, for all processes.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Segment
+{
+    private function __construct() {}
+
+    /**
+     * Attaches to the segment of that file, or makes it.
+     *
+     * @param int $bytes of a segment that is made, from 1 MiB; one that is there keeps its size
+     *
+     * @throws SegmentException which says what is wrong with the file and what to do
+     */
+    public static function open(string $path, int $bytes = 67108864): Segment {}
+
+    public function get(string $key, mixed $default = null): mixed {}
+
+    /** @return array what was found, by key */
+    public function getMultiple(array $keys): array {}
+
+    /**
+     * False: there was no room, not even after evicting; then the older value is gone too.
+     *
+     * @param int $ttl seconds; 0: for ever; less: it is over already
+     *
+     * @throws SegmentException|\ValueError|\Exception if the key or the value cannot be stored; then nothing has changed
+     */
+    public function set(string $key, mixed $value, int $ttl = 0): bool {}
+
+    /** Only if there is no value. */
+    public function add(string $key, mixed $value, int $ttl = 0): bool {}
+
+    /** Only if there is a value. */
+    public function replace(string $key, mixed $value, int $ttl = 0): bool {}
+
+    public function has(string $key): bool {}
+
+    /** False: there was no value. */
+    public function delete(string $key): bool {}
+
+    /**
+     * A missing value becomes $initial + $by; the ttl is only for that. False, and nothing changed: the value is no
+     * integer, or the result would be none.
+     */
+    public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false {}
+
+    public function flush(): bool {}
+
+    /** @return array entries, bytes_used, bytes_total, hits, misses (of this process), sets, evictions, expired, refused, mode, address, retired_bytes, readers, recoveries */
+    public function stats(): array {}
+
+    /** Goes over everything. Null; or what is wrong. */
+    public function check(): ?string {}
+}
+
+class SegmentException extends \RuntimeException {}

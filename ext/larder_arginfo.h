@@ -1,0 +1,101 @@
+/* What larder.stub.php says, in the engine's terms. */
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Larder_Segment_open, 0, 1, Larder\\Segment, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, bytes, IS_LONG, 0, "67108864")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_get, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_getMultiple, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_set, 0, 2, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Larder_Segment_add arginfo_class_Larder_Segment_set
+#define arginfo_class_Larder_Segment_replace arginfo_class_Larder_Segment_set
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_has, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Larder_Segment_delete arginfo_class_Larder_Segment_has
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Larder_Segment_increment, 0, 1, MAY_BE_LONG|MAY_BE_FALSE)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, by, IS_LONG, 0, "1")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, initial, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_flush, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_stats, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Larder_Segment, open);
+ZEND_METHOD(Larder_Segment, get);
+ZEND_METHOD(Larder_Segment, getMultiple);
+ZEND_METHOD(Larder_Segment, set);
+ZEND_METHOD(Larder_Segment, add);
+ZEND_METHOD(Larder_Segment, replace);
+ZEND_METHOD(Larder_Segment, has);
+ZEND_METHOD(Larder_Segment, delete);
+ZEND_METHOD(Larder_Segment, increment);
+ZEND_METHOD(Larder_Segment, flush);
+ZEND_METHOD(Larder_Segment, stats);
+ZEND_METHOD(Larder_Segment, check);
+/* Never called: it is there to be private. */
+static ZEND_METHOD(Larder_Segment, __construct) {}
+
+static const zend_function_entry class_Larder_Segment_methods[] = {
+	ZEND_ME(Larder_Segment, __construct, arginfo_class_Larder_Segment___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Larder_Segment, open, arginfo_class_Larder_Segment_open, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Larder_Segment, get, arginfo_class_Larder_Segment_get, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, getMultiple, arginfo_class_Larder_Segment_getMultiple, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, set, arginfo_class_Larder_Segment_set, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, add, arginfo_class_Larder_Segment_add, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, replace, arginfo_class_Larder_Segment_replace, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, has, arginfo_class_Larder_Segment_has, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, delete, arginfo_class_Larder_Segment_delete, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, increment, arginfo_class_Larder_Segment_increment, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, flush, arginfo_class_Larder_Segment_flush, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, stats, arginfo_class_Larder_Segment_stats, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, check, arginfo_class_Larder_Segment_check, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static zend_class_entry *register_class_Larder_Segment(void)
+{
+	zend_class_entry ce;
+
+	INIT_NS_CLASS_ENTRY(ce, "Larder", "Segment", class_Larder_Segment_methods);
+	zend_class_entry *class = zend_register_internal_class_ex(&ce, NULL);
+	class->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+
+	return class;
+}
+
+static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry *parent)
+{
+	zend_class_entry ce;
+
+	INIT_NS_CLASS_ENTRY(ce, "Larder", "SegmentException", NULL);
+
+	return zend_register_internal_class_ex(&ce, parent);
+}

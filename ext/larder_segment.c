@@ -1,0 +1,485 @@
+/* The class Larder\Segment: the public door. What it promises is in larder.stub.php. */
+#ifdef HAVE_CONFIG_H
+# include "config.h"
+#endif
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "php.h"
+#include "zend_exceptions.h"
+#include "ext/spl/spl_exceptions.h"
+
+#include "larder_arginfo.h"
+#include "persist.h"
+#include "php_larder.h"
+
+static zend_class_entry *segment_class, *exception_class;
+static zend_object_handlers handlers;
+
+/* A process opens a file once; what it reads in place may live longer than any object of the class. */
+typedef struct opened {
+	struct opened *next;
+	seg *segment;
+	char path[];
+} opened;
+
+static opened *all;
+
+typedef struct {
+	seg *segment;
+	zend_object std;
+} segment_object;
+
+static inline seg *segment_of(zval *object)
+{
+	return ((segment_object *) ((char *) Z_OBJ_P(object) - XtOffsetOf(segment_object, std)))->segment;
+}
+
+static zend_object *create_object(zend_class_entry *class)
+{
+	segment_object *object = zend_object_alloc(sizeof(segment_object), class);
+
+	zend_object_std_init(&object->std, class);
+	object_properties_init(&object->std, class);
+	object->std.handlers = &handlers;
+
+	return &object->std;
+}
+
+/* ---- the process ---- */
+
+void larder_leave_all(void)
+{
+	for (opened *one = all; one; one = one->next) {
+		seg_leave(one->segment);
+	}
+}
+
+void larder_close_all(void)
+{
+	while (all) {
+		opened *one = all;
+		all = one->next;
+		seg_close(one->segment);
+		free(one);
+	}
+}
+
+static void before_fork(void)
+{
+	for (opened *one = all; one; one = one->next) {
+		seg_before_fork(one->segment);
+	}
+}
+
+static void after_fork_child(void)
+{
+	for (opened *one = all; one; one = one->next) {
+		seg_after_fork_child(one->segment);
+	}
+}
+
+/* Everything on which the form of a value in memory depends. */
+static void identify(char *identity, size_t room)
+{
+	snprintf(identity, room, "PHP %d api %s debug %d zts %d zval %zu bucket %zu array %zu string %zu item %zu larder " PHP_LARDER_VERSION,
+		PHP_VERSION_ID / 100, ZEND_MODULE_BUILD_ID, ZEND_DEBUG,
+#ifdef ZTS
+		1,
+#else
+		0,
+#endif
+		sizeof(zval), sizeof(Bucket), sizeof(zend_array), offsetof(zend_string, val), sizeof(seg_item));
+}
+
+/* ---- keys and times ---- */
+
+static inline uint64_t hash_of(zend_string *key)
+{
+	return seg_mix(ZSTR_HASH(key));
+}
+
+static bool is_key(zend_string *key)
+{
+	if (UNEXPECTED(ZSTR_LEN(key) == 0 || ZSTR_LEN(key) > UINT16_MAX)) {
+		zend_throw_exception_ex(exception_class, 0, "A key has 1 to %d bytes, and this one has %zu: store it under a hash of it", UINT16_MAX, ZSTR_LEN(key));
+		return false;
+	}
+
+	return true;
+}
+
+/* Seconds from now to the segment's clock; more than it can count is for ever. False: it is over already. */
+static bool end_of(zend_long ttl, int64_t *end)
+{
+	if (ttl < 0) {
+		return false;
+	}
+	if (ttl == 0 || __builtin_add_overflow(seg_now(), (int64_t) ttl, end)) {
+		*end = 0;
+	}
+
+	return true;
+}
+
+#ifdef LARDER_DEBUG
+# define CHECK(segment) do { \
+		const char *wrong = seg_check(segment); \
+		if (wrong) { \
+			zend_error_noreturn(E_CORE_ERROR, "larder: %s", wrong); \
+		} \
+	} while (0)
+#else
+# define CHECK(segment) ((void) 0)
+#endif
+
+/* ---- reading ---- */
+
+typedef enum { FOUND, MISSING, THROWN } outcome;
+
+/* Of a copy of the item, that is no longer in the file: what is behind its pointers is found from where it was. */
+static outcome read_lone(const seg *segment, const seg_item *copy, seg_offset offset, zval *to)
+{
+	seg lone = *segment;
+
+	lone.rw = (char *) copy - offset;
+
+	return larder_read_copy(&lone, copy, to) ? FOUND : THROWN;
+}
+
+static outcome fetch(seg *segment, zend_string *key, zval *to)
+{
+	uint64_t hash = hash_of(key);
+	seg_offset offset;
+	outcome result;
+	bool in_place;
+
+	if (UNEXPECTED(segment->slot < 0)) {
+		seg_item *copy = seg_find_copy(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), &offset);
+		if (!copy) {
+			return MISSING;
+		}
+		result = read_lone(segment, copy, offset, to);
+		free(copy);
+		return result;
+	}
+	const seg_item *item = seg_find(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), &in_place);
+	if (!item) {
+		return MISSING;
+	}
+	if (EXPECTED(in_place)) {
+		return larder_read_in_place(segment, item, to) ? FOUND : THROWN;
+	}
+	if (item->kind != LARDER_MIXED && item->kind != LARDER_OBJECT) {
+		larder_read_copy(segment, item, to);
+		seg_copied(segment);
+		return FOUND;
+	}
+	/* Objects run code of their own, which may read the segment: what it needs is taken out before. */
+	seg_item *copy = emalloc(seg_item_bytes(item));
+	memcpy(copy, item, seg_item_bytes(item));
+	offset = (seg_offset) ((const char *) item - segment->view);
+	seg_copied(segment);
+	result = read_lone(segment, copy, offset, to);
+	efree(copy);
+
+	return result;
+}
+
+ZEND_METHOD(Larder_Segment, get)
+{
+	zend_string *key;
+	zval *fallback = NULL;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(fallback)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (fetch(segment_of(ZEND_THIS), key, return_value) == MISSING && fallback) {
+		ZVAL_COPY_DEREF(return_value, fallback);
+	}
+}
+
+ZEND_METHOD(Larder_Segment, getMultiple)
+{
+	zval *keys, *key, value;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ARRAY(keys)
+	ZEND_PARSE_PARAMETERS_END();
+
+	array_init(return_value);
+	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), key) {
+		zend_string *copy, *name = zval_try_get_tmp_string(key, &copy);
+		if (!name) {
+			return;
+		}
+		outcome found = fetch(segment_of(ZEND_THIS), name, &value);
+		if (found == FOUND) {
+			/* As an array of the caller's would: "12" is the key 12. */
+			zend_symtable_update(Z_ARRVAL_P(return_value), name, &value);
+		}
+		zend_tmp_string_release(copy);
+		if (found == THROWN) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+ZEND_METHOD(Larder_Segment, has)
+{
+	zend_string *key;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+
+	RETURN_BOOL(seg_has(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key)));
+}
+
+/* ---- writing ---- */
+
+static void store(INTERNAL_FUNCTION_PARAMETERS, seg_mode mode)
+{
+	zend_string *key;
+	zval *value;
+	zend_long ttl = 0;
+	int64_t end;
+	larder_plan plan;
+	seg_item *item;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_STR(key)
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (!is_key(key)) {
+		RETURN_THROWS();
+	}
+	uint64_t hash = hash_of(key);
+	if (!end_of(ttl, &end)) {
+		/* Over before it is stored: as if it had been stored and were over. */
+		if (mode == SEG_ADD) {
+			RETURN_FALSE;
+		}
+		seg_status status = seg_delete(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
+		RETURN_BOOL(mode == SEG_SET || status == SEG_OK);
+	}
+	if (!larder_plan_make(&plan, value)) {
+		RETURN_THROWS();
+	}
+	/* From here to the end nothing of the engine is called that could leave by longjmp(). */
+	seg_status status = seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
+	if (status == SEG_OK) {
+		item->expires = end;
+		larder_persist(&plan, segment, item);
+		status = seg_publish(segment, item, mode);
+	} else if (mode == SEG_SET) {
+		/* What could not be stored must not leave the older value there. */
+		seg_delete(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
+	}
+	larder_plan_free(&plan);
+	CHECK(segment);
+	RETURN_BOOL(status == SEG_OK);
+}
+
+ZEND_METHOD(Larder_Segment, set)
+{
+	store(INTERNAL_FUNCTION_PARAM_PASSTHRU, SEG_SET);
+}
+
+ZEND_METHOD(Larder_Segment, add)
+{
+	store(INTERNAL_FUNCTION_PARAM_PASSTHRU, SEG_ADD);
+}
+
+ZEND_METHOD(Larder_Segment, replace)
+{
+	store(INTERNAL_FUNCTION_PARAM_PASSTHRU, SEG_REPLACE);
+}
+
+ZEND_METHOD(Larder_Segment, delete)
+{
+	zend_string *key;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+
+	seg_status status = seg_delete(segment_of(ZEND_THIS), hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
+	CHECK(segment_of(ZEND_THIS));
+	RETURN_BOOL(status == SEG_OK);
+}
+
+ZEND_METHOD(Larder_Segment, increment)
+{
+	zend_string *key;
+	zend_long by = 1, initial = 0, ttl = 0;
+	int64_t end, result;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(1, 4)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(by)
+		Z_PARAM_LONG(initial)
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (!is_key(key)) {
+		RETURN_THROWS();
+	}
+	uint64_t hash = hash_of(key);
+	for (;;) {
+		seg_status status = seg_increment(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), by, LARDER_INTEGER, &result);
+		if (status == SEG_OK) {
+			RETURN_LONG((zend_long) result);
+		}
+		if (status != SEG_NOT_FOUND) {
+			RETURN_FALSE;
+		}
+		/* The first: whole at once, so that nobody sees a zero between; or somebody else's was first. */
+		seg_item *item;
+		if (__builtin_add_overflow((int64_t) initial, (int64_t) by, &result)) {
+			RETURN_FALSE;
+		}
+		if (!end_of(ttl, &end)) {
+			RETURN_LONG((zend_long) result);
+		}
+		if (seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), 0, &item) != SEG_OK) {
+			RETURN_FALSE;
+		}
+		item->kind = LARDER_INTEGER;
+		item->expires = end;
+		atomic_store_explicit(&item->number, result, memory_order_relaxed);
+		if (seg_publish(segment, item, SEG_ADD) == SEG_OK) {
+			CHECK(segment);
+			RETURN_LONG((zend_long) result);
+		}
+	}
+}
+
+ZEND_METHOD(Larder_Segment, flush)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	seg_flush(segment_of(ZEND_THIS));
+	CHECK(segment_of(ZEND_THIS));
+	RETURN_TRUE;
+}
+
+ZEND_METHOD(Larder_Segment, stats)
+{
+	seg_numbers n;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	seg_count(segment, &n);
+	array_init(return_value);
+	add_assoc_long(return_value, "entries", (zend_long) n.entries);
+	add_assoc_long(return_value, "bytes_used", (zend_long) n.bytes_used);
+	add_assoc_long(return_value, "bytes_total", (zend_long) n.bytes_total);
+	add_assoc_long(return_value, "hits", (zend_long) segment->hits);
+	add_assoc_long(return_value, "misses", (zend_long) segment->misses);
+	add_assoc_long(return_value, "sets", (zend_long) n.sets);
+	add_assoc_long(return_value, "evictions", (zend_long) n.evictions);
+	add_assoc_long(return_value, "expired", (zend_long) n.expired);
+	add_assoc_long(return_value, "refused", (zend_long) n.refused);
+	add_assoc_string(return_value, "mode", segment->ro && segment->slot >= 0 ? "zero-copy" : "copy");
+	add_assoc_str(return_value, "address", strpprintf(0, "0x%llx", (unsigned long long) segment->header->base));
+	add_assoc_long(return_value, "retired_bytes", (zend_long) n.retired_bytes);
+	add_assoc_long(return_value, "readers", (zend_long) n.readers);
+	add_assoc_long(return_value, "recoveries", (zend_long) n.recoveries);
+}
+
+ZEND_METHOD(Larder_Segment, check)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	const char *wrong = seg_check(segment_of(ZEND_THIS));
+	if (wrong) {
+		RETURN_STRING(wrong);
+	}
+	RETURN_NULL();
+}
+
+/* ---- opening ---- */
+
+ZEND_METHOD(Larder_Segment, open)
+{
+	zend_string *path;
+	zend_long bytes = 67108864;
+	char identity[SEG_IDENTITY], why[1024], full[PATH_MAX];
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_PATH_STR(path)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(bytes)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (CG(compiler_options) & ZEND_COMPILE_PRELOAD) {
+		zend_throw_exception_ex(exception_class, 0, "A segment cannot be opened while preloading: what is read then would outlive every request");
+		RETURN_THROWS();
+	}
+	if (bytes < SEG_SMALLEST || bytes > (zend_long) 1 << 36) {
+		zend_throw_exception_ex(exception_class, 0, "A segment has %d bytes (1 MiB) to 64 GiB, and " ZEND_LONG_FMT " were asked for", SEG_SMALLEST, bytes);
+		RETURN_THROWS();
+	}
+	if (ZSTR_LEN(path) == 0 || ZSTR_LEN(path) > PATH_MAX - 64) {
+		zend_throw_exception_ex(exception_class, 0, "A segment needs the path of a file, as /dev/shm/larder/segment");
+		RETURN_THROWS();
+	}
+	/* Absolute, and no link followed: one of those is refused when the file is opened. */
+	if (!expand_filepath(ZSTR_VAL(path), full)) {
+		zend_throw_exception_ex(exception_class, 0, "%s is no path", ZSTR_VAL(path));
+		RETURN_THROWS();
+	}
+	opened *one = all;
+	while (one && strcmp(one->path, full) != 0) {
+		one = one->next;
+	}
+	if (one && !seg_is_there(one->segment)) {
+		/* Somebody has removed or replaced the file: values of the old one may be in use until this request ends. */
+		one->path[0] = 0;
+		one = NULL;
+	}
+	if (!one) {
+		identify(identity, sizeof identity);
+		seg *segment = seg_open(full, (uint64_t) bytes, identity, why, sizeof why);
+		if (!segment) {
+			zend_throw_exception_ex(exception_class, 0, "%s", why[0] == '!' ? why + 1 : why);
+			RETURN_THROWS();
+		}
+		one = malloc(sizeof *one + strlen(full) + 1);
+		if (!one) {
+			seg_close(segment);
+			zend_throw_exception_ex(exception_class, 0, "There is no memory to open %s", full);
+			RETURN_THROWS();
+		}
+		strcpy(one->path, full);
+		one->segment = segment;
+		one->next = all;
+		all = one;
+	}
+	object_init_ex(return_value, segment_class);
+	((segment_object *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(segment_object, std)))->segment = one->segment;
+}
+
+void larder_register_class(void)
+{
+	segment_class = register_class_Larder_Segment();
+	segment_class->create_object = create_object;
+	exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
+	memcpy(&handlers, &std_object_handlers, sizeof handlers);
+	handlers.offset = XtOffsetOf(segment_object, std);
+	handlers.clone_obj = NULL;
+	pthread_atfork(before_fork, NULL, after_fork_child);
+}

@@ -1,0 +1,446 @@
+/*
+ * The index: which item a key has; and SIEVE, which decides what goes when room is needed.
+ *
+ *     hash  ──▶ shard (8) ──▶ two buckets of it, each a cache line:
+ *
+ *               | tag 1 … tag 7 | visited bits | item 1 … item 7 |
+ *
+ * A key lies in one of fourteen places. If all are taken the least used of them is evicted: nothing is ever moved, so a
+ * reader without a lock never misses a key that is there. Only the store of an item's offset makes it visible, and
+ * only after it is whole; everything else that describes it (tag, queue, slab) can be made anew from the items that
+ * the buckets name (recovery.c).
+ *
+ * SIEVE (Zhang and others, NSDI 2024): items queue in the order in which they came. A hand goes from the oldest to the
+ * newest, spares those that were read since it last passed, and evicts the first that was not. A hit only sets a bit,
+ * and only where it is not set.
+ *
+ *     head (newest) ─ … ─ ▲ hand ─ … ─ tail (oldest)
+ */
+#include <string.h>
+
+#include "segment.h"
+
+/* splitmix64's finish (Steele and others, 2014): PHP's own hash leaves the upper bits of short keys empty. */
+uint64_t seg_mix(uint64_t hash)
+{
+	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+
+	return hash ^ hash >> 31;
+}
+
+static seg_item *in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
+{
+	seg_bucket *pair[2];
+
+	seg_buckets_of(segment, shard, hash, pair);
+	for (int i = 0; i < 2; i++) {
+		for (int w = 0; w < SEG_WAYS; w++) {
+			seg_offset offset = atomic_load_explicit(&pair[i]->entries[w], memory_order_relaxed);
+			if (!offset) {
+				continue;
+			}
+			seg_item *item = seg_at(segment, offset);
+			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
+				*bucket = pair[i];
+				*way = w;
+				return item;
+			}
+		}
+	}
+
+	return NULL;
+}
+
+/* Where the index names this very item; NULL if it does not. */
+_Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item)
+{
+	seg_bucket *pair[2];
+	seg_offset self = seg_of(segment, item);
+
+	seg_buckets_of(segment, shard, item->hash, pair);
+	for (int i = 0; i < 2; i++) {
+		for (int way = 0; way < SEG_WAYS; way++) {
+			if (atomic_load_explicit(&pair[i]->entries[way], memory_order_relaxed) == self) {
+				return &pair[i]->entries[way];
+			}
+		}
+	}
+
+	return NULL;
+}
+
+static inline seg_bucket *bucket_of(_Atomic uint64_t *entry)
+{
+	return (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
+}
+
+static inline void clear_visited(seg_bucket *b, int way)
+{
+	atomic_fetch_and_explicit(&b->visited, (uint8_t) ~(1 << way), memory_order_relaxed);
+}
+
+/* ---- the queue ---- */
+
+void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item)
+{
+	seg_offset self = seg_of(segment, item);
+
+	item->newer = 0;
+	item->older = shard->queue.head;
+	if (item->older) {
+		seg_at(segment, item->older)->newer = self;
+	} else {
+		shard->queue.tail = self;
+	}
+	shard->queue.head = self;
+	shard->queue.count++;
+	shard->queue.bytes += seg_item_bytes(item);
+}
+
+static void queue_remove(seg *segment, seg_shard *shard, seg_item *item)
+{
+	seg_offset self = seg_of(segment, item);
+
+	if (shard->hand == self) {
+		shard->hand = item->newer;
+	}
+	if (item->newer) {
+		seg_at(segment, item->newer)->older = item->older;
+	} else {
+		shard->queue.head = item->older;
+	}
+	if (item->older) {
+		seg_at(segment, item->older)->newer = item->newer;
+	} else {
+		shard->queue.tail = item->newer;
+	}
+	shard->queue.count--;
+	shard->queue.bytes -= seg_item_bytes(item);
+}
+
+/* Out of the index and the queue; its memory goes when nobody reads it. */
+static void take_out(seg *segment, seg_shard *shard, seg_item *item, _Atomic uint64_t *entry)
+{
+	seg_bucket *b = bucket_of(entry);
+	int way = (int) (entry - b->entries);
+
+	atomic_store_explicit(&b->tags[way], 0, memory_order_relaxed);
+	atomic_store(entry, 0);
+	clear_visited(b, way);
+	queue_remove(segment, shard, item);
+	seg_retire(segment, shard, item);
+}
+
+void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
+{
+	_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+
+	if (entry) {
+		atomic_fetch_add_explicit(&shard->evictions, 1, memory_order_relaxed);
+		take_out(segment, shard, item, entry);
+	}
+}
+
+/* So many items that are held are passed over at most: when all are, evicting would free nothing. */
+#define SPARED 4096
+
+bool seg_evict(seg *segment, seg_shard *shard)
+{
+	unsigned spared = 0;
+
+	/* Twice round at most: the first time all may have been read, the second time no bit is left. */
+	for (uint64_t steps = 2 * shard->queue.count + 1; steps > 0 && shard->queue.tail; steps--) {
+		seg_item *item = seg_at(segment, shard->hand ? shard->hand : shard->queue.tail);
+		_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+		seg_bucket *b = bucket_of(entry);
+		int way = (int) (entry - b->entries);
+		if (atomic_load_explicit(&b->visited, memory_order_relaxed) >> way & 1 && !seg_is_over(item)) {
+			clear_visited(b, way);
+			shard->hand = item->newer;
+			continue;
+		}
+		/* A request holds it: out of the index it would be as large, and of no use. */
+		if (seg_is_pinned(segment, seg_of(segment, item)) && ++spared < SPARED) {
+			shard->hand = item->newer;
+			continue;
+		}
+		seg_evict_item(segment, shard, item);
+		return true;
+	}
+
+	return false;
+}
+
+/* ---- writing ---- */
+
+/* Rounds of making room, each of which frees something or is the last. */
+#define TRIES 64
+
+seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out)
+{
+	uint64_t bytes = seg_item_head(length) + value_bytes;
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_offset block = 0;
+	uint32_t home = 0;
+
+	bytes = (bytes + 7) & ~UINT64_C(7);
+	/* What takes more than a quarter of all would empty the segment for one key. */
+	if (segment->slot < 0 || bytes > segment->header->n_units * SEG_UNIT / 4) {
+		return SEG_FULL;
+	}
+	seg_lock(segment, shard);
+	seg_reclaim(segment, shard, 4);
+	block = seg_alloc(segment, shard, bytes, &home);
+	if (!block && seg_reclaim(segment, shard, UINT64_MAX)) {
+		block = seg_alloc(segment, shard, bytes, &home);
+	}
+	if (!block && seg_class(bytes) >= 0) {
+		for (int i = 0; !block && i < TRIES; i++) {
+			/* By age; but after half of it in vain, a slab whole: memory may be cut for other sizes. */
+			if (!(i < TRIES / 2 ? seg_evict(segment, shard) : seg_clear_a_slab(segment, shard))) {
+				break;
+			}
+			block = seg_alloc(segment, shard, bytes, &home);
+		}
+	}
+	if (!block) {
+		/* Room that other shards have: one lock at a time. */
+		seg_unlock(shard);
+		uint64_t needed = seg_class(bytes) < 0 ? bytes : SEG_UNIT * 16, made = 0;
+		for (uint32_t i = 0; i < TRIES && made < needed * 2; i++) {
+			seg_shard *other = &segment->shards[(shard - segment->shards + i) % segment->header->n_shards];
+			seg_lock(segment, other);
+			uint64_t before = other->queue.bytes;
+			seg_evict(segment, other);
+			made += before - other->queue.bytes;
+			seg_reclaim(segment, other, 64);
+			seg_unlock(other);
+		}
+		for (int i = 0; i < 4; i++) {
+			seg_lock(segment, shard);
+			block = seg_alloc(segment, shard, bytes, &home);
+			if (block) {
+				break;
+			}
+			seg_unlock(shard);
+			seg_clear_window(segment, needed);
+		}
+		if (!block) {
+			if (atomic_load(&segment->header->orphans) || atomic_load(&segment->header->quarantine)) {
+				seg_repair(segment);
+			}
+			seg_lock(segment, shard);
+			block = seg_alloc(segment, shard, bytes, &home);
+			if (!block) {
+				atomic_fetch_add_explicit(&shard->refused, 1, memory_order_relaxed);
+				seg_unlock(shard);
+				return SEG_FULL;
+			}
+		}
+	}
+	seg_item *item = seg_at(segment, block);
+	item->hash = hash;
+	item->home = home;
+	item->size = (uint32_t) (bytes >> 3);
+	item->newer = item->older = 0;
+	item->position = 0;
+	item->expires = 0;
+	atomic_store_explicit(&item->number, 0, memory_order_relaxed);
+	item->key_length = length;
+	item->kind = 0;
+	item->spare = 0;
+	item->state = SEG_FILLING;
+	memcpy(item->key, key, length);
+	item->key[length] = 0;
+	atomic_store(&segment->slots[segment->slot].filling, block);
+	seg_unlock(shard);
+	*out = item;
+
+	return SEG_OK;
+}
+
+void seg_give_up(seg *segment, seg_item *item)
+{
+	seg_shard *shard = seg_shard_of(segment, item->hash);
+
+	seg_lock(segment, shard);
+	atomic_store(&segment->slots[segment->slot].filling, 0);
+	seg_free(segment, shard, item);
+	seg_unlock(shard);
+}
+
+/* A free way of the two buckets; else that of an item that is over or unread is emptied. */
+static _Atomic uint64_t *make_place(seg *segment, seg_shard *shard, uint64_t hash)
+{
+	seg_bucket *pair[2], *worst = NULL;
+	int worst_way = 0, worst_rank = 3;
+
+	seg_buckets_of(segment, shard, hash, pair);
+	/* The emptier of the two, so that both fill alike. */
+	int free[2] = {0, 0};
+	for (int i = 0; i < 2; i++) {
+		for (int way = 0; way < SEG_WAYS; way++) {
+			free[i] += !atomic_load_explicit(&pair[i]->entries[way], memory_order_relaxed);
+		}
+	}
+	if (free[0] || free[1]) {
+		seg_bucket *b = pair[free[1] > free[0]];
+		for (int way = 0; way < SEG_WAYS; way++) {
+			if (!atomic_load_explicit(&b->entries[way], memory_order_relaxed)) {
+				return &b->entries[way];
+			}
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		for (int way = 0; way < SEG_WAYS; way++) {
+			seg_item *item = seg_at(segment, atomic_load_explicit(&pair[i]->entries[way], memory_order_relaxed));
+			int rank = seg_is_over(item) ? 0 : 1 + (atomic_load_explicit(&pair[i]->visited, memory_order_relaxed) >> way & 1);
+			if (rank < worst_rank) {
+				worst_rank = rank;
+				worst = pair[i];
+				worst_way = way;
+			}
+		}
+	}
+	seg_evict_item(segment, shard, seg_at(segment, atomic_load_explicit(&worst->entries[worst_way], memory_order_relaxed)));
+
+	return &worst->entries[worst_way];
+}
+
+static void insert(seg *segment, seg_shard *shard, seg_item *item)
+{
+	_Atomic uint64_t *entry = make_place(segment, shard, item->hash);
+	seg_bucket *b = bucket_of(entry);
+	int way = (int) (entry - b->entries);
+
+	clear_visited(b, way);
+	item->state = SEG_LIVE;
+	atomic_store(entry, seg_of(segment, item));
+	atomic_store_explicit(&b->tags[way], seg_tag(item->hash), memory_order_release);
+	seg_queue_add(segment, shard, item);
+}
+
+seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
+{
+	seg_shard *shard = seg_shard_of(segment, item->hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_OK;
+
+	seg_lock(segment, shard);
+	seg_item *old = in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	bool there = old && !seg_is_over(old);
+	if (mode == SEG_ADD ? there : mode == SEG_REPLACE && !there) {
+		status = there ? SEG_EXISTS : SEG_NOT_FOUND;
+		seg_free(segment, shard, item);
+	} else {
+		item->position = ++shard->writes;
+		if (old) {
+			if (!there) {
+				atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
+			}
+			item->state = SEG_LIVE;
+			atomic_store(&b->entries[way], seg_of(segment, item));
+			clear_visited(b, way);
+			queue_remove(segment, shard, old);
+			seg_retire(segment, shard, old);
+			seg_queue_add(segment, shard, item);
+		} else {
+			insert(segment, shard, item);
+		}
+		atomic_fetch_add_explicit(&shard->sets, 1, memory_order_relaxed);
+	}
+	atomic_store(&segment->slots[segment->slot].filling, 0);
+	seg_unlock(shard);
+
+	return status;
+}
+
+seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t length)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_NOT_FOUND;
+
+	seg_lock(segment, shard);
+	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (item) {
+		status = seg_is_over(item) ? SEG_NOT_FOUND : SEG_OK;
+		if (status == SEG_NOT_FOUND) {
+			atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
+		}
+		take_out(segment, shard, item, &b->entries[way]);
+		seg_reclaim(segment, shard, 4);
+	}
+	seg_unlock(shard);
+
+	return status;
+}
+
+/* In place: a reader sees the number before or after. Missing: SEG_NOT_FOUND, and the caller publishes the first. */
+seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t by, uint16_t integer, int64_t *result)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_OK;
+
+	seg_lock(segment, shard);
+	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!item || seg_is_over(item)) {
+		status = SEG_NOT_FOUND;
+	} else if (item->kind != integer) {
+		status = SEG_NO_INTEGER;
+	} else if (__builtin_add_overflow(atomic_load_explicit(&item->number, memory_order_relaxed), by, result)) {
+		status = SEG_OVERFLOW;
+	} else {
+		atomic_store(&item->number, *result);
+		item->position = ++shard->writes;
+	}
+	seg_unlock(shard);
+
+	return status;
+}
+
+void seg_flush(seg *segment)
+{
+	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
+		seg_shard *shard = &segment->shards[i];
+		seg_lock(segment, shard);
+		while (shard->queue.tail) {
+			seg_item *item = seg_at(segment, shard->queue.tail);
+			take_out(segment, shard, item, seg_entry(segment, shard, item));
+		}
+		seg_reclaim(segment, shard, UINT64_MAX);
+		seg_unlock(shard);
+	}
+}
+
+void seg_count(seg *segment, seg_numbers *n)
+{
+	seg_header *h = segment->header;
+
+	memset(n, 0, sizeof *n);
+	n->bytes_total = segment->bytes;
+	n->recoveries = atomic_load(&h->recoveries);
+	for (uint32_t i = 0; i < h->n_shards; i++) {
+		seg_shard *shard = &segment->shards[i];
+		seg_lock(segment, shard);
+		seg_reclaim(segment, shard, UINT64_MAX);
+		n->entries += shard->queue.count;
+		n->bytes_used += shard->queue.bytes;
+		n->retired_bytes += shard->retired.bytes;
+		n->sets += atomic_load(&shard->sets);
+		n->evictions += atomic_load(&shard->evictions);
+		n->expired += atomic_load(&shard->expired);
+		n->refused += atomic_load(&shard->refused);
+		seg_unlock(shard);
+	}
+	seg_bury_the_dead(segment);
+	uint32_t used = atomic_load(&h->used_slots);
+	for (uint32_t i = 0; i < used; i++) {
+		n->readers += atomic_load(&segment->slots[i].pinned) != 0;
+	}
+}

@@ -1,0 +1,101 @@
+/*
+ * What lies in the file that processes share, byte by byte.
+ *
+ *   0          header        what the file is, where everything lies
+ *   slots      slots         one a process (one a thread where PHP has threads): who it is, what it is writing
+ *   pins       pins          a row of bits a slot: the pages of which its request holds values (pins.c)
+ *   shards     shards        a lock each, and what it protects
+ *   buckets    the index     64 bytes a bucket, n_buckets of each shard in a row (index.c)
+ *   units      the unit map  who has each KiB of the values (slabs.c)
+ *   values     the values    items: key and value, never moved (item.h)
+ *
+ * Everything is found by its distance from the file's beginning ("offset"), 0 being nothing. The only addresses are
+ * inside values, where the engine reads them: they count from header.base, at which the file is mapped read-only.
+ * The same file is mapped a second time for writing, anywhere.
+ */
+#ifndef LARDER_LAYOUT_H
+#define LARDER_LAYOUT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
+#define SEG_LAYOUT      1
+#define SEG_IDENTITY    192
+#define SEG_SLOTS       512
+#define SEG_SHARDS      8
+#define SEG_WAYS        7
+#define SEG_UNIT        1024
+#define SEG_PAGE        (16 * SEG_UNIT)
+#define SEG_CLASSES     17
+#define SEG_BINS        64
+#define SEG_SMALLEST    (1024 * 1024)
+
+typedef uint64_t seg_offset;
+
+/* A bucket is a line of the processor's cache: a get that misses looks at two of them and at nothing else. */
+typedef struct {
+	_Atomic uint8_t tags[SEG_WAYS];    /* of the entry's hash; 0: nothing there */
+	_Atomic uint8_t visited;           /* a bit an entry: it was read since SIEVE's hand last passed */
+	_Atomic uint64_t entries[SEG_WAYS];/* offsets of items */
+} seg_bucket;
+
+typedef struct {
+	pthread_mutex_t life;              /* held as long as its owner lives; the kernel gives it up for the dead */
+	_Atomic uint64_t filling;          /* offset of the item that it is writing and nobody can see yet; 0: none */
+	_Atomic uint64_t pinned;           /* bytes of the pages that it holds, or 0: it holds nothing */
+	_Atomic uint32_t taken;            /* somebody's */
+	_Atomic uint32_t forking;          /* a child is about to take over what it holds */
+} seg_slot;
+
+/* A list of items by their offsets. */
+typedef struct {
+	seg_offset head, tail;
+	uint64_t count, bytes;
+} seg_list;
+
+typedef struct {
+	pthread_mutex_t lock;
+	seg_list queue;                    /* SIEVE: newest at the head, the hand goes from tail to head */
+	seg_offset hand;
+	seg_list retired;                  /* taken from the index, and perhaps still read; oldest at the head */
+	seg_offset partial[SEG_CLASSES];   /* slabs that have free blocks, by class */
+	seg_offset slabs;                  /* all slabs, in a ring */
+	_Atomic uint64_t sets, evictions, expired, refused;
+	uint64_t writes;                   /* counts what is written here: the next position */
+} seg_shard;
+
+typedef struct {
+	uint64_t magic;
+	uint32_t layout, header_bytes;
+	char identity[SEG_IDENTITY];       /* of the engine whose values these are: a text, compared whole */
+	uint64_t bytes;                    /* of the file */
+	uint64_t base;                     /* where it is mapped for reading */
+	uint64_t id;                       /* drawn when it was made */
+	uint64_t boot;                     /* which start of the machine it was made after: clocks and locks begin anew with it */
+	uint32_t n_slots, n_shards;
+	uint64_t n_buckets;                /* of a shard */
+	uint64_t n_units;
+	uint64_t n_words;                  /* of 64 pins each, a slot */
+	seg_offset slots, pins, shards, buckets, units, values;
+	uint64_t check;                    /* of all above */
+
+	_Atomic uint32_t ready;            /* 1: made to its end */
+	_Atomic uint32_t used_slots;       /* no slot beyond was ever taken */
+	_Alignas(64) pthread_mutex_t units_lock;
+	uint64_t free_units;
+	seg_offset bins[SEG_BINS];         /* runs of free units by length */
+	uint64_t window;                   /* unit at which the next clearing for a long run begins */
+	_Atomic uint32_t broken;           /* somebody died inside a lock: nobody goes on before it is repaired */
+	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
+	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
+	_Atomic uint64_t recoveries;
+	_Atomic uint64_t position;         /* the journal's, for the library */
+} seg_header;
+
+_Static_assert(sizeof(seg_bucket) == 64, "a bucket is a cache line");
+_Static_assert(sizeof(seg_header) <= 4096, "the header is a page");
+_Static_assert(sizeof(pthread_mutex_t) <= 64, "a lock is smaller than what is kept for it");
+
+#endif

@@ -1,0 +1,471 @@
+/*
+ * Who reads what in place, and when memory is free.
+ *
+ * Each process has a slot, and with it a row of bits, one for each page (16 KiB) of the file:
+ *
+ *     values   | page 0 | page 1 | page 2 | page 3 | …
+ *     slot 0       0        1        0        1           it may hold values that begin in pages 1 and 3
+ *     slot 1       0        0        0        1
+ *
+ * Before a request takes a value in place it sets the bit of the value's page, and it clears all of its bits when it
+ * ends. What is taken from the index is freed when no bit of its page is set. So a process that sleeps for hours holds
+ * the pages that it has read and nothing else ("hazard pointers", Michael, 2004, for pages in place of pointers).
+ *
+ * Reading takes no lock, and writes nothing but, once a request and page, its own bit. Its safety is the order of two
+ * stores and two loads, all sequentially consistent:
+ *
+ *     reader   set the bit;              then look in the index: only what is found now is taken
+ *     writer   take it from the index;   then look at the bits
+ *
+ * Either the reader no longer finds the item, or the writer sees the bit. A value that is found where the bit was not
+ * set yet is therefore looked up a second time.
+ *
+ * A request that holds more than its share (an eighth of all) copies what it reads from then on: the bit is set for as
+ * long as copying takes. So no reader keeps more than that from the others, however long it lives.
+ *
+ * A slot belongs to whoever holds its robust mutex, which the kernel gives up for the dead: neither process ids nor
+ * time-outs decide who is alive.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment.h"
+
+#define SHARE(segment) ((segment)->header->n_units * SEG_UNIT / 8)
+
+static inline uint64_t page_of(seg_offset offset)
+{
+	return offset / SEG_PAGE;
+}
+
+static inline _Atomic uint64_t *row_of(const seg *segment, uint32_t slot)
+{
+	return segment->pins + slot * segment->header->n_words;
+}
+
+/* ---- slots ---- */
+
+static void clear_row(seg *segment, uint32_t slot)
+{
+	_Atomic uint64_t *row = row_of(segment, slot);
+
+	for (uint64_t i = 0; i < segment->header->n_words; i++) {
+		if (atomic_load_explicit(&row[i], memory_order_relaxed)) {
+			atomic_store_explicit(&row[i], 0, memory_order_release);
+		}
+	}
+	atomic_store(&segment->slots[slot].pinned, 0);
+}
+
+/* Of one whose owner is dead, while we hold its lock: it reads nothing, and what it was writing nobody will see. */
+void seg_bury(seg *segment, seg_slot *slot)
+{
+	if (atomic_load(&slot->pinned)) {
+		clear_row(segment, (uint32_t) (slot - segment->slots));
+	}
+	atomic_store(&slot->taken, 0);
+	if (atomic_load(&slot->filling)) {
+		/* Its shard's slabs are not ours to change here: the next repair finds the block unowned. */
+		atomic_store(&slot->filling, 0);
+		atomic_fetch_add(&segment->header->orphans, 1);
+	}
+}
+
+/* Buries the slot's owner if it is dead. Whether the slot is in use. */
+static bool is_alive(seg *segment, uint32_t number)
+{
+	seg_slot *slot = &segment->slots[number];
+
+	if ((int) number == segment->slot) {
+		return true;
+	}
+	int error = pthread_mutex_trylock(&slot->life);
+	if (error == EBUSY) {
+		return true;
+	}
+	if (error == EOWNERDEAD) {
+		seg_bury(segment, slot);
+		pthread_mutex_consistent(&slot->life);
+	}
+	if (error == 0 || error == EOWNERDEAD) {
+		pthread_mutex_unlock(&slot->life);
+		return false;
+	}
+
+	/* Not to be told (an unrecoverable lock): what cannot be known to be free is not freed. */
+	return true;
+}
+
+void seg_bury_the_dead(seg *segment)
+{
+	uint32_t used = atomic_load(&segment->header->used_slots);
+
+	for (uint32_t i = 0; i < used; i++) {
+		is_alive(segment, i);
+	}
+}
+
+void seg_take_slot(seg *segment)
+{
+	seg_header *h = segment->header;
+
+	segment->slot = -1;
+	segment->pid = (int) getpid();
+	for (uint32_t i = 0; i < h->n_slots; i++) {
+		seg_slot *slot = &segment->slots[i];
+		int error = pthread_mutex_trylock(&slot->life);
+		if (error == EOWNERDEAD) {
+			seg_bury(segment, slot);
+			pthread_mutex_consistent(&slot->life);
+		} else if (error != 0) {
+			continue;
+		}
+		uint32_t used = atomic_load(&h->used_slots);
+		while (used <= i && !atomic_compare_exchange_weak(&h->used_slots, &used, i + 1)) {
+		}
+		atomic_store(&slot->taken, 1);
+		atomic_store(&slot->forking, 0);
+		segment->slot = (int) i;
+		segment->row = row_of(segment, i);
+		return;
+	}
+}
+
+void seg_drop_slot(seg *segment)
+{
+	if (segment->slot >= 0 && segment->pid == (int) getpid()) {
+		seg_slot *slot = &segment->slots[segment->slot];
+		/* Children take over what we hold before anything else that they do; only a fork(2) that failed has none. */
+		struct timespec moment = {0, 1000000};
+		for (int i = 0; i < 1000 && atomic_load(&slot->forking); i++) {
+			nanosleep(&moment, NULL);
+		}
+		atomic_store(&slot->forking, 0);
+		seg_leave(segment);
+		atomic_store(&slot->taken, 0);
+		pthread_mutex_unlock(&slot->life);
+	}
+	segment->slot = -1;
+}
+
+/* ---- writers: what may be freed ---- */
+
+/* Whether a process that is alive may hold what begins there. */
+bool seg_is_pinned(seg *segment, seg_offset offset)
+{
+	uint32_t used = atomic_load(&segment->header->used_slots);
+	uint64_t page = page_of(offset), bit = UINT64_C(1) << (page & 63);
+
+	for (uint32_t i = 0; i < used; i++) {
+		if (atomic_load(&segment->slots[i].pinned) && atomic_load(&row_of(segment, i)[page >> 6]) & bit && is_alive(segment, i)) {
+			return true;
+		}
+	}
+
+	return false;
+}
+
+/* What has just been taken from the index: freed, or, where a reader may hold it, kept until none does. */
+void seg_retire(seg *segment, seg_shard *shard, seg_item *item)
+{
+	if (!seg_is_pinned(segment, seg_of(segment, item))) {
+		seg_free(segment, shard, item);
+		return;
+	}
+	item->state = SEG_RETIRED;
+	item->newer = 0;
+	if (shard->retired.tail) {
+		seg_at(segment, shard->retired.tail)->newer = seg_of(segment, item);
+	} else {
+		shard->retired.head = seg_of(segment, item);
+	}
+	shard->retired.tail = seg_of(segment, item);
+	shard->retired.count++;
+	shard->retired.bytes += seg_item_bytes(item);
+}
+
+/* Frees what nobody holds any more; looks at so many of the retired, the oldest first. True if it freed anything. */
+bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
+{
+	bool freed = false;
+	seg_offset *link = &shard->retired.head, previous = 0;
+
+	for (; *link && most; most--) {
+		seg_item *item = seg_at(segment, *link);
+		if (seg_is_pinned(segment, *link)) {
+			previous = *link;
+			link = &item->newer;
+			continue;
+		}
+		*link = item->newer;
+		if (!*link) {
+			shard->retired.tail = previous;
+		}
+		shard->retired.count--;
+		shard->retired.bytes -= seg_item_bytes(item);
+		seg_free(segment, shard, item);
+		freed = true;
+	}
+	/* Those that were looked at in vain go to the end, so that the next time others are. */
+	if (previous && *link) {
+		seg_at(segment, shard->retired.tail)->newer = shard->retired.head;
+		shard->retired.head = *link;
+		shard->retired.tail = previous;
+		seg_at(segment, previous)->newer = 0;
+	}
+
+	return freed;
+}
+
+/* ---- reading ---- */
+
+static const seg_item *look(const seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *pair[2];
+	uint8_t tag = seg_tag(hash);
+
+	seg_buckets_of(segment, shard, hash, pair);
+	for (int i = 0; i < 2; i++) {
+		seg_bucket *b = pair[i];
+		for (int w = 0; w < SEG_WAYS; w++) {
+			if (atomic_load_explicit(&b->tags[w], memory_order_relaxed) != tag) {
+				continue;
+			}
+			seg_offset offset = atomic_load(&b->entries[w]);
+			if (!offset) {
+				continue;
+			}
+			/* Where no bit guards it this may be another's by now, half written: it is only compared, and looked up again. */
+			const seg_item *item = (const seg_item *) (segment->view + offset);
+			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
+				*bucket = b;
+				*way = w;
+				return item;
+			}
+		}
+	}
+
+	return NULL;
+}
+
+/* Sets the bit of the item's page. False: it was set. */
+static inline bool pin(seg *segment, const seg_item *item, uint64_t *page)
+{
+	uint64_t number = page_of((uint64_t) ((const char *) item - segment->view)), bit = UINT64_C(1) << (number & 63);
+	_Atomic uint64_t *word = &segment->row[number >> 6];
+
+	*page = number;
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit) {
+		return false;
+	}
+	seg_slot *slot = &segment->slots[segment->slot];
+	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed)) {
+		/* Before the bit: writers look at it first. */
+		atomic_store(&slot->pinned, 1);
+	}
+	if (number >> 6 < segment->first_word) {
+		segment->first_word = number >> 6;
+	}
+	if (number >> 6 > segment->last_word) {
+		segment->last_word = number >> 6;
+	}
+	atomic_fetch_or(word, bit);
+
+	return true;
+}
+
+static inline void unpin(seg *segment, uint64_t page)
+{
+	atomic_fetch_and_explicit(&segment->row[page >> 6], ~(UINT64_C(1) << (page & 63)), memory_order_release);
+}
+
+/*
+ * The item, and whether it may be used in place until the request ends. If not it is to be copied, without calling
+ * anything that might come here again, and then seg_copied() to be called. Not for a process without a slot.
+ */
+const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place)
+{
+	seg_bucket *bucket;
+	const seg_item *item;
+	uint64_t page, ours = SEG_NONE;
+	int way;
+
+	*in_place = false;
+	while ((item = look(segment, hash, key, length, &bucket, &way))) {
+		bool is_new = pin(segment, item, &page);
+		if (LIKELY(!is_new && ours == SEG_NONE)) {
+			break;
+		}
+		if (!is_new && ours == page) {
+			break;
+		}
+		/* Found before the bit was there: only what is found again now is safe. */
+		if (ours != SEG_NONE) {
+			unpin(segment, ours);
+		}
+		ours = is_new ? page : SEG_NONE;
+		if (!is_new) {
+			/* It has moved to a page that we hold for longer. */
+			break;
+		}
+	}
+	if (UNLIKELY(!item || seg_is_over(item))) {
+		if (ours != SEG_NONE) {
+			unpin(segment, ours);
+		}
+		segment->misses++;
+		return NULL;
+	}
+	if (!(atomic_load_explicit(&bucket->visited, memory_order_relaxed) >> way & 1)) {
+		atomic_fetch_or_explicit(&bucket->visited, (uint8_t) (1 << way), memory_order_relaxed);
+	}
+	segment->hits++;
+	if (UNLIKELY(ours != SEG_NONE)) {
+		uint64_t bytes = seg_item_bytes(item);
+		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
+		bytes = bytes > SEG_PAGE ? bytes : SEG_PAGE;
+		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > SHARE(segment)) {
+			segment->passing = ours;
+			return item;
+		}
+		atomic_fetch_add_explicit(pinned, bytes, memory_order_relaxed);
+	}
+	*in_place = segment->ro != NULL;
+
+	return item;
+}
+
+/* What seg_find() gave to be copied has been copied. */
+void seg_copied(seg *segment)
+{
+	if (segment->passing != SEG_NONE) {
+		unpin(segment, segment->passing);
+		segment->passing = SEG_NONE;
+	}
+}
+
+/* Without holding it: nothing of the item is given out. */
+bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length)
+{
+	seg_bucket *bucket;
+	const seg_item *item;
+	int way;
+
+	while ((item = look(segment, hash, key, length, &bucket, &way))) {
+		bool over = seg_is_over(item);
+		/* What was read of it counts if it was still there afterwards. */
+		if (atomic_load(&bucket->entries[way]) == (uint64_t) ((const char *) item - segment->view)) {
+			return !over;
+		}
+	}
+
+	return false;
+}
+
+/* The request has ended: it holds nothing any more. */
+void seg_leave(seg *segment)
+{
+	if (segment->slot < 0) {
+		return;
+	}
+	seg_slot *slot = &segment->slots[segment->slot];
+	/* A child that has just been forked holds the same, and has not said so yet: the next time. */
+	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed) || atomic_load(&slot->forking)) {
+		return;
+	}
+	for (uint64_t i = segment->first_word; i <= segment->last_word; i++) {
+		if (atomic_load_explicit(&segment->row[i], memory_order_relaxed)) {
+			atomic_store_explicit(&segment->row[i], 0, memory_order_release);
+		}
+	}
+	segment->first_word = UINT64_MAX;
+	segment->last_word = 0;
+	segment->passing = SEG_NONE;
+	atomic_store_explicit(&slot->pinned, 0, memory_order_release);
+}
+
+/*
+ * For a process that has no slot, because there are more processes than slots: a copy of the item, made under its
+ * shard's lock, in memory of malloc(3), and where the item was. NULL: not there.
+ */
+seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_offset *offset)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_item *copy = NULL;
+	seg_bucket *bucket;
+	int way;
+
+	seg_lock(segment, shard);
+	const seg_item *item = look(segment, hash, key, length, &bucket, &way);
+	if (item && !seg_is_over(item)) {
+		copy = malloc(seg_item_bytes(item));
+		if (copy) {
+			memcpy(copy, item, seg_item_bytes(item));
+			*offset = (seg_offset) ((const char *) item - segment->view);
+		}
+	}
+	seg_unlock(shard);
+	if (copy) {
+		segment->hits++;
+	} else {
+		segment->misses++;
+	}
+
+	return copy;
+}
+
+/* ---- fork(2): the child has the parent's values, and no slot ---- */
+
+/* The parent keeps its bits until each child has said what it holds. */
+void seg_before_fork(seg *segment)
+{
+	if (segment->slot >= 0) {
+		atomic_fetch_add(&segment->slots[segment->slot].forking, 1);
+	}
+}
+
+/* What the parent has read is read by the child from memory of its own, at the same address. */
+static void keep_privately(seg *segment)
+{
+	void *there = (void *) (uintptr_t) segment->ro;
+	void *copy = mmap(NULL, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED) {
+		_exit(255);
+	}
+	memcpy(copy, there, segment->bytes);
+	if (mmap(there, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != there) {
+		_exit(255);
+	}
+	memcpy(there, copy, segment->bytes);
+	munmap(copy, segment->bytes);
+	mprotect(there, segment->bytes, PROT_READ);
+	segment->ro = NULL;
+	segment->view = segment->rw;
+}
+
+void seg_after_fork_child(seg *segment)
+{
+	int parents = segment->slot;
+
+	seg_take_slot(segment);
+	if (parents < 0) {
+		return;
+	}
+	seg_slot *theirs = &segment->slots[parents];
+	if (segment->slot >= 0) {
+		_Atomic uint64_t *row = row_of(segment, (uint32_t) parents);
+		atomic_store(&segment->slots[segment->slot].pinned, atomic_load(&theirs->pinned));
+		for (uint64_t i = segment->first_word; i <= segment->last_word; i++) {
+			atomic_store(&segment->row[i], atomic_load(&row[i]));
+		}
+	} else if (segment->ro && atomic_load(&theirs->pinned)) {
+		keep_privately(segment);
+	}
+	atomic_fetch_sub(&theirs->forking, 1);
+}

@@ -1,0 +1,201 @@
+/*
+ * After a death inside a lock: everything anew from the index; and the invariants, checked at will.
+ *
+ * Why this loses nothing but what the dead was writing:
+ *   - a value is whole before the one store that makes it visible, so an item that a bucket names is whole;
+ *   - all else (tags, queues, slabs, the map of units) says only what can be seen from those items, and is made anew;
+ *   - whoever takes a lock after the death sees header.broken before it looks at anything, and comes here first;
+ *   - dying in here leaves header.broken as it is, and the next one begins again.
+ * What was retired and may still be read is not named by anything any more. Where somebody reads, what nobody owns
+ * is set apart, and becomes free by a second settling when those readers have ended.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "segment.h"
+
+/* Those of living writers are theirs: nobody sees them, and they must not be given to another. */
+static bool is_filling(seg *segment, seg_offset offset)
+{
+	uint32_t used = atomic_load(&segment->header->used_slots);
+
+	for (uint32_t i = 0; i < used; i++) {
+		if (atomic_load(&segment->slots[i].filling) == offset) {
+			return true;
+		}
+	}
+
+	return false;
+}
+
+static bool is_owned(seg *segment, const seg_item *item)
+{
+	if (item->state == SEG_FILLING) {
+		return is_filling(segment, seg_of(segment, item));
+	}
+
+	return item->state == SEG_LIVE
+		&& seg_class(seg_item_bytes(item)) >= 0
+		&& seg_entry(segment, seg_shard_of(segment, item->hash), item) != NULL;
+}
+
+static void repair_shard(seg *segment, seg_shard *shard)
+{
+	seg_header *h = segment->header;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * h->n_buckets;
+
+	memset(&shard->queue, 0, sizeof shard->queue);
+	memset(&shard->retired, 0, sizeof shard->retired);
+	shard->hand = 0;
+	for (uint64_t n = 0; n < h->n_buckets; n++) {
+		seg_bucket *b = &first[n];
+		for (int way = 0; way < SEG_WAYS; way++) {
+			seg_offset offset = atomic_load(&b->entries[way]);
+			if (!offset) {
+				atomic_store(&b->tags[way], 0);
+				continue;
+			}
+			seg_item *item = seg_owned(segment, shard, offset) ? seg_at(segment, offset) : NULL;
+			if (!item || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, shard, item) != &b->entries[way]
+				|| !seg_settle_item(segment, shard, item)) {
+				/* Half put in, or half taken out: nobody could see it, or nobody shall. */
+				atomic_store(&b->tags[way], 0);
+				atomic_store(&b->entries[way], 0);
+				atomic_fetch_and(&b->visited, (uint8_t) ~(1 << way));
+				continue;
+			}
+			item->state = SEG_LIVE;
+			seg_queue_add(segment, shard, item);
+		}
+	}
+}
+
+void seg_repair(seg *segment)
+{
+	seg_header *h = segment->header;
+
+	seg_lock_all(segment);
+	bool broken = atomic_load(&h->broken);
+	if (broken || atomic_load(&h->orphans) || atomic_load(&h->quarantine)) {
+		/* Set before anything is touched: whoever dies in here leaves it set. */
+		atomic_store(&h->broken, 1);
+		seg_bury_the_dead(segment);
+		seg_settle_begin(segment);
+		for (uint32_t i = 0; i < h->n_shards; i++) {
+			repair_shard(segment, &segment->shards[i]);
+		}
+		uint32_t used = atomic_load(&h->used_slots);
+		for (uint32_t i = 0; i < used; i++) {
+			seg_offset filling = atomic_load(&segment->slots[i].filling);
+			if (filling) {
+				seg_item *item = seg_at(segment, filling);
+				seg_settle_item(segment, seg_shard_of(segment, item->hash), item);
+			}
+		}
+		atomic_store(&h->quarantine, !seg_settle_end(segment, is_owned));
+		atomic_store(&h->orphans, 0);
+		if (broken) {
+			atomic_fetch_add(&h->recoveries, 1);
+		}
+		atomic_store(&h->broken, 0);
+	}
+	seg_unlock_all(segment);
+}
+
+/* ---- the invariants ---- */
+
+static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
+{
+	seg_header *h = segment->header;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * h->n_buckets;
+	uint64_t named = 0, queued = 0, bytes = 0;
+
+	for (uint64_t n = 0; n < h->n_buckets; n++) {
+		for (int way = 0; way < SEG_WAYS; way++) {
+			seg_offset offset = atomic_load(&first[n].entries[way]);
+			if (!offset) {
+				if (atomic_load(&first[n].tags[way])) {
+					return "a tag without an entry";
+				}
+				continue;
+			}
+			if (!seg_owned(segment, shard, offset)) {
+				return "an entry that names no item of its shard";
+			}
+			seg_item *item = seg_at(segment, offset);
+			if (item->state != SEG_LIVE) {
+				return "an entry that names an item that is not alive";
+			}
+			if (atomic_load(&first[n].tags[way]) != seg_tag(item->hash)) {
+				return "a tag that is not its entry's";
+			}
+			if (seg_entry(segment, shard, item) != &first[n].entries[way]) {
+				return "an item in a bucket that is not its own, or twice";
+			}
+			named++;
+		}
+	}
+	seg_offset newer = 0;
+	for (seg_offset at = shard->queue.head; at; at = seg_at(segment, at)->older) {
+		seg_item *item = seg_at(segment, at);
+		if (item->newer != newer) {
+			return "a queue whose links do not meet";
+		}
+		if (item->state != SEG_LIVE || !seg_entry(segment, shard, item)) {
+			return "an item in the queue that is not in the index";
+		}
+		if (++queued > named) {
+			return "a queue longer than the index";
+		}
+		bytes += seg_item_bytes(item);
+		newer = at;
+	}
+	if (newer != shard->queue.tail) {
+		return "a queue that does not end at its tail";
+	}
+	if (queued != named || queued != shard->queue.count || bytes != shard->queue.bytes) {
+		return "a queue that is not the index";
+	}
+	uint64_t retired = 0;
+	bytes = 0;
+	for (seg_offset at = shard->retired.head; at; at = seg_at(segment, at)->newer) {
+		seg_item *item = seg_at(segment, at);
+		if (item->state != SEG_RETIRED || seg_entry(segment, shard, item)) {
+			return "a retired item that is not retired";
+		}
+		bytes += seg_item_bytes(item);
+		if (++retired > shard->retired.count) {
+			return "more retired items than were counted";
+		}
+	}
+	if (retired != shard->retired.count || bytes != shard->retired.bytes) {
+		return "retired items that were miscounted";
+	}
+	*items += named + retired;
+
+	return NULL;
+}
+
+const char *seg_check(seg *segment)
+{
+	const char *wrong = NULL;
+	uint64_t items = 0;
+
+	if (atomic_load(&segment->header->broken)) {
+		seg_repair(segment);
+	}
+	seg_lock_all(segment);
+	if (atomic_load(&segment->header->broken)) {
+		seg_unlock_all(segment);
+		return seg_check(segment);
+	}
+	for (uint32_t i = 0; !wrong && i < segment->header->n_shards; i++) {
+		wrong = check_shard(segment, &segment->shards[i], &items);
+	}
+	if (!wrong) {
+		wrong = seg_check_memory(segment, items);
+	}
+	seg_unlock_all(segment);
+
+	return wrong;
+}

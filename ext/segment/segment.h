@@ -1,0 +1,187 @@
+/*
+ * The segment, without the engine: blobs under keys in a file that processes share.
+ *
+ * This folder is plain C11 and POSIX: no PHP in it, so that it can be tested, fuzzed and checked by itself. Who calls:
+ * ../larder_segment.c, which puts the engine's values into the blobs.
+ *
+ *   mapping.c   the file: made, checked, attached        pins.c      who reads what, and when memory is free
+ *   locks.c     robust locks, and what a death means     index.c     keys to items, SIEVE, publishing
+ *   slabs.c     blocks and runs of memory                recovery.c  everything anew from the index
+ *
+ * Lock order: shards from low to high, then units_lock. Slots' life locks are only tried, never waited for.
+ * Nothing in here calls the engine, allocates by malloc after seg_open(), or can jump out of a lock.
+ */
+#ifndef LARDER_SEGMENT_H
+#define LARDER_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "item.h"
+
+typedef struct seg {
+	char *rw;                          /* the file, to be written */
+	const char *ro;                    /* the file at header.base, to be read in place; NULL: that address is taken */
+	const char *view;                  /* by which items are read: ro, or else rw */
+	seg_header *header;
+	seg_slot *slots;
+	_Atomic uint64_t *pins;
+	seg_shard *shards;
+	seg_bucket *buckets;
+	uint64_t *units;
+	uint64_t bytes;
+	int fd;
+	char *path;                        /* of the file that was opened, which may be one beside that which was named */
+	int slot;                          /* ours; -1: none is free, so nothing is read in place */
+	int pid;                           /* that took it */
+	_Atomic uint64_t *row;             /* our slot's pins, and which words of it may have any */
+	uint64_t first_word, last_word;
+	uint64_t passing;                  /* page that is held only as long as something is copied out of it; SEG_NONE */
+	uint64_t hits, misses;
+} seg;
+
+typedef enum {
+	SEG_OK,
+	SEG_NOT_FOUND,
+	SEG_EXISTS,
+	SEG_FULL,                          /* no room even after evicting: readers hold what is retired, or it is too large */
+	SEG_NO_INTEGER,
+	SEG_OVERFLOW,
+	SEG_CHANGED                        /* since the position given */
+} seg_status;
+
+typedef enum { SEG_SET, SEG_ADD, SEG_REPLACE } seg_mode;
+
+#define SEG_NONE UINT64_MAX
+
+/* mapping.c. NULL and a sentence in why, when it cannot be opened. */
+seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why, size_t room);
+void seg_close(seg *segment);
+bool seg_is_there(const seg *segment);
+
+/* pins.c: reading. An item that seg_find() gave in place is there until seg_leave(), whatever others do. */
+const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place);
+bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length);
+seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_offset *offset);
+void seg_leave(seg *segment);
+void seg_copied(seg *segment);
+void seg_before_fork(seg *segment);
+void seg_after_fork_child(seg *segment);
+
+/* index.c: writing. seg_reserve() gives a block that nobody sees; it is filled, then published or given up. */
+seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
+seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode);
+void seg_give_up(seg *segment, seg_item *item);
+seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t length);
+seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t by, uint16_t integer, int64_t *result);
+void seg_flush(seg *segment);
+
+typedef struct {
+	uint64_t entries, bytes_used, bytes_total, retired_bytes, sets, evictions, expired, refused, recoveries, readers;
+} seg_numbers;
+void seg_count(seg *segment, seg_numbers *numbers);
+
+/* recovery.c: NULL, or what is wrong. Takes every lock. */
+const char *seg_check(seg *segment);
+
+uint64_t seg_mix(uint64_t hash);
+
+/* ---- between the files of this folder ---- */
+
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+static inline seg_item *seg_at(const seg *segment, seg_offset offset)
+{
+	return (seg_item *) (segment->rw + offset);
+}
+
+static inline seg_offset seg_of(const seg *segment, const void *pointer)
+{
+	return (seg_offset) ((const char *) pointer - segment->rw);
+}
+
+static inline seg_shard *seg_shard_of(const seg *segment, uint64_t hash)
+{
+	return &segment->shards[(hash >> 40) % segment->header->n_shards];
+}
+
+/* Seconds by a clock that nobody sets; the segment does not outlive the machine's start (mapping.c). */
+static inline int64_t seg_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+
+	return now.tv_sec;
+}
+
+/* Only what has an end asks the clock. */
+static inline bool seg_is_over(const seg_item *item)
+{
+	return item->expires && item->expires <= seg_now();
+}
+
+/* Of the hash's upper bits; 0 means an empty place. */
+static inline uint8_t seg_tag(uint64_t hash)
+{
+	uint8_t tag = (uint8_t) (hash >> 56);
+
+	return tag ? tag : 1;
+}
+
+/* The two buckets in which a key may lie. */
+static inline void seg_buckets_of(const seg *segment, const seg_shard *shard, uint64_t hash, seg_bucket *pair[2])
+{
+	uint64_t n = segment->header->n_buckets;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * n;
+	uint64_t one = ((hash & 0xffffffff) * n) >> 32, other = (((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) * n) >> 32;
+
+	pair[0] = first + one;
+	pair[1] = first + (other == one ? (one + 1) % n : other);
+}
+
+/* locks.c */
+void seg_make_lock(pthread_mutex_t *lock);
+void seg_lock(seg *segment, seg_shard *shard);
+bool seg_try_lock(seg *segment, seg_shard *shard);
+void seg_unlock(seg_shard *shard);
+void seg_lock_units(seg *segment);
+void seg_unlock_units(seg *segment);
+void seg_lock_all(seg *segment);
+void seg_unlock_all(seg *segment);
+
+/* slabs.c: under the shard's lock */
+void seg_units_init(seg *segment);
+seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *home);
+void seg_free(seg *segment, seg_shard *shard, seg_item *item);
+int seg_class(uint64_t bytes);
+uint64_t seg_class_bytes(int class);
+bool seg_clear_a_slab(seg *segment, seg_shard *shard);
+void seg_clear_window(seg *segment, uint64_t bytes);
+bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
+void seg_settle_begin(seg *segment);
+bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item);
+const char *seg_check_memory(seg *segment, uint64_t items);
+bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *));
+
+/* pins.c */
+void seg_take_slot(seg *segment);
+void seg_drop_slot(seg *segment);
+void seg_bury(seg *segment, seg_slot *slot);
+void seg_bury_the_dead(seg *segment);
+bool seg_is_pinned(seg *segment, seg_offset offset);
+void seg_retire(seg *segment, seg_shard *shard, seg_item *item);
+bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);
+
+/* index.c */
+bool seg_evict(seg *segment, seg_shard *shard);
+void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item);
+void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item);
+_Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item);
+
+/* recovery.c */
+void seg_repair(seg *segment);
+
+#endif

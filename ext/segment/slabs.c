@@ -1,0 +1,688 @@
+/*
+ * Memory: units of 1 KiB, runs of them, and slabs of small blocks.
+ *
+ * The values' part of the file is cut into units. A map with a word for each says who has it:
+ *
+ *     FREE 5 | . | . | . | FREE_END 5 | SLAB 16 | INSIDE -1 | INSIDE -2 | … | RUN 3 | INSIDE -1 | INSIDE -2 | …
+ *
+ * A free run has its length at both ends, so that what becomes free beside it joins it, and its neighbours in the list
+ * of runs about as long (bins) inside it. What lies inside a free run in the map means nothing.
+ *
+ * A value of more than 2 KiB has a run of its own. Smaller ones are blocks of a slab: 16 units, cut into blocks of one
+ * size (17 sizes, an eighth to a quarter apart), owned by one shard. A slab with no block in use becomes a free run.
+ *
+ *     slab:  | head (64 bytes) | block | block | block | …
+ *
+ * Nothing moves. Where no run is long enough, or no slab of a size has a free block, the caller evicts and asks again.
+ */
+#include <string.h>
+
+#include "segment.h"
+
+#define SLAB_UNITS 16
+#define SLAB_BYTES (SLAB_UNITS * SEG_UNIT)
+#define LARGEST_BLOCK 2048
+
+enum { INSIDE = 0, FREE = 1, FREE_END = 2, RUN = 3, SLAB = 4, QUARANTINE = 5 };
+
+static const uint16_t classes[SEG_CLASSES] = {
+	128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1264, 1480, 1808, LARGEST_BLOCK
+};
+
+typedef struct {
+	seg_offset next_partial, previous_partial;   /* slabs of this shard and class with free blocks */
+	seg_offset next, previous;                   /* all slabs of this shard, in a ring */
+	seg_offset free;                             /* blocks that were used and are free, linked by their first word */
+	uint32_t fresh;                              /* blocks from here on were never used */
+	uint16_t capacity, used;
+	uint8_t class, shard, is_partial, spare[5];
+} slab;
+
+_Static_assert(sizeof(slab) <= 64, "a slab's head is a cache line");
+
+typedef struct {
+	seg_offset next, previous;
+} free_run;
+
+/* ---- the map ---- */
+
+static inline uint64_t word(unsigned kind, unsigned shard, uint64_t length)
+{
+	return (uint64_t) kind | (uint64_t) shard << 8 | length << 24;
+}
+
+static inline unsigned kind_of(uint64_t w) { return w & 255; }
+static inline unsigned shard_of(uint64_t w) { return w >> 8 & 255; }
+static inline uint64_t length_of(uint64_t w) { return w >> 24; }
+
+static inline seg_offset unit_offset(const seg *segment, uint64_t unit)
+{
+	return segment->header->values + unit * SEG_UNIT;
+}
+
+static inline uint64_t unit_at(const seg *segment, seg_offset offset)
+{
+	return (offset - segment->header->values) / SEG_UNIT;
+}
+
+static void mark(seg *segment, uint64_t unit, unsigned kind, unsigned shard, uint64_t length)
+{
+	segment->units[unit] = word(kind, shard, length);
+	for (uint64_t i = 1; i < length; i++) {
+		segment->units[unit + i] = word(INSIDE, 0, i);
+	}
+}
+
+/* Four bins to each doubling, as in "TLSF: a new dynamic memory allocator" (Masmano and others, 2004). */
+static int bin_of(uint64_t length)
+{
+	int bits = 63 - __builtin_clzll(length);
+	int bin = bits < 2 ? (int) length - 1 : (bits - 2) * 4 + 3 + (int) (length >> (bits - 2) & 3);
+
+	return bin < SEG_BINS ? bin : SEG_BINS - 1;
+}
+
+static void bin_add(seg *segment, uint64_t unit, uint64_t length)
+{
+	seg_offset *bin = &segment->header->bins[bin_of(length)], self = unit_offset(segment, unit);
+	free_run *run = (free_run *) (segment->rw + self);
+
+	run->next = *bin;
+	run->previous = 0;
+	if (*bin) {
+		((free_run *) (segment->rw + *bin))->previous = self;
+	}
+	*bin = self;
+	/* In this order: of a run of one unit the beginning is what stays. */
+	segment->units[unit + length - 1] = word(FREE_END, 0, length);
+	segment->units[unit] = word(FREE, 0, length);
+}
+
+static void bin_remove(seg *segment, uint64_t unit, uint64_t length)
+{
+	seg_offset self = unit_offset(segment, unit);
+	free_run *run = (free_run *) (segment->rw + self);
+
+	if (run->previous) {
+		((free_run *) (segment->rw + run->previous))->next = run->next;
+	} else {
+		segment->header->bins[bin_of(length)] = run->next;
+	}
+	if (run->next) {
+		((free_run *) (segment->rw + run->next))->previous = run->previous;
+	}
+}
+
+/* The first that fits, in the bin of its length; else any of a higher one. Returns the unit, or -1. */
+static int64_t run_take(seg *segment, unsigned kind, unsigned shard, uint64_t length)
+{
+	seg_header *h = segment->header;
+
+	for (int bin = bin_of(length); bin < SEG_BINS; bin++) {
+		/* Runs of one bin differ by a quarter: a few are looked at, not all. */
+		int looked = 0;
+		for (seg_offset at = h->bins[bin]; at && looked < 16; at = ((free_run *) (segment->rw + at))->next, looked++) {
+			uint64_t unit = unit_at(segment, at), there = length_of(segment->units[unit]);
+			if (there < length) {
+				continue;
+			}
+			bin_remove(segment, unit, there);
+			if (there > length) {
+				bin_add(segment, unit + length, there - length);
+			}
+			mark(segment, unit, kind, shard, length);
+			h->free_units -= length;
+			return (int64_t) unit;
+		}
+	}
+
+	return -1;
+}
+
+static void run_give(seg *segment, uint64_t unit, uint64_t length)
+{
+	seg_header *h = segment->header;
+
+	h->free_units += length;
+	if (unit > 0) {
+		uint64_t before = segment->units[unit - 1];
+		if (kind_of(before) == FREE_END || (kind_of(before) == FREE && length_of(before) == 1)) {
+			unit -= length_of(before);
+			length += length_of(before);
+			bin_remove(segment, unit, length_of(before));
+		}
+	}
+	if (unit + length < h->n_units) {
+		uint64_t after = segment->units[unit + length];
+		if (kind_of(after) == FREE) {
+			bin_remove(segment, unit + length, length_of(after));
+			length += length_of(after);
+		}
+	}
+	bin_add(segment, unit, length);
+	if (h->window > unit && h->window < unit + length) {
+		h->window = unit;
+	}
+}
+
+void seg_units_init(seg *segment)
+{
+	memset(segment->header->bins, 0, sizeof segment->header->bins);
+	segment->header->free_units = segment->header->n_units;
+	segment->header->window = 0;
+	bin_add(segment, 0, segment->header->n_units);
+}
+
+/* ---- slabs ---- */
+
+int seg_class(uint64_t bytes)
+{
+	for (int class = 0; class < SEG_CLASSES; class++) {
+		if (bytes <= classes[class]) {
+			return class;
+		}
+	}
+
+	return -1;
+}
+
+uint64_t seg_class_bytes(int class)
+{
+	return classes[class];
+}
+
+static inline slab *slab_at(const seg *segment, seg_offset offset)
+{
+	return (slab *) (segment->rw + offset);
+}
+
+static void partial_add(seg *segment, seg_shard *shard, slab *s)
+{
+	seg_offset self = seg_of(segment, s);
+
+	s->previous_partial = 0;
+	s->next_partial = shard->partial[s->class];
+	if (s->next_partial) {
+		slab_at(segment, s->next_partial)->previous_partial = self;
+	}
+	shard->partial[s->class] = self;
+	s->is_partial = 1;
+}
+
+static void partial_remove(seg *segment, seg_shard *shard, slab *s)
+{
+	if (s->previous_partial) {
+		slab_at(segment, s->previous_partial)->next_partial = s->next_partial;
+	} else {
+		shard->partial[s->class] = s->next_partial;
+	}
+	if (s->next_partial) {
+		slab_at(segment, s->next_partial)->previous_partial = s->previous_partial;
+	}
+	s->is_partial = 0;
+}
+
+static void ring_add(seg *segment, seg_shard *shard, slab *s)
+{
+	seg_offset self = seg_of(segment, s);
+
+	if (!shard->slabs) {
+		s->next = s->previous = self;
+		shard->slabs = self;
+		return;
+	}
+	slab *first = slab_at(segment, shard->slabs), *last = slab_at(segment, first->previous);
+	s->next = shard->slabs;
+	s->previous = first->previous;
+	last->next = self;
+	first->previous = self;
+}
+
+static void ring_remove(seg *segment, seg_shard *shard, slab *s)
+{
+	seg_offset self = seg_of(segment, s);
+
+	if (s->next == self) {
+		shard->slabs = 0;
+		return;
+	}
+	slab_at(segment, s->previous)->next = s->next;
+	slab_at(segment, s->next)->previous = s->previous;
+	if (shard->slabs == self) {
+		shard->slabs = s->next;
+	}
+}
+
+static slab *slab_make(seg *segment, seg_shard *shard, uint64_t unit, int class)
+{
+	slab *s = slab_at(segment, unit_offset(segment, unit));
+
+	memset(s, 0, 64);
+	s->class = (uint8_t) class;
+	s->shard = (uint8_t) (shard - segment->shards);
+	s->capacity = (uint16_t) ((SLAB_BYTES - 64) / classes[class]);
+	ring_add(segment, shard, s);
+	partial_add(segment, shard, s);
+
+	return s;
+}
+
+static inline seg_item *block(const slab *s, unsigned number)
+{
+	return (seg_item *) ((char *) s + 64 + (size_t) number * classes[s->class]);
+}
+
+seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *home)
+{
+	int class = seg_class(bytes);
+	unsigned number = (unsigned) (shard - segment->shards);
+	int64_t unit;
+
+	if (class < 0) {
+		uint64_t length = (bytes + SEG_UNIT - 1) / SEG_UNIT;
+		if (length > segment->header->n_units) {
+			return 0;
+		}
+		seg_lock_units(segment);
+		unit = atomic_load(&segment->header->broken) ? -1 : run_take(segment, RUN, number, length);
+		seg_unlock_units(segment);
+		*home = (uint32_t) unit;
+		return unit < 0 ? 0 : unit_offset(segment, (uint64_t) unit);
+	}
+
+	slab *s;
+	if (shard->partial[class]) {
+		s = slab_at(segment, shard->partial[class]);
+	} else {
+		seg_lock_units(segment);
+		unit = atomic_load(&segment->header->broken) ? -1 : run_take(segment, SLAB, number, SLAB_UNITS);
+		seg_unlock_units(segment);
+		if (unit < 0) {
+			return 0;
+		}
+		s = slab_make(segment, shard, (uint64_t) unit, class);
+	}
+	seg_item *item;
+	if (s->free) {
+		item = (seg_item *) (segment->rw + s->free);
+		memcpy(&s->free, item, sizeof s->free);
+	} else {
+		item = block(s, s->fresh++);
+	}
+	if (++s->used == s->capacity) {
+		partial_remove(segment, shard, s);
+	}
+	*home = (uint32_t) unit_at(segment, seg_of(segment, s));
+
+	return seg_of(segment, item);
+}
+
+void seg_free(seg *segment, seg_shard *shard, seg_item *item)
+{
+	uint64_t bytes = seg_item_bytes(item), unit = item->home;
+
+	item->state = 0;
+	if (seg_class(bytes) < 0) {
+		seg_lock_units(segment);
+		if (!atomic_load(&segment->header->broken)) {
+			run_give(segment, unit, (bytes + SEG_UNIT - 1) / SEG_UNIT);
+		}
+		seg_unlock_units(segment);
+		return;
+	}
+	slab *s = slab_at(segment, unit_offset(segment, unit));
+	memcpy(item, &s->free, sizeof s->free);
+	s->free = seg_of(segment, item);
+	s->used--;
+	if (!s->is_partial) {
+		partial_add(segment, shard, s);
+	}
+	if (s->used == 0) {
+		partial_remove(segment, shard, s);
+		ring_remove(segment, shard, s);
+		seg_lock_units(segment);
+		if (!atomic_load(&segment->header->broken)) {
+			run_give(segment, unit, SLAB_UNITS);
+		}
+		seg_unlock_units(segment);
+	}
+}
+
+/* ---- making room where evicting by age does not ---- */
+
+/* The slab may be gone, and be another's, when the last of its items is: so they are counted before. */
+static void evict_all(seg *segment, seg_shard *shard, slab *s)
+{
+	unsigned live = 0;
+
+	for (unsigned n = 0; n < s->fresh; n++) {
+		live += block(s, n)->state == SEG_LIVE;
+	}
+	for (unsigned n = 0; live; n++) {
+		seg_item *item = block(s, n);
+		if (item->state == SEG_LIVE) {
+			live--;
+			seg_evict_item(segment, shard, item);
+		}
+	}
+}
+
+/*
+ * Evicts all items of one slab of this shard: of four, that with the fewest items that were read lately. Its blocks
+ * are free when nobody reads them any more.
+ */
+bool seg_clear_a_slab(seg *segment, seg_shard *shard)
+{
+	slab *best = NULL;
+	unsigned least = ~0u;
+
+	if (!shard->slabs) {
+		return false;
+	}
+	slab *s = slab_at(segment, shard->slabs);
+	for (int i = 0; i < 4; i++, s = slab_at(segment, s->next)) {
+		unsigned read = 0, live = 0;
+		for (unsigned n = 0; n < s->fresh; n++) {
+			seg_item *item = block(s, n);
+			if (item->state == SEG_LIVE) {
+				live++;
+				_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+				if (entry) {
+					seg_bucket *b = (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
+					read += atomic_load_explicit(&b->visited, memory_order_relaxed) >> (entry - b->entries) & 1;
+				}
+			}
+		}
+		if (live && read * 64 + live < least) {
+			least = read * 64 + live;
+			best = s;
+		}
+	}
+	/* The next time others are looked at. */
+	shard->slabs = seg_of(segment, s);
+	if (!best) {
+		return false;
+	}
+	evict_all(segment, shard, best);
+
+	return true;
+}
+
+static void clear_unit(seg *segment, uint64_t unit)
+{
+	uint64_t w = __atomic_load_n(&segment->units[unit], __ATOMIC_RELAXED);
+	seg_shard *shard = &segment->shards[shard_of(w) % segment->header->n_shards];
+
+	if (kind_of(w) != RUN && kind_of(w) != SLAB) {
+		return;
+	}
+	seg_lock(segment, shard);
+	/* What belongs to a shard only changes under its lock; what was read before may be another's by now. */
+	if (segment->units[unit] == w) {
+		if (kind_of(w) == RUN) {
+			seg_item *item = seg_at(segment, unit_offset(segment, unit));
+			if (item->state == SEG_LIVE) {
+				seg_evict_item(segment, shard, item);
+			}
+		} else {
+			evict_all(segment, shard, slab_at(segment, unit_offset(segment, unit)));
+		}
+		seg_reclaim(segment, shard, UINT64_MAX);
+	}
+	seg_unlock(shard);
+}
+
+/*
+ * Evicts whatever lies in the next stretch of memory as long as a long value needs, whoever it belongs to: where
+ * memory is in pieces, evicting the least used would take very many of them to leave one long run. Takes shards' locks.
+ */
+void seg_clear_window(seg *segment, uint64_t bytes)
+{
+	seg_header *h = segment->header;
+	uint64_t needed = (bytes + SEG_UNIT - 1) / SEG_UNIT, start, unit;
+
+	start = h->window + needed > h->n_units ? 0 : h->window;
+	for (unit = start; unit < start + needed && unit < h->n_units;) {
+		uint64_t w = __atomic_load_n(&segment->units[unit], __ATOMIC_RELAXED), length = length_of(w);
+		/* Read without the map's lock: what is not a beginning any more is gone over unit by unit. */
+		if (kind_of(w) == INSIDE || kind_of(w) == FREE_END || !length || unit + length > h->n_units) {
+			length = 1;
+		} else {
+			clear_unit(segment, unit);
+		}
+		unit += length;
+	}
+	h->window = unit < h->n_units ? unit : 0;
+}
+
+/* ---- everything anew, under all locks ---- */
+
+/* Whether an item that the index names can be one: nothing in it is believed that is not looked at here. */
+bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
+{
+	seg_header *h = segment->header;
+
+	if (offset < h->values || offset + sizeof(seg_item) > h->bytes || offset % 8) {
+		return false;
+	}
+	seg_item *item = seg_at(segment, offset);
+	uint64_t bytes = seg_item_bytes(item);
+	int class = seg_class(bytes);
+	if (bytes < seg_item_head(item->key_length) || item->home >= h->n_units || seg_shard_of(segment, item->hash) != shard) {
+		return false;
+	}
+	seg_offset home = unit_offset(segment, item->home);
+	if (class < 0) {
+		return home == offset && bytes <= h->bytes - offset;
+	}
+
+	return item->home + SLAB_UNITS <= h->n_units && offset >= home + 64
+		&& (offset - home - 64) % classes[class] == 0 && (offset - home - 64) / classes[class] < (SLAB_BYTES - 64u) / classes[class];
+}
+
+/*
+ * The map and the slabs as if only these items existed: begin, then each item, then the end.
+ *
+ * What nobody owns becomes free, except where somebody reads: that may be a retired value, of which nothing tells any
+ * more. It is set apart (QUARANTINE) until a later settling finds nobody there.
+ */
+void seg_settle_begin(seg *segment)
+{
+	memset(segment->units, 0, segment->header->n_units * sizeof *segment->units);
+	memset(segment->header->bins, 0, sizeof segment->header->bins);
+	segment->header->free_units = 0;
+	segment->header->window = 0;
+	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
+		memset(segment->shards[i].partial, 0, sizeof segment->shards[i].partial);
+		segment->shards[i].slabs = 0;
+	}
+}
+
+/* False: another item lies there already, so that one of the two is not what the index says. */
+bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item)
+{
+	uint64_t bytes = seg_item_bytes(item), length = (bytes + SEG_UNIT - 1) / SEG_UNIT;
+	unsigned number = (unsigned) (shard - segment->shards);
+	int class = seg_class(bytes);
+
+	if (class >= 0 && kind_of(segment->units[item->home]) == SLAB) {
+		slab *s = slab_at(segment, unit_offset(segment, item->home));
+		return s->class == class && s->shard == number;
+	}
+	length = class < 0 ? length : SLAB_UNITS;
+	for (uint64_t i = 0; i < length; i++) {
+		if (segment->units[item->home + i]) {
+			return false;
+		}
+	}
+	mark(segment, item->home, class < 0 ? RUN : SLAB, number, length);
+	if (class >= 0) {
+		slab *s = slab_make(segment, shard, item->home, class);
+		/* Every block counts as used before: which are free is found at the end, by their state. */
+		s->fresh = s->capacity;
+	}
+
+	return true;
+}
+
+static bool is_read(seg *segment, uint64_t unit, uint64_t units)
+{
+	uint64_t page = SEG_PAGE / SEG_UNIT;
+
+	for (uint64_t i = 0; i < units; i += page) {
+		if (seg_is_pinned(segment, unit_offset(segment, unit + i))) {
+			return true;
+		}
+	}
+
+	return seg_is_pinned(segment, unit_offset(segment, unit + units - 1));
+}
+
+/* Blocks that no item owns. True: all of them are free; else the slab looks full, and a later settling looks again. */
+static bool settle_slab(seg *segment, slab *s, bool (*owned)(seg *, const seg_item *))
+{
+	bool read = is_read(segment, unit_at(segment, seg_of(segment, s)), SLAB_UNITS);
+	unsigned used = 0;
+
+	for (unsigned n = 0; n < s->capacity; n++) {
+		seg_item *item = block(s, n);
+		if (item->state && owned(segment, item)) {
+			used++;
+		} else if (!read) {
+			item->state = 0;
+			memcpy(item, &s->free, sizeof s->free);
+			s->free = seg_of(segment, item);
+		}
+	}
+	s->used = (uint16_t) (read ? s->capacity : used);
+	if (s->used == s->capacity) {
+		partial_remove(segment, &segment->shards[s->shard], s);
+	}
+
+	return !read || used == s->capacity;
+}
+
+/* owned(item) says whether a block of a slab is one of those that were settled. True: nothing was set apart. */
+bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
+{
+	seg_header *h = segment->header;
+	bool all = true;
+
+	for (uint64_t unit = 0; unit < h->n_units;) {
+		uint64_t w = segment->units[unit], end = unit;
+		if (kind_of(w) == RUN) {
+			unit += length_of(w);
+			continue;
+		}
+		if (kind_of(w) == SLAB) {
+			all = settle_slab(segment, slab_at(segment, unit_offset(segment, unit)), owned) && all;
+			unit += SLAB_UNITS;
+			continue;
+		}
+		/* Free, or set apart: the next stretch of the one or the other. */
+		bool read = seg_is_pinned(segment, unit_offset(segment, unit));
+		while (end < h->n_units && !segment->units[end] && seg_is_pinned(segment, unit_offset(segment, end)) == read) {
+			end++;
+		}
+		if (read) {
+			mark(segment, unit, QUARANTINE, 0, end - unit);
+			all = false;
+		} else {
+			h->free_units += end - unit;
+			bin_add(segment, unit, end - unit);
+		}
+		unit = end;
+	}
+
+	return all;
+}
+
+/* ---- the invariants ---- */
+
+/* Whether the map says of every unit what is true, and every block in use is one of so many items. Under all locks. */
+const char *seg_check_memory(seg *segment, uint64_t items)
+{
+	seg_header *h = segment->header;
+	uint64_t free = 0, binned = 0, used = 0;
+	bool was_free = false;
+
+	for (uint64_t unit = 0; unit < h->n_units;) {
+		uint64_t w = segment->units[unit], length = length_of(w);
+		if (!length || unit + length > h->n_units) {
+			return "a run in the map that has no length, or ends outside";
+		}
+		switch (kind_of(w)) {
+			case FREE:
+				if (was_free) {
+					return "two free runs side by side";
+				}
+				if (length > 1 && segment->units[unit + length - 1] != word(FREE_END, 0, length)) {
+					return "a free run whose ends differ";
+				}
+				free += length;
+				break;
+			case RUN:
+			case SLAB:
+			case QUARANTINE:
+				for (uint64_t i = 1; i < length; i++) {
+					if (segment->units[unit + i] != word(INSIDE, 0, i)) {
+						return "the inside of a run that is not its own";
+					}
+				}
+				used += kind_of(w) == RUN;
+				break;
+			default:
+				return "an unknown word in the map";
+		}
+		was_free = kind_of(w) == FREE;
+		unit += length;
+	}
+	if (free != h->free_units) {
+		return "free units that were miscounted";
+	}
+	for (int bin = 0; bin < SEG_BINS; bin++) {
+		for (seg_offset at = h->bins[bin]; at; at = ((free_run *) (segment->rw + at))->next) {
+			uint64_t w = segment->units[unit_at(segment, at)];
+			if (kind_of(w) != FREE) {
+				return "a run among the free ones that is not";
+			}
+			if (bin_of(length_of(w)) != bin || (binned += length_of(w)) > free) {
+				return "a free run in a bin that is not its own, or twice";
+			}
+		}
+	}
+	if (binned != free) {
+		return "a free run that is in no bin";
+	}
+	for (uint32_t i = 0; i < h->n_shards; i++) {
+		seg_offset first = segment->shards[i].slabs;
+		for (seg_offset at = first; at;) {
+			slab *s = slab_at(segment, at);
+			unsigned busy = 0, loose = 0;
+			if (s->shard != i || segment->units[unit_at(segment, at)] != word(SLAB, i, SLAB_UNITS)) {
+				return "a slab that the map does not know";
+			}
+			for (seg_offset block_at = s->free; block_at && loose <= s->capacity; loose++) {
+				memcpy(&block_at, segment->rw + block_at, sizeof block_at);
+			}
+			for (unsigned n = 0; n < s->fresh; n++) {
+				busy += block(s, n)->state != 0;
+			}
+			/* After a repair a slab of which somebody reads looks full. */
+			if (!atomic_load(&h->quarantine) && (busy != s->used || busy + loose != s->fresh)) {
+				return "a slab whose blocks were miscounted";
+			}
+			if (s->is_partial != (s->used < s->capacity)) {
+				return "a slab among the partial ones that is not, or the other way round";
+			}
+			used += busy;
+			at = s->next == first ? 0 : s->next;
+		}
+	}
+	/* Blocks that are being filled are used as well, and one that a dead writer left is until the next repair. */
+	if (used < items) {
+		return "fewer blocks in use than items";
+	}
+
+	return NULL;
+}
