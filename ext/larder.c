@@ -12,6 +12,22 @@
 #include "ext/standard/info.h"
 #include "php_larder.h"
 
+ZEND_DECLARE_MODULE_GLOBALS(larder)
+
+static PHP_GINIT_FUNCTION(larder)
+{
+	larder_globals->opened = NULL;
+}
+
+/*
+ * When a thread ends, and for what is left when the process does: after its last request's post-deactivate, so nothing
+ * of the engine points into a segment any more. Without ZTS it is called once, after the module's shutdown.
+ */
+static PHP_GSHUTDOWN_FUNCTION(larder)
+{
+	larder_close_all(larder_globals);
+}
+
 static PHP_MINIT_FUNCTION(larder)
 {
 	larder_register_class();
@@ -19,16 +35,9 @@ static PHP_MINIT_FUNCTION(larder)
 	return SUCCESS;
 }
 
-static PHP_MSHUTDOWN_FUNCTION(larder)
-{
-	larder_close_all();
-
-	return SUCCESS;
-}
-
 /*
  * Not in RSHUTDOWN: the request's variables are destroyed after it, and some of them are in the segment
- * (main/main.c, php_request_shutdown()).
+ * (main/main.c, php_request_shutdown()). With ZTS each thread's request is over for itself.
  */
 static ZEND_MODULE_POST_ZEND_DEACTIVATE_D(larder)
 {
@@ -50,12 +59,14 @@ zend_module_entry larder_module_entry = {
 	"larder",
 	NULL,
 	PHP_MINIT(larder),
-	PHP_MSHUTDOWN(larder),
+	NULL,
 	NULL,
 	NULL,
 	PHP_MINFO(larder),
 	PHP_LARDER_VERSION,
-	NO_MODULE_GLOBALS,
+	PHP_MODULE_GLOBALS(larder),
+	PHP_GINIT(larder),
+	PHP_GSHUTDOWN(larder),
 	ZEND_MODULE_POST_ZEND_DEACTIVATE_N(larder),
 	STANDARD_MODULE_PROPERTIES_EX
 };

@@ -17,14 +17,12 @@
 static zend_class_entry *segment_class, *exception_class;
 static zend_object_handlers handlers;
 
-/* A process opens a file once; what it reads in place may live longer than any object of the class. */
-typedef struct opened {
-	struct opened *next;
+/* A thread opens a file once; what it reads in place may live longer than any object of the class. */
+typedef struct larder_opened {
+	struct larder_opened *next;
 	seg *segment;
 	char path[];
 } opened;
-
-static opened *all;
 
 typedef struct {
 	seg *segment;
@@ -47,35 +45,51 @@ static zend_object *create_object(zend_class_entry *class)
 	return &object->std;
 }
 
-/* ---- the process ---- */
+/* ---- the thread, which without ZTS is the process ---- */
 
 void larder_leave_all(void)
 {
-	for (opened *one = all; one; one = one->next) {
+	for (opened *one = LARDER_G(opened); one; one = one->next) {
 		seg_leave(one->segment);
 	}
 }
 
-void larder_close_all(void)
+/* Of a thread that may be another one, which has ended: so it is told whose. */
+void larder_close_all(zend_larder_globals *globals)
 {
-	while (all) {
-		opened *one = all;
-		all = one->next;
+	while (globals->opened) {
+		opened *one = globals->opened;
+		globals->opened = one->next;
 		seg_close(one->segment);
 		free(one);
 	}
 }
 
+/*
+ * Only the thread that forks is in the child. Around PHP with threads there are others that are not PHP's (a web
+ * server's), have no globals, and may fork as well.
+ */
+static opened *of_forking_thread(void)
+{
+#ifdef ZTS
+	if (!tsrm_get_ls_cache()) {
+		return NULL;
+	}
+#endif
+
+	return LARDER_G(opened);
+}
+
 static void before_fork(void)
 {
-	for (opened *one = all; one; one = one->next) {
+	for (opened *one = of_forking_thread(); one; one = one->next) {
 		seg_before_fork(one->segment);
 	}
 }
 
 static void after_fork_child(void)
 {
-	for (opened *one = all; one; one = one->next) {
+	for (opened *one = of_forking_thread(); one; one = one->next) {
 		seg_after_fork_child(one->segment);
 	}
 }
@@ -442,7 +456,7 @@ ZEND_METHOD(Larder_Segment, open)
 		zend_throw_exception_ex(exception_class, 0, "%s is no path", ZSTR_VAL(path));
 		RETURN_THROWS();
 	}
-	opened *one = all;
+	opened *one = LARDER_G(opened);
 	while (one && strcmp(one->path, full) != 0) {
 		one = one->next;
 	}
@@ -466,8 +480,8 @@ ZEND_METHOD(Larder_Segment, open)
 		}
 		strcpy(one->path, full);
 		one->segment = segment;
-		one->next = all;
-		all = one;
+		one->next = LARDER_G(opened);
+		LARDER_G(opened) = one;
 	}
 	object_init_ex(return_value, segment_class);
 	((segment_object *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(segment_object, std)))->segment = one->segment;

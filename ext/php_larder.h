@@ -9,9 +9,19 @@
 extern zend_module_entry larder_module_entry;
 #define phpext_larder_ptr &larder_module_entry
 
+/* A thread's own; without ZTS the process's. */
+ZEND_BEGIN_MODULE_GLOBALS(larder)
+	struct larder_opened *opened;      /* larder_segment.c */
+ZEND_END_MODULE_GLOBALS(larder)
+
+ZEND_EXTERN_MODULE_GLOBALS(larder)
+
+/* No cache of TSRM's in this module: it would be unset in a thread that PHP did not begin. */
+#define LARDER_G(name) ZEND_MODULE_GLOBALS_ACCESSOR(larder, name)
+
 /* larder_segment.c */
 void larder_register_class(void);
 void larder_leave_all(void);
-void larder_close_all(void);
+void larder_close_all(zend_larder_globals *globals);
 
 #endif
