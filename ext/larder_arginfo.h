@@ -1,4 +1,5 @@
-/* What larder.stub.php says, in the engine's terms. */
+/* This is a generated file, edit the .stub.php file instead.
+ * Stub hash: 18d13b469d82dbf9afb046eed0ed36a77d7fcd84 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -24,6 +25,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_set, 0, 2, 
 ZEND_END_ARG_INFO()
 
 #define arginfo_class_Larder_Segment_add arginfo_class_Larder_Segment_set
+
 #define arginfo_class_Larder_Segment_replace arginfo_class_Larder_Segment_set
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_has, 0, 1, _IS_BOOL, 0)
@@ -48,6 +50,8 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
+
+ZEND_METHOD(Larder_Segment, __construct);
 ZEND_METHOD(Larder_Segment, open);
 ZEND_METHOD(Larder_Segment, get);
 ZEND_METHOD(Larder_Segment, getMultiple);
@@ -60,8 +64,7 @@ ZEND_METHOD(Larder_Segment, increment);
 ZEND_METHOD(Larder_Segment, flush);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
-/* Never called: it is there to be private. */
-static ZEND_METHOD(Larder_Segment, __construct) {}
+
 
 static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_ME(Larder_Segment, __construct, arginfo_class_Larder_Segment___construct, ZEND_ACC_PRIVATE)
@@ -80,22 +83,28 @@ static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_FE_END
 };
 
+
+static const zend_function_entry class_Larder_SegmentException_methods[] = {
+	ZEND_FE_END
+};
+
 static zend_class_entry *register_class_Larder_Segment(void)
 {
-	zend_class_entry ce;
+	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Larder", "Segment", class_Larder_Segment_methods);
-	zend_class_entry *class = zend_register_internal_class_ex(&ce, NULL);
-	class->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
 
-	return class;
+	return class_entry;
 }
 
-static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry *parent)
+static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry *class_entry_RuntimeException)
 {
-	zend_class_entry ce;
+	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Larder", "SegmentException", NULL);
+	INIT_NS_CLASS_ENTRY(ce, "Larder", "SegmentException", class_Larder_SegmentException_methods);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_RuntimeException);
 
-	return zend_register_internal_class_ex(&ce, parent);
+	return class_entry;
 }

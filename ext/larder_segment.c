@@ -427,6 +427,12 @@ ZEND_METHOD(Larder_Segment, check)
 
 /* ---- opening ---- */
 
+/* Never called: it is there to be private. */
+ZEND_METHOD(Larder_Segment, __construct)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+}
+
 ZEND_METHOD(Larder_Segment, open)
 {
 	zend_string *path;

@@ -9,6 +9,9 @@
 extern zend_module_entry larder_module_entry;
 #define phpext_larder_ptr &larder_module_entry
 
+/* The engine's signatures have parameters that a function need not use; segment/ and the rest are told of theirs. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* A thread's own; without ZTS the process's. */
 ZEND_BEGIN_MODULE_GLOBALS(larder)
 	struct larder_opened *opened;      /* larder_segment.c */
