@@ -321,6 +321,25 @@ static void insert(seg *segment, seg_shard *shard, seg_item *item)
 	seg_queue_add(segment, shard, item);
 }
 
+/* In the place of what is there under the same key, or in one of its own. */
+static void put_in(seg *segment, seg_shard *shard, seg_item *item, seg_item *old, seg_bucket *b, int way)
+{
+	if (old) {
+		if (seg_is_over(old)) {
+			atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
+		}
+		item->state = SEG_LIVE;
+		atomic_store(&b->entries[way], seg_of(segment, item));
+		clear_visited(b, way);
+		queue_remove(segment, shard, old);
+		seg_retire(segment, shard, old);
+		seg_queue_add(segment, shard, item);
+	} else {
+		insert(segment, shard, item);
+	}
+	atomic_fetch_add_explicit(&shard->sets, 1, memory_order_relaxed);
+}
+
 seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 {
 	seg_shard *shard = seg_shard_of(segment, item->hash);
@@ -335,21 +354,7 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 		status = there ? SEG_EXISTS : SEG_NOT_FOUND;
 		seg_free(segment, shard, item);
 	} else {
-		item->position = ++shard->writes;
-		if (old) {
-			if (!there) {
-				atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
-			}
-			item->state = SEG_LIVE;
-			atomic_store(&b->entries[way], seg_of(segment, item));
-			clear_visited(b, way);
-			queue_remove(segment, shard, old);
-			seg_retire(segment, shard, old);
-			seg_queue_add(segment, shard, item);
-		} else {
-			insert(segment, shard, item);
-		}
-		atomic_fetch_add_explicit(&shard->sets, 1, memory_order_relaxed);
+		put_in(segment, shard, item, old, b, way);
 	}
 	atomic_store(&segment->slots[segment->slot].filling, 0);
 	seg_unlock(shard);
@@ -397,7 +402,111 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 		status = SEG_OVERFLOW;
 	} else {
 		atomic_store(&item->number, *result);
-		item->position = ++shard->writes;
+	}
+	seg_unlock(shard);
+
+	return status;
+}
+
+/*
+ * Copies of what is elsewhere, as a near tier has them.
+ *
+ * Whoever follows a journal must drop what has changed, while others still store what they read before. So each copy
+ * has a position in the journal, and a guard: an integer under another key, up to which the journal was followed.
+ *
+ *     who follows    raise the guard;        then drop the key, in the lock of its shard
+ *     who fills      in that same lock: look at the guard, then store
+ *
+ * Either the copy is stored before it is dropped, or the guard is seen as it was raised. A guard that is gone allows
+ * nothing, and must not come back under the same key.
+ */
+bool seg_allowed(seg *segment, const seg_terms *terms)
+{
+	bool in_place, allowed;
+
+	if (!terms->guard_length) {
+		return true;
+	}
+	/* Without a lock, as every reader does; what is held by it is one page. */
+	const seg_item *guard = seg_find(segment, terms->guard_hash, terms->guard, terms->guard_length, &in_place);
+	if (!guard) {
+		segment->misses--;
+		return false;
+	}
+	allowed = guard->kind == terms->integer && atomic_load(&((seg_item *) guard)->number) <= terms->at;
+	if (!in_place) {
+		seg_copied(segment);
+	}
+	segment->hits--;
+
+	return allowed;
+}
+
+/* What is not stored is given up; what is older than that goes in both cases. */
+seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
+{
+	seg_shard *shard = seg_shard_of(segment, item->hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_OK;
+
+	seg_lock(segment, shard);
+	seg_item *old = in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	if (old && old->position > terms->position && !seg_is_over(old)) {
+		status = SEG_EXISTS;
+	} else if (!seg_allowed(segment, terms)) {
+		status = SEG_CHANGED;
+		if (old && old->position < terms->position) {
+			take_out(segment, shard, old, &b->entries[way]);
+		}
+	}
+	if (status == SEG_OK) {
+		item->position = terms->position;
+		put_in(segment, shard, item, old, b, way);
+	} else {
+		seg_free(segment, shard, item);
+	}
+	atomic_store(&segment->slots[segment->slot].filling, 0);
+	seg_unlock(shard);
+
+	return status;
+}
+
+seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t to, uint16_t integer)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_OK;
+
+	seg_lock(segment, shard);
+	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!item || seg_is_over(item)) {
+		status = SEG_NOT_FOUND;
+	} else if (item->kind != integer) {
+		status = SEG_NO_INTEGER;
+	} else if (atomic_load_explicit(&item->number, memory_order_relaxed) < to) {
+		atomic_store(&item->number, to);
+	}
+	seg_unlock(shard);
+
+	return status;
+}
+
+/* What has an earlier position goes. */
+seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t position)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *b;
+	int way;
+	seg_status status = SEG_NOT_FOUND;
+
+	seg_lock(segment, shard);
+	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (item && item->position < position) {
+		status = SEG_OK;
+		take_out(segment, shard, item, &b->entries[way]);
+		seg_reclaim(segment, shard, 4);
 	}
 	seg_unlock(shard);
 
@@ -425,6 +534,8 @@ void seg_count(seg *segment, seg_numbers *n)
 	memset(n, 0, sizeof *n);
 	n->bytes_total = segment->bytes;
 	n->recoveries = atomic_load(&h->recoveries);
+	n->hits = atomic_load(&h->hits) + segment->hits;
+	n->misses = atomic_load(&h->misses) + segment->misses;
 	for (uint32_t i = 0; i < h->n_shards; i++) {
 		seg_shard *shard = &segment->shards[i];
 		seg_lock(segment, shard);

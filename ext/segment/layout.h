@@ -23,7 +23,9 @@
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
 #define SEG_LAYOUT      1
 #define SEG_IDENTITY    192
-#define SEG_SLOTS       512
+#ifndef SEG_SLOTS
+# define SEG_SLOTS      512
+#endif
 #define SEG_SHARDS      8
 #define SEG_WAYS        7
 #define SEG_UNIT        1024
@@ -38,7 +40,7 @@ typedef uint64_t seg_offset;
 typedef struct {
 	_Atomic uint8_t tags[SEG_WAYS];    /* of the entry's hash; 0: nothing there */
 	_Atomic uint8_t visited;           /* a bit an entry: it was read since SIEVE's hand last passed */
-	_Atomic uint64_t entries[SEG_WAYS];/* offsets of items */
+	_Atomic uint64_t entries[SEG_WAYS];/* items: where they are, and on how many pages (seg_entry_of()) */
 } seg_bucket;
 
 typedef struct {
@@ -59,11 +61,13 @@ typedef struct {
 	pthread_mutex_t lock;
 	seg_list queue;                    /* SIEVE: newest at the head, the hand goes from tail to head */
 	seg_offset hand;
+	int64_t soonest;                   /* nothing of the queue ends before; 0: nothing ends */
+	int64_t next_soonest;              /* of what the sweep has passed */
+	seg_offset sweep;                  /* item from which it goes on; 0: it begins anew */
 	seg_list retired;                  /* taken from the index, and perhaps still read; oldest at the head */
 	seg_offset partial[SEG_CLASSES];   /* slabs that have free blocks, by class */
 	seg_offset slabs;                  /* all slabs, in a ring */
 	_Atomic uint64_t sets, evictions, expired, refused;
-	uint64_t writes;                   /* counts what is written here: the next position */
 } seg_shard;
 
 typedef struct {
@@ -86,12 +90,13 @@ typedef struct {
 	_Alignas(64) pthread_mutex_t units_lock;
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */
-	uint64_t window;                   /* unit at which the next clearing for a long run begins */
+	uint64_t window;                   /* unit at which the next search for a stretch to clear begins: always the beginning of a run */
+	int64_t settle_at, settle_after;   /* when what is set apart is looked at again, and how long after that, seconds */
 	_Atomic uint32_t broken;           /* somebody died inside a lock: nobody goes on before it is repaired */
 	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
 	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
 	_Atomic uint64_t recoveries;
-	_Atomic uint64_t position;         /* the journal's, for the library */
+	_Atomic uint64_t hits, misses;     /* of requests that have ended */
 } seg_header;
 
 _Static_assert(sizeof(seg_bucket) == 64, "a bucket is a cache line");

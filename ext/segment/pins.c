@@ -370,6 +370,12 @@ bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length)
 /* The request has ended: it holds nothing any more. */
 void seg_leave(seg *segment)
 {
+	/* Counted in one go: readers share no counter. */
+	if (segment->hits || segment->misses) {
+		atomic_fetch_add_explicit(&segment->header->hits, segment->hits, memory_order_relaxed);
+		atomic_fetch_add_explicit(&segment->header->misses, segment->misses, memory_order_relaxed);
+		segment->hits = segment->misses = 0;
+	}
 	if (segment->slot < 0) {
 		return;
 	}
@@ -453,6 +459,7 @@ void seg_after_fork_child(seg *segment)
 {
 	int parents = segment->slot;
 
+	segment->hits = segment->misses = 0;
 	seg_take_slot(segment);
 	if (parents < 0) {
 		return;

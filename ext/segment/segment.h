@@ -7,6 +7,7 @@
  *   mapping.c   the file: made, checked, attached        pins.c      who reads what, and when memory is free
  *   locks.c     robust locks, and what a death means     index.c     keys to items, SIEVE, publishing
  *   slabs.c     blocks and runs of memory                recovery.c  everything anew from the index
+ *   points.c    where tests end a process (not in a build for use)
  *
  * Lock order: shards from low to high, then units_lock. Slots' life locks are only tried, never waited for.
  * Nothing in here calls the engine, allocates by malloc after seg_open(), or can jump out of a lock.
@@ -19,6 +20,7 @@
 #include <time.h>
 
 #include "item.h"
+#include "points.h"
 
 typedef struct seg {
 	char *rw;                          /* the file, to be written */
@@ -37,8 +39,8 @@ typedef struct seg {
 	int pid;                           /* that took it */
 	_Atomic uint64_t *row;             /* our slot's pins, and which words of it may have any */
 	uint64_t first_word, last_word;
-	uint64_t passing;                  /* page that is held only as long as something is copied out of it; SEG_NONE */
-	uint64_t hits, misses;
+	uint64_t passing, passing_last;    /* pages that are held only as long as something is copied out of them; SEG_NONE */
+	uint64_t hits, misses;             /* since the last seg_leave() */
 } seg;
 
 typedef enum {
@@ -48,7 +50,7 @@ typedef enum {
 	SEG_FULL,                          /* no room even after evicting: readers hold what is retired, or it is too large */
 	SEG_NO_INTEGER,
 	SEG_OVERFLOW,
-	SEG_CHANGED                        /* since the position given */
+	SEG_CHANGED                        /* what guards it has been raised, or is gone */
 } seg_status;
 
 typedef enum { SEG_SET, SEG_ADD, SEG_REPLACE } seg_mode;
@@ -77,8 +79,22 @@ seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t len
 seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t by, uint16_t integer, int64_t *result);
 void seg_flush(seg *segment);
 
+/* What a copy of something that is elsewhere must meet to be stored (index.c). */
 typedef struct {
-	uint64_t entries, bytes_used, bytes_total, retired_bytes, sets, evictions, expired, refused, recoveries, readers;
+	uint64_t position;                 /* what is there with a later one stays */
+	const char *guard;                 /* key of an integer, which must be there and not be above `at` */
+	uint64_t guard_hash;
+	uint32_t guard_length;             /* 0: there is none */
+	uint16_t integer;                  /* its kind */
+	int64_t at;
+} seg_terms;
+bool seg_allowed(seg *segment, const seg_terms *terms);
+seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms);
+seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t to, uint16_t integer);
+seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t position);
+
+typedef struct {
+	uint64_t entries, bytes_used, bytes_total, retired_bytes, hits, misses, sets, evictions, expired, refused, recoveries, readers;
 } seg_numbers;
 void seg_count(seg *segment, seg_numbers *numbers);
 
@@ -142,13 +158,31 @@ static inline void seg_buckets_of(const seg *segment, const seg_shard *shard, ui
 	pair[1] = first + (other == one ? (one + 1) % n : other);
 }
 
+/*
+ * What the index says of an item: its offset, and above it how many pages it goes on after the one in which it begins.
+ * Both by one load, so that a reader knows which pages to hold before it has looked at the item (pins.c).
+ */
+#define SEG_OFFSET_BITS 44
+
+static inline seg_offset seg_entry_offset(uint64_t entry)
+{
+	return entry & ((UINT64_C(1) << SEG_OFFSET_BITS) - 1);
+}
+
+static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
+{
+	return offset | ((offset + bytes - 1) / SEG_PAGE - offset / SEG_PAGE) << SEG_OFFSET_BITS;
+}
+
 /* locks.c */
 void seg_make_lock(pthread_mutex_t *lock);
 void seg_lock(seg *segment, seg_shard *shard);
-bool seg_try_lock(seg *segment, seg_shard *shard);
 void seg_unlock(seg_shard *shard);
 void seg_lock_units(seg *segment);
 void seg_unlock_units(seg *segment);
+bool seg_is_broken(seg *segment);
+void seg_lock_shards(seg *segment);
+void seg_unlock_shards(seg *segment);
 void seg_lock_all(seg *segment);
 void seg_unlock_all(seg *segment);
 
@@ -159,7 +193,7 @@ void seg_free(seg *segment, seg_shard *shard, seg_item *item);
 int seg_class(uint64_t bytes);
 uint64_t seg_class_bytes(int class);
 bool seg_clear_a_slab(seg *segment, seg_shard *shard);
-void seg_clear_window(seg *segment, uint64_t bytes);
+bool seg_clear_stretch(seg *segment, uint64_t bytes);
 bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
 void seg_settle_begin(seg *segment);
 bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item);
@@ -171,17 +205,20 @@ void seg_take_slot(seg *segment);
 void seg_drop_slot(seg *segment);
 void seg_bury(seg *segment, seg_slot *slot);
 void seg_bury_the_dead(seg *segment);
-bool seg_is_pinned(seg *segment, seg_offset offset);
+bool seg_is_pinned(seg *segment, uint64_t page);
+bool seg_is_held(seg *segment, const seg_item *item);
 void seg_retire(seg *segment, seg_shard *shard, seg_item *item);
 bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);
 
 /* index.c */
 bool seg_evict(seg *segment, seg_shard *shard);
+bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most);
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item);
 void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item);
 _Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item);
 
 /* recovery.c */
 void seg_repair(seg *segment);
+void seg_settle(seg *segment, bool now);
 
 #endif
