@@ -35,6 +35,38 @@ static PHP_MINIT_FUNCTION(larder)
 	return SUCCESS;
 }
 
+#ifdef LARDER_DEBUG
+/*
+ * LARDER_AFTER=none in the environment takes the values' addresses away when the request is over, so that whoever
+ * looks at one too late dies; LARDER_AFTER=early does so at RSHUTDOWN, which is known to be too early.
+ */
+static bool is_hidden_after(const char *when)
+{
+	const char *after = getenv("LARDER_AFTER");
+
+	return after && (!when || strcmp(after, when) == 0);
+}
+
+static PHP_RINIT_FUNCTION(larder)
+{
+	if (is_hidden_after(NULL)) {
+		larder_hide_all(false);
+	}
+
+	return SUCCESS;
+}
+
+static PHP_RSHUTDOWN_FUNCTION(larder)
+{
+	if (is_hidden_after("early")) {
+		larder_leave_all();
+		larder_hide_all(true);
+	}
+
+	return SUCCESS;
+}
+#endif
+
 /*
  * Not in RSHUTDOWN: the request's variables are destroyed after it, and some of them are in the segment
  * (main/main.c, php_request_shutdown()). With ZTS each thread's request is over for itself.
@@ -42,6 +74,11 @@ static PHP_MINIT_FUNCTION(larder)
 static ZEND_MODULE_POST_ZEND_DEACTIVATE_D(larder)
 {
 	larder_leave_all();
+#ifdef LARDER_DEBUG
+	if (is_hidden_after(NULL)) {
+		larder_hide_all(true);
+	}
+#endif
 
 	return SUCCESS;
 }
@@ -60,8 +97,13 @@ zend_module_entry larder_module_entry = {
 	NULL,
 	PHP_MINIT(larder),
 	NULL,
+#ifdef LARDER_DEBUG
+	PHP_RINIT(larder),
+	PHP_RSHUTDOWN(larder),
+#else
 	NULL,
 	NULL,
+#endif
 	PHP_MINFO(larder),
 	PHP_LARDER_VERSION,
 	PHP_MODULE_GLOBALS(larder),

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "php.h"
 #include "zend_exceptions.h"
@@ -14,7 +15,8 @@
 #include "persist.h"
 #include "php_larder.h"
 
-static zend_class_entry *segment_class, *exception_class;
+zend_class_entry *larder_exception_class;
+static zend_class_entry *segment_class;
 static zend_object_handlers handlers;
 
 /* A thread opens a file once; what it reads in place may live longer than any object of the class. */
@@ -53,6 +55,18 @@ void larder_leave_all(void)
 		seg_leave(one->segment);
 	}
 }
+
+#ifdef LARDER_DEBUG
+/* So that whoever looks at a value when its request is over dies of it. */
+void larder_hide_all(bool hidden)
+{
+	for (opened *one = LARDER_G(opened); one; one = one->next) {
+		if (one->segment->ro) {
+			mprotect((void *) (uintptr_t) one->segment->ro, one->segment->bytes, hidden ? PROT_NONE : PROT_READ);
+		}
+	}
+}
+#endif
 
 /* Of a thread that may be another one, which has ended: so it is told whose. */
 void larder_close_all(zend_larder_globals *globals)
@@ -117,7 +131,7 @@ static inline uint64_t hash_of(zend_string *key)
 static bool is_key(zend_string *key)
 {
 	if (UNEXPECTED(ZSTR_LEN(key) == 0 || ZSTR_LEN(key) > UINT16_MAX)) {
-		zend_throw_exception_ex(exception_class, 0, "A key has 1 to %d bytes, and this one has %zu: store it under a hash of it", UINT16_MAX, ZSTR_LEN(key));
+		zend_throw_exception_ex(larder_exception_class, 0, "A key has 1 to %d bytes, and this one has %zu: store it under a hash of it", UINT16_MAX, ZSTR_LEN(key));
 		return false;
 	}
 
@@ -227,10 +241,13 @@ ZEND_METHOD(Larder_Segment, getMultiple)
 
 	array_init(return_value);
 	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), key) {
-		zend_string *copy, *name = zval_try_get_tmp_string(key, &copy);
-		if (!name) {
-			return;
+		zend_string *copy, *name;
+		ZVAL_DEREF(key);
+		if (Z_TYPE_P(key) != IS_STRING && Z_TYPE_P(key) != IS_LONG) {
+			zend_argument_type_error(1, "must be an array of strings and integers, %s given", zend_zval_type_name(key));
+			RETURN_THROWS();
 		}
+		name = zval_get_tmp_string(key, &copy);
 		outcome found = fetch(segment_of(ZEND_THIS), name, &value);
 		if (found == FOUND) {
 			/* As an array of the caller's would: "12" is the key 12. */
@@ -446,20 +463,20 @@ ZEND_METHOD(Larder_Segment, open)
 	ZEND_PARSE_PARAMETERS_END();
 
 	if (CG(compiler_options) & ZEND_COMPILE_PRELOAD) {
-		zend_throw_exception_ex(exception_class, 0, "A segment cannot be opened while preloading: what is read then would outlive every request");
+		zend_throw_exception_ex(larder_exception_class, 0, "A segment cannot be opened while preloading: what is read then would outlive every request");
 		RETURN_THROWS();
 	}
 	if (bytes < SEG_SMALLEST || bytes > (zend_long) 1 << 36) {
-		zend_throw_exception_ex(exception_class, 0, "A segment has %d bytes (1 MiB) to 64 GiB, and " ZEND_LONG_FMT " were asked for", SEG_SMALLEST, bytes);
+		zend_throw_exception_ex(larder_exception_class, 0, "A segment has %d bytes (1 MiB) to 64 GiB, and " ZEND_LONG_FMT " were asked for", SEG_SMALLEST, bytes);
 		RETURN_THROWS();
 	}
 	if (ZSTR_LEN(path) == 0 || ZSTR_LEN(path) > PATH_MAX - 64) {
-		zend_throw_exception_ex(exception_class, 0, "A segment needs the path of a file, as /dev/shm/larder/segment");
+		zend_throw_exception_ex(larder_exception_class, 0, "A segment needs the path of a file, as /dev/shm/larder/segment");
 		RETURN_THROWS();
 	}
 	/* Absolute, and no link followed: one of those is refused when the file is opened. */
 	if (!expand_filepath(ZSTR_VAL(path), full)) {
-		zend_throw_exception_ex(exception_class, 0, "%s is no path", ZSTR_VAL(path));
+		zend_throw_exception_ex(larder_exception_class, 0, "%s is no path", ZSTR_VAL(path));
 		RETURN_THROWS();
 	}
 	opened *one = LARDER_G(opened);
@@ -475,13 +492,13 @@ ZEND_METHOD(Larder_Segment, open)
 		identify(identity, sizeof identity);
 		seg *segment = seg_open(full, (uint64_t) bytes, identity, why, sizeof why);
 		if (!segment) {
-			zend_throw_exception_ex(exception_class, 0, "%s", why[0] == '!' ? why + 1 : why);
+			zend_throw_exception_ex(larder_exception_class, 0, "%s", why[0] == '!' ? why + 1 : why);
 			RETURN_THROWS();
 		}
 		one = malloc(sizeof *one + strlen(full) + 1);
 		if (!one) {
 			seg_close(segment);
-			zend_throw_exception_ex(exception_class, 0, "There is no memory to open %s", full);
+			zend_throw_exception_ex(larder_exception_class, 0, "There is no memory to open %s", full);
 			RETURN_THROWS();
 		}
 		strcpy(one->path, full);
@@ -497,7 +514,7 @@ void larder_register_class(void)
 {
 	segment_class = register_class_Larder_Segment();
 	segment_class->create_object = create_object;
-	exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
+	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);
 	handlers.offset = XtOffsetOf(segment_object, std);
 	handlers.clone_obj = NULL;

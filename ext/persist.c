@@ -1,16 +1,16 @@
 /* Values into the segment; see persist.h for the form. */
+#ifdef HAVE_CONFIG_H
+# include "config.h"
+#endif
+
 #include "persist.h"
 
 #include "ext/standard/php_var.h"
+#include "php_larder.h"
 #include "zend_exceptions.h"
 #include "zend_smart_str.h"
 
 #define ALIGN(bytes) (((bytes) + 7) & ~(size_t) 7)
-
-static inline zend_ulong key_of(const void *pointer)
-{
-	return (zend_ulong) (uintptr_t) pointer >> 3;
-}
 
 static inline size_t string_bytes(const zend_string *string)
 {
@@ -18,101 +18,218 @@ static inline size_t string_bytes(const zend_string *string)
 }
 
 /* Of the hash part and the used elements: what lies behind is never looked at. */
-static inline size_t array_data_bytes(const HashTable *ht)
+static inline size_t array_data_bytes(const zend_array *array)
 {
-	if (ht->nNumUsed == 0) {
+	if (array->nNumUsed == 0) {
 		return sizeof(uint32_t) * 2;
 	}
-	if (HT_IS_PACKED(ht)) {
-		return HT_PACKED_USED_SIZE(ht);
+	if (HT_IS_PACKED(array)) {
+		return HT_PACKED_USED_SIZE(array);
 	}
 
-	return HT_USED_SIZE(ht);
+	return HT_USED_SIZE(array);
+}
+
+/* What lies behind an element; NULL: nothing, or a reference that somebody else has too. */
+static inline zval *behind(zval *value)
+{
+	if (Z_TYPE_P(value) == IS_INDIRECT) {
+		value = Z_INDIRECT_P(value);
+	}
+	/* A reference that nobody else has is a value. */
+	while (Z_TYPE_P(value) == IS_REFERENCE) {
+		if (Z_REFCOUNT_P(value) > 1) {
+			return NULL;
+		}
+		value = Z_REFVAL_P(value);
+	}
+
+	return value;
+}
+
+/* ---- what may occur twice ---- */
+
+/*
+ * Only what somebody else has too, or what nobody counts: a row of a table, its column's name. The count of a thing
+ * that occurs once may change before it is written, since objects run code when they are serialized; it is then either
+ * not found here, or found and written once.
+ */
+static inline bool may_occur_twice(const zend_refcounted_h *thing)
+{
+	return thing->refcount > 1 || thing->u.type_info & (GC_IMMUTABLE << GC_FLAGS_SHIFT);
+}
+
+/* States before there is an address. */
+#define OPEN ((void *) 1)
+#define DONE ((void *) 2)
+
+static inline bool is_written(const larder_twice *one)
+{
+	return (uintptr_t) one->to > (uintptr_t) DONE;
+}
+
+/* Its place, or the empty one where it would be. */
+static inline larder_twice *place_of(const larder_plan *plan, const void *thing)
+{
+	uint32_t i = (uint32_t) (((uint64_t) (uintptr_t) thing >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & plan->twice_mask;
+
+	while (plan->twice[i].from && plan->twice[i].from != thing) {
+		i = (i + 1) & plan->twice_mask;
+	}
+
+	return &plan->twice[i];
+}
+
+static void make_places(larder_plan *plan)
+{
+	larder_twice *old = plan->twice;
+	uint32_t n = plan->twice_mask + 1;
+
+	if (!old) {
+		plan->twice = plan->few;
+		plan->twice_mask = sizeof plan->few / sizeof *plan->few - 1;
+		memset(plan->few, 0, sizeof plan->few);
+		return;
+	}
+	plan->twice = ecalloc((size_t) n * 4, sizeof *plan->twice);
+	plan->twice_mask = n * 4 - 1;
+	for (uint32_t i = 0; i < n; i++) {
+		if (old[i].from) {
+			*place_of(plan, old[i].from) = old[i];
+		}
+	}
+	if (old != plan->few) {
+		efree(old);
+	}
+}
+
+/* NULL if it was not there before. */
+static inline larder_twice *note(larder_plan *plan, const void *thing, void *state)
+{
+	if (UNEXPECTED(plan->twice_used * 2 >= plan->twice_mask)) {
+		make_places(plan);
+	}
+	larder_twice *one = place_of(plan, thing);
+	if (one->from) {
+		return one;
+	}
+	one->from = thing;
+	one->to = state;
+	plan->twice_used++;
+
+	return NULL;
+}
+
+/* NULL: it does not occur twice. */
+static inline larder_twice *noted(const larder_plan *plan, const zend_refcounted_h *thing)
+{
+	if (!may_occur_twice(thing) || !plan->twice) {
+		return NULL;
+	}
+	larder_twice *one = place_of(plan, thing);
+
+	return one->from ? one : NULL;
 }
 
 /* ---- the plan ---- */
 
-typedef enum { PLAIN, HAS_OBJECTS, MUST_BE_SERIALIZED, REFUSED } verdict;
+typedef enum { PLAIN, MUST_BE_SERIALIZED, REFUSED } verdict;
 
-static verdict plan_zval(larder_plan *plan, zval *value, int depth);
-
-static void plan_string(larder_plan *plan, zend_string *string)
+static inline void plan_string(larder_plan *plan, const zend_string *string)
 {
-	zval none;
-
-	ZVAL_UNDEF(&none);
-	ZVAL_NULL(&none);
-	if (zend_hash_index_add(&plan->seen, key_of(string), &none)) {
+	if (!may_occur_twice(&string->gc) || !note(plan, string, DONE)) {
 		plan->bytes += string_bytes(string);
 	}
 }
 
-static verdict plan_array(larder_plan *plan, HashTable *ht, int depth)
+/* False: it contains itself. That takes a reference, and so somebody counts it twice. */
+static bool plan_array(larder_plan *plan, const zend_array *array)
 {
-	verdict worst = PLAIN;
-	zval *value, mark;
-	zend_string *key;
-
-	if (depth > 512 || GC_IS_RECURSIVE(ht)) {
-		/* The engine's serializer knows what a loop is, and says so. */
-		return MUST_BE_SERIALIZED;
-	}
-	ZVAL_NULL(&mark);
-	if (!zend_hash_index_add(&plan->seen, key_of(ht), &mark)) {
-		/* Stored once; whether it holds objects was found out then. */
-		zval *found = zend_hash_index_find(&plan->seen, key_of(ht));
-		return Z_TYPE_P(found) == IS_TRUE ? HAS_OBJECTS : PLAIN;
-	}
-	plan->bytes += ALIGN(sizeof(zend_array)) + ALIGN(array_data_bytes(ht));
-	GC_TRY_PROTECT_RECURSION(ht);
-	ZEND_HASH_FOREACH_STR_KEY_VAL(ht, key, value) {
-		if (key) {
-			plan_string(plan, key);
+	if (may_occur_twice(&array->gc)) {
+		const larder_twice *one = note(plan, array, OPEN);
+		if (one) {
+			return one->to == DONE;
 		}
-		verdict one = plan_zval(plan, value, depth + 1);
-		if (one > worst) {
-			worst = one;
-			if (worst >= MUST_BE_SERIALIZED) {
-				break;
-			}
-		}
-	} ZEND_HASH_FOREACH_END();
-	GC_TRY_UNPROTECT_RECURSION(ht);
-	if (worst == HAS_OBJECTS) {
-		ZVAL_TRUE(zend_hash_index_find(&plan->seen, key_of(ht)));
 	}
+	plan->bytes += ALIGN(sizeof(zend_array)) + ALIGN(array_data_bytes(array));
+	larder_level *level = larder_push(&plan->stack);
+	level->from = array;
+	level->next = 0;
 
-	return worst;
+	return true;
 }
 
-static verdict plan_zval(larder_plan *plan, zval *value, int depth)
+static verdict plan_arrays(larder_plan *plan, const zend_array *outermost)
 {
-	switch (Z_TYPE_P(value)) {
-		case IS_UNDEF:
-		case IS_NULL:
-		case IS_FALSE:
-		case IS_TRUE:
-		case IS_LONG:
-		case IS_DOUBLE:
-			return PLAIN;
-		case IS_STRING:
-			plan_string(plan, Z_STR_P(value));
-			return PLAIN;
-		case IS_ARRAY:
-			return plan_array(plan, Z_ARRVAL_P(value), depth);
-		case IS_INDIRECT:
-			return plan_zval(plan, Z_INDIRECT_P(value), depth);
-		case IS_REFERENCE:
-			/* Nobody else refers to it: it is a value. */
-			return Z_REFCOUNT_P(value) == 1 ? plan_zval(plan, Z_REFVAL_P(value), depth) : MUST_BE_SERIALIZED;
-		case IS_OBJECT: {
-			zval object;
-			ZVAL_COPY(&object, value);
-			zend_hash_next_index_insert(&plan->objects, &object);
-			return HAS_OBJECTS;
+	plan_array(plan, outermost);
+	while (plan->stack.depth) {
+		uint32_t depth = plan->stack.depth, i = plan->stack.levels[depth - 1].next;
+		const zend_array *array = plan->stack.levels[depth - 1].from;
+		bool packed = HT_IS_PACKED(array);
+		while (i < array->nNumUsed && plan->stack.depth == depth) {
+			zval *value = packed ? &array->arPacked[i] : &array->arData[i].val;
+			if (!packed && Z_TYPE_P(value) != IS_UNDEF && array->arData[i].key) {
+				plan_string(plan, array->arData[i].key);
+			}
+			i++;
+			if (Z_TYPE_P(value) == IS_STRING) {
+				plan_string(plan, Z_STR_P(value));
+				continue;
+			}
+			if (Z_TYPE_P(value) < IS_STRING) {
+				continue;
+			}
+			value = behind(value);
+			if (!value) {
+				return MUST_BE_SERIALIZED;
+			}
+			switch (Z_TYPE_P(value)) {
+				case IS_STRING:
+					plan_string(plan, Z_STR_P(value));
+					break;
+				case IS_ARRAY:
+					if (!plan_array(plan, Z_ARR_P(value))) {
+						/* The engine's serializer knows how to say what a loop is. */
+						return MUST_BE_SERIALIZED;
+					}
+					break;
+				case IS_OBJECT: {
+					zval object;
+					ZVAL_COPY(&object, value);
+					zend_hash_next_index_insert(&plan->objects, &object);
+					break;
+				}
+				default:
+					if (Z_TYPE_P(value) > IS_STRING) {
+						return REFUSED;
+					}
+			}
 		}
-		default:
-			return REFUSED;
+		if (plan->stack.depth > depth) {
+			/* What lies in it is next; then this goes on. */
+			plan->stack.levels[depth - 1].next = i;
+			continue;
+		}
+		if (may_occur_twice(&array->gc)) {
+			place_of(plan, array)->to = DONE;
+		}
+		plan->stack.depth--;
+	}
+
+	return PLAIN;
+}
+
+/* What the engine says of a class that refuses, with what to do; an exception of somebody's own code stays what it is. */
+static void explain(void)
+{
+	zval unused, *message;
+
+	if (EG(exception)->ce != zend_ce_exception) {
+		return;
+	}
+	message = zend_read_property_ex(zend_ce_exception, EG(exception), ZSTR_KNOWN(ZEND_STR_MESSAGE), true, &unused);
+	if (Z_TYPE_P(message) == IS_STRING && zend_string_starts_with_literal(Z_STR_P(message), "Serialization of '")) {
+		zend_throw_exception_ex(larder_exception_class, 0, "%s, so it cannot be stored in a segment: store what it can be made from", Z_STRVAL_P(message));
 	}
 }
 
@@ -126,6 +243,7 @@ static bool serialize(larder_plan *plan, zval *value)
 	PHP_VAR_SERIALIZE_DESTROY(data);
 	if (EG(exception)) {
 		smart_str_free(&text);
+		explain();
 		return false;
 	}
 	plan->serialized = smart_str_extract(&text);
@@ -138,9 +256,9 @@ bool larder_plan_make(larder_plan *plan, zval *value)
 {
 	ZVAL_DEREF(value);
 	plan->value = value;
+	plan->looked = false;
 	plan->serialized = NULL;
 	plan->bytes = 0;
-	plan->kind = 0;
 	switch (Z_TYPE_P(value)) {
 		case IS_NULL:
 			plan->kind = LARDER_NIL;
@@ -167,30 +285,32 @@ bool larder_plan_make(larder_plan *plan, zval *value)
 		case IS_ARRAY:
 			break;
 		default:
-			zend_throw_exception_ex(zend_ce_value_error, 0, "A %s cannot be stored in a segment", zend_zval_type_name(value));
+			zend_throw_exception_ex(larder_exception_class, 0, "A %s cannot be stored in a segment: it is this process's own, so store what it can be opened by", zend_zval_type_name(value));
 			return false;
 	}
 	plan->kind = LARDER_ARRAY;
-	zend_hash_init(&plan->seen, 64, NULL, NULL, 0);
+	plan->looked = true;
+	plan->twice = NULL;
+	plan->twice_used = plan->twice_mask = 0;
+	larder_stack_init(&plan->stack);
 	zend_hash_init(&plan->objects, 0, NULL, ZVAL_PTR_DTOR, 0);
-	verdict found = plan_array(plan, Z_ARRVAL_P(value), 0);
+	verdict found = plan_arrays(plan, Z_ARRVAL_P(value));
 	bool good = true;
-	if (found == HAS_OBJECTS) {
-		zval list;
-		plan->kind = LARDER_MIXED;
-		ZVAL_ARR(&list, &plan->objects);
-		good = serialize(plan, &list);
+	if (found == REFUSED) {
+		zend_throw_exception_ex(larder_exception_class, 0, "An array that holds a resource cannot be stored in a segment: it is this process's own, so store what it can be opened by");
+		good = false;
 	} else if (found == MUST_BE_SERIALIZED) {
 		plan->kind = LARDER_OBJECT;
 		plan->bytes = 0;
 		good = serialize(plan, value);
-	} else if (found == REFUSED) {
-		zend_throw_exception_ex(zend_ce_value_error, 0, "An array that holds a resource cannot be stored in a segment");
-		good = false;
+	} else if (zend_hash_num_elements(&plan->objects)) {
+		zval list;
+		plan->kind = LARDER_MIXED;
+		ZVAL_ARR(&list, &plan->objects);
+		good = serialize(plan, &list);
 	}
 	if (!good) {
 		larder_plan_free(plan);
-		plan->kind = 0;
 	}
 
 	return good;
@@ -198,9 +318,13 @@ bool larder_plan_make(larder_plan *plan, zval *value)
 
 void larder_plan_free(larder_plan *plan)
 {
-	if (plan->kind >= LARDER_ARRAY && Z_TYPE_P(plan->value) == IS_ARRAY) {
-		zend_hash_destroy(&plan->seen);
+	if (plan->looked) {
 		zend_hash_destroy(&plan->objects);
+		larder_stack_free(&plan->stack);
+		if (plan->twice && plan->twice != plan->few) {
+			efree(plan->twice);
+		}
+		plan->looked = false;
 	}
 	if (plan->serialized) {
 		zend_string_release(plan->serialized);
@@ -211,9 +335,9 @@ void larder_plan_free(larder_plan *plan)
 /* ---- writing ---- */
 
 typedef struct {
-	seg *segment;
-	HashTable *seen;
+	larder_plan *plan;
 	char *next;                 /* free room, in the mapping that is written to */
+	ptrdiff_t to_readers;       /* from there to the mapping that is read */
 	uint32_t marker;
 } writer;
 
@@ -227,9 +351,9 @@ static inline void *take(writer *w, size_t bytes)
 }
 
 /* Where readers find what lies here. */
-static inline void *address(const writer *w, const void *here)
+static inline void *address(const writer *w, void *here)
 {
-	return (void *) (uintptr_t) (w->segment->header->base + seg_of(w->segment, here));
+	return (char *) here + w->to_readers;
 }
 
 /* Whether these bytes are UTF-8 (RFC 3629): the engine never finds that out for an interned string by itself. */
@@ -238,6 +362,13 @@ static bool is_utf8(const unsigned char *at, size_t length)
 	const unsigned char *end = at + length;
 
 	while (at < end) {
+		uint64_t eight;
+		while (end - at >= 8 && (memcpy(&eight, at, 8), !(eight & UINT64_C(0x8080808080808080)))) {
+			at += 8;
+		}
+		if (at == end) {
+			break;
+		}
 		unsigned char first = *at++;
 		if (first < 0x80) {
 			continue;
@@ -262,53 +393,57 @@ static bool is_utf8(const unsigned char *at, size_t length)
 	return true;
 }
 
-static void *write_string(writer *w, const zend_string *string, zval *seen)
+/* Refcount 2: SEPARATE_ARRAY() and its like look at nothing else. */
+#ifdef LARDER_BROKEN_REFCOUNT
+# define REFCOUNT 1
+#else
+# define REFCOUNT 2
+#endif
+
+static void *write_string(writer *w, zend_string *string)
 {
-	if (seen && Z_TYPE_P(seen) == IS_PTR) {
-		return Z_PTR_P(seen);
-	}
-	zend_string *copy = take(w, offsetof(zend_string, val) + ZSTR_LEN(string) + 1);
+	size_t length = ZSTR_LEN(string);
+	zend_string *copy = take(w, offsetof(zend_string, val) + length + 1);
+
 	/* Not the source's flags: they may say where its refcount is no refcount (IS_STR_CLASS_NAME_MAP_PTR). */
-	GC_SET_REFCOUNT(copy, 2);
+	GC_SET_REFCOUNT(copy, REFCOUNT);
 	GC_TYPE_INFO(copy) = IS_STRING | ((IS_STR_INTERNED
-		| (is_utf8((const unsigned char *) ZSTR_VAL(string), ZSTR_LEN(string)) ? IS_STR_VALID_UTF8 : 0)) << GC_FLAGS_SHIFT);
-	ZSTR_H(copy) = zend_hash_func(ZSTR_VAL(string), ZSTR_LEN(string));
-	ZSTR_LEN(copy) = ZSTR_LEN(string);
-	memcpy(ZSTR_VAL(copy), ZSTR_VAL(string), ZSTR_LEN(string) + 1);
-	if (seen) {
-		ZVAL_PTR(seen, address(w, copy));
-	}
+		| (is_utf8((const unsigned char *) ZSTR_VAL(string), length) ? IS_STR_VALID_UTF8 : 0)) << GC_FLAGS_SHIFT);
+	/* The engine would write it when it needs it, and cannot where it is read. */
+	ZSTR_H(copy) = ZSTR_HASH(string);
+	ZSTR_LEN(copy) = length;
+	memcpy(ZSTR_VAL(copy), ZSTR_VAL(string), length + 1);
 
 	return address(w, copy);
 }
 
-static bool write_zval(writer *w, zval *to, zval *from);
-
-static zend_array *write_array(writer *w, HashTable *ht, bool *path)
+static inline void *write_once(writer *w, zend_string *string)
 {
-	zval *seen = zend_hash_index_find(w->seen, key_of(ht));
+	larder_twice *one = noted(w->plan, &string->gc);
 
-	if (Z_TYPE_P(seen) == IS_PTR) {
-		zend_array *there = Z_PTR_P(seen);
-		*path = LARDER_PATH((zend_array *) (w->segment->rw + ((uintptr_t) there - w->segment->header->base)));
-		return there;
+	if (!one) {
+		return write_string(w, string);
 	}
-	zend_array *copy = take(w, sizeof *copy);
-	char *data = take(w, array_data_bytes(ht));
+	if (!is_written(one)) {
+		one->to = write_string(w, string);
+	}
 
-	ZVAL_PTR(seen, address(w, copy));
-	memcpy(copy, ht, sizeof *copy);
-	/* Refcount 2: SEPARATE_ARRAY() looks at nothing else. */
-	GC_SET_REFCOUNT(copy, 2);
+	return one->to;
+}
+
+/* All but the elements. */
+static zend_array *begin_array(writer *w, const zend_array *array)
+{
+	zend_array *copy = take(w, sizeof *copy);
+	char *data = take(w, array_data_bytes(array));
+
+	memcpy(copy, array, sizeof *copy);
+	GC_SET_REFCOUNT(copy, REFCOUNT);
 	GC_TYPE_INFO(copy) = GC_ARRAY | ((IS_ARRAY_IMMUTABLE | GC_NOT_COLLECTABLE) << GC_FLAGS_SHIFT);
-	HT_FLAGS(copy) = (HT_FLAGS(ht) & HASH_FLAG_PACKED) | HASH_FLAG_STATIC_KEYS;
-	copy->u.v._unused = 0;
-	copy->u.v.nIteratorsCount = 0;
-	copy->u.v._unused2 = 0;
+	HT_FLAGS(copy) = (HT_FLAGS(array) & HASH_FLAG_PACKED) | HASH_FLAG_STATIC_KEYS;
 	copy->pDestructor = NULL;
 	copy->nInternalPointer = 0;
-	*path = false;
-	if (ht->nNumUsed == 0) {
+	if (array->nNumUsed == 0) {
 		/* The engine's block for empty arrays lies elsewhere in each process: this one has its own. */
 		uint32_t *none = (uint32_t *) data;
 		none[0] = none[1] = HT_INVALID_IDX;
@@ -317,69 +452,128 @@ static zend_array *write_array(writer *w, HashTable *ht, bool *path)
 		copy->nTableSize = HT_MIN_SIZE;
 		copy->nNumOfElements = 0;
 		copy->arData = (Bucket *) address(w, data + sizeof(uint32_t) * 2);
-		return address(w, copy);
-	}
-	if (HT_IS_PACKED(ht)) {
-		memcpy(data, HT_GET_DATA_ADDR(ht), HT_PACKED_USED_SIZE(ht));
-		zval *elements = (zval *) (data + HT_HASH_SIZE(ht->nTableMask));
-		copy->arPacked = address(w, elements);
-		for (uint32_t i = 0; i < ht->nNumUsed; i++) {
-			*path |= write_zval(w, &elements[i], &ht->arPacked[i]);
-		}
 	} else {
-		memcpy(data, HT_GET_DATA_ADDR(ht), HT_USED_SIZE(ht));
-		Bucket *elements = (Bucket *) (data + HT_HASH_SIZE(ht->nTableMask));
-		copy->arData = address(w, elements);
-		for (uint32_t i = 0; i < ht->nNumUsed; i++) {
-			uint32_t next = Z_NEXT(elements[i].val);
-			if (elements[i].key) {
-				elements[i].key = write_string(w, ht->arData[i].key, zend_hash_index_find(w->seen, key_of(ht->arData[i].key)));
-			}
-			*path |= write_zval(w, &elements[i].val, &ht->arData[i].val);
-			Z_NEXT(elements[i].val) = next;
-		}
+		memcpy(data, HT_GET_DATA_ADDR(array), HT_HASH_SIZE(array->nTableMask));
+		copy->arData = (Bucket *) address(w, data + HT_HASH_SIZE(array->nTableMask));
 	}
-	LARDER_PATH(copy) = *path;
+	larder_level *level = &w->plan->stack.levels[w->plan->stack.depth++];
+	level->from = array;
+	level->to = copy;
+	level->next = 0;
+	level->gaps = false;
 
-	return address(w, copy);
+	return copy;
 }
 
-/* Whether an object lies here or deeper. */
-static bool write_zval(writer *w, zval *to, zval *from)
+/* The hash anew, without the elements that were left out. */
+static void link_elements(const writer *w, zend_array *copy)
 {
-	bool path = false;
+	Bucket *elements = (Bucket *) ((char *) copy->arData - w->to_readers);
+	uint32_t *hash = (uint32_t *) elements;
 
+	memset(hash + (int32_t) copy->nTableMask, 0xff, HT_HASH_SIZE(copy->nTableMask));
+	for (uint32_t i = 0; i < copy->nNumUsed; i++) {
+		if (Z_TYPE(elements[i].val) != IS_UNDEF) {
+			uint32_t *head = &hash[(int32_t) (elements[i].h | copy->nTableMask)];
+			Z_NEXT(elements[i].val) = *head;
+			*head = HT_IDX_TO_HASH(i);
+		}
+	}
+}
+
+/* True: the element is an array that is to be written first, and is the innermost level now. */
+static inline bool write_zval(writer *w, zend_array *parent, zval *to, zval *from)
+{
 	if (Z_TYPE_P(from) == IS_INDIRECT) {
 		from = Z_INDIRECT_P(from);
 	}
+	/* No reference was shared when this was looked at. */
 	ZVAL_DEREF(from);
 	switch (Z_TYPE_P(from)) {
 		case IS_STRING:
-			Z_STR_P(to) = write_string(w, Z_STR_P(from), zend_hash_index_find(w->seen, key_of(Z_STR_P(from))));
+			Z_STR_P(to) = write_once(w, Z_STR_P(from));
 			Z_TYPE_INFO_P(to) = IS_INTERNED_STRING_EX;
-			break;
-		case IS_ARRAY:
+			return false;
+		case IS_ARRAY: {
+			larder_twice *one = noted(w->plan, &Z_ARR_P(from)->gc);
 			/* Never ZVAL_ARR(), which would say that it is counted. */
-			Z_ARR_P(to) = write_array(w, Z_ARRVAL_P(from), &path);
 			Z_TYPE_INFO_P(to) = IS_ARRAY;
-			break;
+			if (one && is_written(one)) {
+				Z_ARR_P(to) = one->to;
+				LARDER_PATH(parent) |= LARDER_PATH((zend_array *) ((char *) one->to - w->to_readers));
+				return false;
+			}
+			Z_ARR_P(to) = address(w, begin_array(w, Z_ARR_P(from)));
+			if (one) {
+				one->to = Z_ARR_P(to);
+			}
+			return true;
+		}
 		case IS_OBJECT:
 			Z_LVAL_P(to) = w->marker++;
 			Z_TYPE_INFO_P(to) = LARDER_MARKER;
-			path = true;
-			break;
+			LARDER_PATH(parent) = 1;
+			return false;
 		default:
 			Z_LVAL_P(to) = Z_LVAL_P(from);
 			Z_TYPE_INFO_P(to) = Z_TYPE_P(from);
+			return false;
 	}
+}
 
-	return path;
+static void write_arrays(writer *w, const zend_array *outermost)
+{
+	larder_stack *stack = &w->plan->stack;
+
+	stack->depth = 0;
+	begin_array(w, outermost);
+	while (stack->depth) {
+		larder_level *level = &stack->levels[stack->depth - 1];
+		const zend_array *from = level->from;
+		zend_array *copy = level->to;
+		bool deeper = false;
+		uint32_t i = level->next;
+		if (HT_IS_PACKED(from)) {
+			zval *to = (zval *) ((char *) copy->arPacked - w->to_readers);
+			for (; i < from->nNumUsed && !deeper; i++) {
+				Z_EXTRA(to[i]) = 0;
+				deeper = write_zval(w, copy, &to[i], &from->arPacked[i]);
+			}
+		} else {
+			Bucket *to = (Bucket *) ((char *) copy->arData - w->to_readers);
+			for (; i < from->nNumUsed && !deeper; i++) {
+				Bucket *element = &from->arData[i];
+				/* What was unset has a key that may be gone. */
+				bool there = Z_TYPE(element->val) != IS_UNDEF;
+				to[i].h = element->h;
+				to[i].key = there && element->key ? write_once(w, element->key) : NULL;
+				Z_NEXT(to[i].val) = Z_NEXT(element->val);
+				deeper = write_zval(w, copy, &to[i].val, &element->val);
+				if (there && Z_TYPE(to[i].val) == IS_UNDEF) {
+					/* A table of variables has one that is not set. */
+					copy->nNumOfElements--;
+					level->gaps = true;
+				}
+			}
+		}
+		if (deeper) {
+			level->next = i;
+			continue;
+		}
+		if (level->gaps) {
+			link_elements(w, copy);
+		}
+		stack->depth--;
+		if (stack->depth) {
+			LARDER_PATH(stack->levels[stack->depth - 1].to) |= LARDER_PATH(copy);
+		}
+	}
 }
 
 void larder_persist(larder_plan *plan, seg *segment, seg_item *item)
 {
-	writer w = {segment, &plan->seen, (char *) item + seg_item_head(item->key_length), 0};
-	bool path;
+	char *room = (char *) item + seg_item_head(item->key_length);
+	writer w = {plan, room, (ptrdiff_t) (segment->header->base - (uint64_t) (uintptr_t) segment->rw), 0};
 
 	item->kind = plan->kind;
 	switch (plan->kind) {
@@ -393,18 +587,23 @@ void larder_persist(larder_plan *plan, seg *segment, seg_item *item)
 			break;
 		}
 		case LARDER_STRING:
-			write_string(&w, Z_STR_P(plan->value), NULL);
+			write_string(&w, Z_STR_P(plan->value));
 			break;
 		case LARDER_ARRAY:
 		case LARDER_MIXED:
-			write_array(&w, Z_ARRVAL_P(plan->value), &path);
+			write_arrays(&w, Z_ARRVAL_P(plan->value));
 			if (plan->kind == LARDER_MIXED) {
 				atomic_store_explicit(&item->number, (int64_t) (w.next - (char *) item), memory_order_relaxed);
-				write_string(&w, plan->serialized, NULL);
+				write_string(&w, plan->serialized);
 			}
 			break;
 		case LARDER_OBJECT:
-			write_string(&w, plan->serialized, NULL);
+			write_string(&w, plan->serialized);
 			break;
 	}
+#ifdef LARDER_DEBUG
+	if ((size_t) (w.next - room) != plan->bytes) {
+		zend_error_noreturn(E_CORE_ERROR, "larder: a value that was to take %zu bytes took %zu", plan->bytes, (size_t) (w.next - room));
+	}
+#endif
 }

@@ -17,6 +17,9 @@
  * An object cannot be shared. An array that holds some is MIXED: its object-free parts are shared, and only the arrays
  * on the way to the objects are built at each get. All its objects are one serialized list, so that two elements that
  * are the same object are so again; a marker is the number of one in that list.
+ *
+ * A value is gone through twice, in the same order: once to know how much room it takes, once to write it. Neither time
+ * by recursion: arrays may be nested deeper than the stack is.
  */
 #ifndef LARDER_PERSIST_H
 #define LARDER_PERSIST_H
@@ -32,13 +35,38 @@ enum { LARDER_NIL = 1, LARDER_NO, LARDER_YES, LARDER_INTEGER, LARDER_FLOAT, LARD
 /* Of an array that holds a marker, itself or deeper: in a byte of zend_array that is nobody's. */
 #define LARDER_PATH(ht) ((ht)->u.v._unused)
 
+/* An array that is being gone through: from where to where, and which element is next. */
+typedef struct {
+	const zend_array *from;
+	zend_array *to;
+	uint32_t next;
+	bool gaps;                  /* elements were left out that the copied hash still names */
+} larder_level;
+
+/* The arrays from the outermost to the one at work. */
+typedef struct {
+	larder_level *levels;
+	uint32_t depth, room;
+	larder_level few[16];
+} larder_stack;
+
+/* A string or an array that may occur twice in the value, by its address; and where its copy is. */
+typedef struct {
+	const void *from;
+	void *to;
+} larder_twice;
+
 typedef struct {
 	uint16_t kind;
+	bool looked;                /* what is below was set up */
 	zval *value;
 	zend_string *serialized;    /* of the objects, or of the whole */
-	HashTable seen;             /* strings and arrays by their address: what occurs twice is stored once */
-	HashTable objects;          /* of a MIXED value, in the order of their markers */
 	size_t bytes;
+	larder_stack stack;
+	larder_twice *twice;        /* a hash table with open addressing; NULL while it is empty */
+	uint32_t twice_used, twice_mask;
+	HashTable objects;          /* of a MIXED value, in the order of their markers */
+	larder_twice few[64];
 } larder_plan;
 
 /* Looks at all of a value. False: an exception is thrown, and nothing has changed. */
@@ -47,6 +75,37 @@ void larder_plan_free(larder_plan *plan);
 
 /* Puts it into a block that has plan->bytes at `room`. Cannot fail: it calls nothing of the engine that could. */
 void larder_persist(larder_plan *plan, seg *segment, seg_item *item);
+
+/* Room for one more level. Of the engine's memory: not under a lock. */
+static inline larder_level *larder_push(larder_stack *stack)
+{
+	if (UNEXPECTED(stack->depth == stack->room)) {
+		size_t more = (size_t) stack->room * 2;
+		larder_level *levels = safe_emalloc(more, sizeof *levels, 0);
+		memcpy(levels, stack->levels, stack->depth * sizeof *levels);
+		if (stack->levels != stack->few) {
+			efree(stack->levels);
+		}
+		stack->levels = levels;
+		stack->room = (uint32_t) more;
+	}
+
+	return &stack->levels[stack->depth++];
+}
+
+static inline void larder_stack_init(larder_stack *stack)
+{
+	stack->levels = stack->few;
+	stack->room = sizeof stack->few / sizeof *stack->few;
+	stack->depth = 0;
+}
+
+static inline void larder_stack_free(larder_stack *stack)
+{
+	if (stack->levels != stack->few) {
+		efree(stack->levels);
+	}
+}
 
 /* readout.c. False: an exception is thrown (an object's class would not be made). */
 bool larder_read_in_place(seg *segment, const seg_item *item, zval *to);

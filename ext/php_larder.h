@@ -23,8 +23,12 @@ ZEND_EXTERN_MODULE_GLOBALS(larder)
 #define LARDER_G(name) ZEND_MODULE_GLOBALS_ACCESSOR(larder, name)
 
 /* larder_segment.c */
+extern zend_class_entry *larder_exception_class;
 void larder_register_class(void);
 void larder_leave_all(void);
 void larder_close_all(zend_larder_globals *globals);
+#ifdef LARDER_DEBUG
+void larder_hide_all(bool hidden);
+#endif
 
 #endif

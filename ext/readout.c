@@ -2,6 +2,7 @@
 #include "persist.h"
 
 #include "ext/standard/php_var.h"
+#include "php_larder.h"
 #include "zend_exceptions.h"
 
 static inline const char *blob_of(const seg_item *item)
@@ -21,7 +22,7 @@ static bool unserialize(const zend_string *text, zval *to)
 	bool good = php_var_unserialize(to, &at, end, &data);
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	if (!good && !EG(exception)) {
-		zend_throw_exception_ex(zend_ce_exception, 0, "A value in the segment cannot be unserialized");
+		zend_throw_exception_ex(larder_exception_class, 0, "A value in the segment cannot be unserialized: a class of its objects has changed since it was stored, or PHP's unserialize_max_depth is too small; delete it, or store it anew");
 	}
 
 	return good && !EG(exception);
@@ -41,9 +42,21 @@ static inline const void *here(const reader *r, const void *pointer)
 	return r->in_place ? pointer : r->rw + ((uintptr_t) pointer - r->base);
 }
 
-static void build_array(const reader *r, const zend_array *from, zval *to);
+/* An array of the engine's own, as large as that of the segment, and the innermost level now. */
+static void begin_array(larder_stack *stack, const zend_array *from, zval *to)
+{
+	array_init_size(to, from->nNumOfElements);
+	if (from->nNumUsed && HT_IS_PACKED(from)) {
+		zend_hash_real_init_packed(Z_ARRVAL_P(to));
+	}
+	larder_level *level = larder_push(stack);
+	level->from = from;
+	level->to = Z_ARRVAL_P(to);
+	level->next = 0;
+}
 
-static void build_zval(const reader *r, const zval *from, zval *to)
+/* True: the value is an array that is built now, and is the innermost level. */
+static bool build_zval(const reader *r, larder_stack *stack, const zval *from, zval *to)
 {
 	switch (Z_TYPE_P(from)) {
 		case IS_STRING: {
@@ -53,17 +66,17 @@ static void build_zval(const reader *r, const zval *from, zval *to)
 			} else {
 				ZVAL_STRINGL(to, ZSTR_VAL(string), ZSTR_LEN(string));
 			}
-			break;
+			return false;
 		}
 		case IS_ARRAY: {
 			const zend_array *array = here(r, Z_ARR_P(from));
 			if (r->in_place && !LARDER_PATH(array)) {
 				Z_ARR_P(to) = (zend_array *) array;
 				Z_TYPE_INFO_P(to) = IS_ARRAY;
-			} else {
-				build_array(r, array, to);
+				return false;
 			}
-			break;
+			begin_array(stack, array, to);
+			return true;
 		}
 		case LARDER_MARKER: {
 			zval *object = r->objects ? zend_hash_index_find(r->objects, Z_LVAL_P(from)) : NULL;
@@ -72,47 +85,54 @@ static void build_zval(const reader *r, const zval *from, zval *to)
 			} else {
 				ZVAL_NULL(to);
 			}
-			break;
+			return false;
 		}
 		default:
 			ZVAL_COPY_VALUE(to, from);
 			Z_TYPE_INFO_P(to) = Z_TYPE_P(from);
+			return false;
 	}
 }
 
-static void build_array(const reader *r, const zend_array *from, zval *to)
+static void build_array(const reader *r, const zend_array *outermost, zval *to)
 {
-	zval value;
+	larder_stack stack;
 
-	array_init_size(to, from->nNumOfElements);
-	zend_array *array = Z_ARRVAL_P(to);
-	if (from->nNumUsed && HT_IS_PACKED(from)) {
-		const zval *element = here(r, from->arPacked);
-		zend_hash_real_init_packed(array);
-		for (uint32_t i = 0; i < from->nNumUsed; i++) {
-			if (Z_TYPE(element[i]) != IS_UNDEF) {
-				build_zval(r, &element[i], &value);
-				zend_hash_index_add_new(array, i, &value);
-			}
-		}
-	} else if (from->nNumUsed) {
-		const Bucket *element = here(r, from->arData);
-		for (uint32_t i = 0; i < from->nNumUsed; i++) {
-			if (Z_TYPE(element[i].val) == IS_UNDEF) {
+	larder_stack_init(&stack);
+	begin_array(&stack, outermost, to);
+	while (stack.depth) {
+		uint32_t depth = stack.depth, i = stack.levels[depth - 1].next;
+		const zend_array *from = stack.levels[depth - 1].from;
+		zend_array *array = stack.levels[depth - 1].to;
+		bool packed = HT_IS_PACKED(from), deeper = false;
+		const void *elements = from->nNumUsed ? here(r, from->arData) : NULL;
+		for (; i < from->nNumUsed && !deeper; i++) {
+			const Bucket *element = packed ? NULL : (const Bucket *) elements + i;
+			const zval *value = packed ? (const zval *) elements + i : &element->val;
+			zval copy;
+			if (Z_TYPE_P(value) == IS_UNDEF) {
 				continue;
 			}
-			build_zval(r, &element[i].val, &value);
-			if (!element[i].key) {
-				zend_hash_index_add_new(array, element[i].h, &value);
+			deeper = build_zval(r, &stack, value, &copy);
+			if (packed) {
+				zend_hash_index_add_new(array, i, &copy);
+			} else if (!element->key) {
+				zend_hash_index_add_new(array, element->h, &copy);
 			} else if (r->in_place) {
-				zend_hash_add_new(array, element[i].key, &value);
+				zend_hash_add_new(array, element->key, &copy);
 			} else {
-				const zend_string *key = here(r, element[i].key);
-				zend_hash_str_add_new(array, ZSTR_VAL(key), ZSTR_LEN(key), &value);
+				const zend_string *key = here(r, element->key);
+				zend_hash_str_add_new(array, ZSTR_VAL(key), ZSTR_LEN(key), &copy);
 			}
 		}
+		if (deeper) {
+			stack.levels[depth - 1].next = i;
+			continue;
+		}
+		array->nNextFreeElement = from->nNextFreeElement;
+		stack.depth--;
 	}
-	array->nNextFreeElement = from->nNextFreeElement;
+	larder_stack_free(&stack);
 }
 
 static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_place)
@@ -163,7 +183,7 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 			}
 			if (Z_TYPE(list) != IS_ARRAY) {
 				zval_ptr_dtor(&list);
-				zend_throw_exception_ex(zend_ce_exception, 0, "A value in the segment is damaged");
+				zend_throw_exception_ex(larder_exception_class, 0, "A value in the segment is damaged: delete it, or store it anew");
 				return false;
 			}
 			r.objects = Z_ARRVAL(list);
@@ -178,7 +198,7 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 			}
 			return true;
 	}
-	zend_throw_exception_ex(zend_ce_exception, 0, "A value in the segment is of an unknown kind");
+	zend_throw_exception_ex(larder_exception_class, 0, "A value in the segment is of an unknown kind: delete it, or store it anew");
 
 	return false;
 }
