@@ -7,13 +7,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs ext-test ext-debug arginfo debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
 
 # apc.enable_cli and apc.shm_size can only be set when PHP starts, so neither phpunit.xml.dist nor ini_set() can.
-PHP := php -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1
+# With the extension, where `make ext` has built it (LARDER_EXT=0: without all the same).
+PHP := ext/with php -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1
 PHPUNIT := $(PHP) vendor/bin/phpunit
 
 help: ## list the targets
@@ -50,19 +51,37 @@ fix: setup ## mend the coding style
 stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G
 
+# The laboratory and the costs below use the extension too, where it is there.
 bench: setup ## re-run every published comparison with every engine Debian has (about an hour; goes on where it stopped)
 	@bin/setup lab
 	@mkdir -p build/bench
-	php bin/larder bench all --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
+	ext/with php bin/larder bench all --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
 
 bench-quick: setup ## every combination with few samples (about six minutes)
 	@bin/setup lab
 	@mkdir -p build/bench
-	php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
+	ext/with php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
 
-ext: ## build the extension: ext/modules/larder.so
+ext: ## build the extension: ext/modules/larder.so, which demo, test and bench then use
+	@bin/setup ext
 	@ext/build
 	@php -n -d extension=$(CURDIR)/ext/modules/larder.so -r 'echo "ext/modules/larder.so ", phpversion("larder"), " for PHP ", PHP_VERSION, "\n";'
+
+ext-test: ## test the extension by itself: its phpt files, every invariant checked after every operation
+	@bin/setup ext
+	@ext/test $(ARGS)
+
+ext-debug: ## test it with PHP's own debug build, with threads, and under ASan and UBSan (builds PHP twice: half an hour)
+	@bin/setup ext debian
+	@ext/debug-php all
+
+arginfo: setup ## write ext/larder_arginfo.h from ext/larder.stub.php
+	@bin/setup ext
+	@ext/arginfo
+
+debian: setup ## build and test everything on another release of Debian (SUITE=trixie, which has PHP 8.4)
+	@bin/setup debian
+	@bin/in-debian $(or $(SUITE),trixie) bash -c 'bin/setup ext && make ext && make ext-test && make test'
 
 ext-costs: ## what decided the extension's design, measured: locks, fences, probes, copying
 	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
@@ -76,7 +95,7 @@ screenshots: ## pictures of the last report for the docs (npm, Debian's chromium
 	node lab/Report/Page/screenshots.mjs build/bench/report.html docs/images
 
 self-check: setup ## whether the laboratory can be believed here: the same twice, and slowed by 10 % on purpose
-	php lab/self-check.php $(ARGS)
+	ext/with php lab/self-check.php $(ARGS)
 
 bench-fpm: setup ## what Larder costs a php-fpm request
 	$(PHP) bench/fpm-cost.php $(ARGS)
