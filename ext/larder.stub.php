@@ -24,7 +24,7 @@ final class Segment
      *
      * @throws SegmentException which says what is wrong with the file and what to do
      */
-    public static function open(string $path, int $bytes = 67108864): Segment {}
+    public static function open(string $path, int $bytes = 67108864): self {}
 
     public function get(string $key, mixed $default = null): mixed {}
 
@@ -59,7 +59,29 @@ final class Segment
 
     public function flush(): bool {}
 
-    /** @return array entries, bytes_used, bytes_total, hits, misses (of this process), sets, evictions, expired, refused, mode, address, retired_bytes, readers, recoveries */
+    /**
+     * Stores a copy of what is elsewhere, as a near tier has them: if the integer under $guard is there and not above
+     * $at, and there is no copy with a later $position. All of it is one step: who first raises the guard and then drops
+     * a key leaves no copy of it there that was allowed by the guard as it was before.
+     *
+     * False: not stored; then an older copy is gone. What set(), add(), replace() and increment() store counts as older
+     * than any copy. A guard that is gone allows nothing more, and must not be made again under the same key.
+     *
+     * @param int $ttl      as of set()
+     * @param int $position of the copy, in the journal of what is elsewhere; from 1
+     * @param int $at       position up to which that journal was known when the copy was read
+     *
+     * @throws SegmentException|\ValueError|\Exception as set()
+     */
+    public function fill(string $key, mixed $value, int $ttl, int $position, string $guard, int $at): bool {}
+
+    /** Makes an integer that is less than $to that much. False: there is no integer. */
+    public function raise(string $key, int $to): bool {}
+
+    /** Deletes what has an earlier position. False: there was no such value. */
+    public function drop(string $key, int $position): bool {}
+
+    /** @return array entries, bytes_used, bytes_total, hits, misses (of this request, and of all that have ended), sets, evictions, expired, refused, mode, address, retired_bytes, readers, recoveries */
     public function stats(): array {}
 
     /** Goes over everything. Null; or what is wrong. */

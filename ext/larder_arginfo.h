@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 18d13b469d82dbf9afb046eed0ed36a77d7fcd84 */
+ * Stub hash: eff8f409c421b8eaf16508498503b824960bf4c8 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -44,6 +44,25 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_flush, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_fill, 0, 6, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, ttl, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, position, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, guard, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, at, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_raise, 0, 2, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, to, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_drop, 0, 2, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, position, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_stats, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
 
@@ -62,6 +81,9 @@ ZEND_METHOD(Larder_Segment, has);
 ZEND_METHOD(Larder_Segment, delete);
 ZEND_METHOD(Larder_Segment, increment);
 ZEND_METHOD(Larder_Segment, flush);
+ZEND_METHOD(Larder_Segment, fill);
+ZEND_METHOD(Larder_Segment, raise);
+ZEND_METHOD(Larder_Segment, drop);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
 
@@ -78,6 +100,9 @@ static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_ME(Larder_Segment, delete, arginfo_class_Larder_Segment_delete, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, increment, arginfo_class_Larder_Segment_increment, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, flush, arginfo_class_Larder_Segment_flush, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, fill, arginfo_class_Larder_Segment_fill, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, raise, arginfo_class_Larder_Segment_raise, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, drop, arginfo_class_Larder_Segment_drop, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, stats, arginfo_class_Larder_Segment_stats, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, check, arginfo_class_Larder_Segment_check, ZEND_ACC_PUBLIC)
 	ZEND_FE_END

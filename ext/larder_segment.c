@@ -312,7 +312,7 @@ static void store(INTERNAL_FUNCTION_PARAMETERS, seg_mode mode)
 		item->expires = end;
 		larder_persist(&plan, segment, item);
 		status = seg_publish(segment, item, mode);
-	} else if (mode == SEG_SET) {
+	} else if (mode != SEG_ADD) {
 		/* What could not be stored must not leave the older value there. */
 		seg_delete(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
 	}
@@ -397,6 +397,90 @@ ZEND_METHOD(Larder_Segment, increment)
 	}
 }
 
+/* ---- copies of what is elsewhere ---- */
+
+/* A journal counts from 0; nothing else is a position. */
+static inline uint64_t position_of(zend_long position)
+{
+	return position > 0 ? (uint64_t) position : 0;
+}
+
+ZEND_METHOD(Larder_Segment, fill)
+{
+	zend_string *key, *guard;
+	zval *value;
+	zend_long ttl, position, at;
+	int64_t end;
+	larder_plan plan;
+	seg_item *item;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(6, 6)
+		Z_PARAM_STR(key)
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_LONG(ttl)
+		Z_PARAM_LONG(position)
+		Z_PARAM_STR(guard)
+		Z_PARAM_LONG(at)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (!is_key(key) || !is_key(guard)) {
+		RETURN_THROWS();
+	}
+	uint64_t hash = hash_of(key);
+	seg_terms terms = {position_of(position), ZSTR_VAL(guard), hash_of(guard), (uint32_t) ZSTR_LEN(guard), LARDER_INTEGER, at};
+	/* Looked at before the work, too: what is refused is mostly so for good. */
+	if (!end_of(ttl, &end) || segment->slot < 0 || !seg_allowed(segment, &terms)) {
+		seg_drop(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), terms.position);
+		CHECK(segment);
+		RETURN_FALSE;
+	}
+	if (!larder_plan_make(&plan, value)) {
+		RETURN_THROWS();
+	}
+	seg_status status = seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
+	if (status == SEG_OK) {
+		item->expires = end;
+		larder_persist(&plan, segment, item);
+		status = seg_fill(segment, item, &terms);
+	} else {
+		seg_drop(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), terms.position);
+	}
+	larder_plan_free(&plan);
+	CHECK(segment);
+	RETURN_BOOL(status == SEG_OK);
+}
+
+ZEND_METHOD(Larder_Segment, raise)
+{
+	zend_string *key;
+	zend_long to;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_LONG(to)
+	ZEND_PARSE_PARAMETERS_END();
+
+	RETURN_BOOL(seg_raise(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), to, LARDER_INTEGER) == SEG_OK);
+}
+
+ZEND_METHOD(Larder_Segment, drop)
+{
+	zend_string *key;
+	zend_long position;
+	seg *segment = segment_of(ZEND_THIS);
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_LONG(position)
+	ZEND_PARSE_PARAMETERS_END();
+
+	seg_status status = seg_drop(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), position_of(position));
+	CHECK(segment);
+	RETURN_BOOL(status == SEG_OK);
+}
+
 ZEND_METHOD(Larder_Segment, flush)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
@@ -418,8 +502,8 @@ ZEND_METHOD(Larder_Segment, stats)
 	add_assoc_long(return_value, "entries", (zend_long) n.entries);
 	add_assoc_long(return_value, "bytes_used", (zend_long) n.bytes_used);
 	add_assoc_long(return_value, "bytes_total", (zend_long) n.bytes_total);
-	add_assoc_long(return_value, "hits", (zend_long) segment->hits);
-	add_assoc_long(return_value, "misses", (zend_long) segment->misses);
+	add_assoc_long(return_value, "hits", (zend_long) n.hits);
+	add_assoc_long(return_value, "misses", (zend_long) n.misses);
 	add_assoc_long(return_value, "sets", (zend_long) n.sets);
 	add_assoc_long(return_value, "evictions", (zend_long) n.evictions);
 	add_assoc_long(return_value, "expired", (zend_long) n.expired);
@@ -477,6 +561,10 @@ ZEND_METHOD(Larder_Segment, open)
 	/* Absolute, and no link followed: one of those is refused when the file is opened. */
 	if (!expand_filepath(ZSTR_VAL(path), full)) {
 		zend_throw_exception_ex(larder_exception_class, 0, "%s is no path", ZSTR_VAL(path));
+		RETURN_THROWS();
+	}
+	if (php_check_open_basedir_ex(full, 0)) {
+		zend_throw_exception_ex(larder_exception_class, 0, "%s is outside of what open_basedir allows (%s): add its directory there, or name a file that is inside", full, PG(open_basedir));
 		RETURN_THROWS();
 	}
 	opened *one = LARDER_G(opened);
