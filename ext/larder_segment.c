@@ -138,13 +138,13 @@ static bool is_key(zend_string *key)
 	return true;
 }
 
-/* Seconds from now to the segment's clock; more than it can count is for ever. False: it is over already. */
+/* From seconds to the end by the segment's clock; more than it can count is for ever. False: it is over already. */
 static bool end_of(zend_long ttl, int64_t *end)
 {
 	if (ttl < 0) {
 		return false;
 	}
-	if (ttl == 0 || __builtin_add_overflow(seg_now(), (int64_t) ttl, end)) {
+	if (ttl == 0 || __builtin_mul_overflow((int64_t) ttl, 1000, end) || __builtin_add_overflow(seg_clock(), *end, end)) {
 		*end = 0;
 	}
 

@@ -19,7 +19,7 @@ typedef struct {
 	uint32_t size;                     /* of the block that was asked for, in granules of 8 bytes, with this header */
 	seg_offset newer, older;           /* neighbours in the queue; among the retired, the next is "newer" */
 	uint64_t position;                 /* of a copy: the journal's, at which it was written there; 0: it is no copy */
-	int64_t expires;                   /* by seg_now(), seconds; 0: never */
+	int64_t expires;                   /* by seg_clock(), milliseconds; 0: never */
 	_Atomic int64_t number;            /* of an integer; else what the engine likes */
 	uint32_t key_length;
 	uint16_t kind;                     /* the engine's */

@@ -91,12 +91,14 @@ typedef struct {
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */
 	uint64_t window;                   /* unit at which the next search for a stretch to clear begins: always the beginning of a run */
-	int64_t settle_at, settle_after;   /* when what is set apart is looked at again, and how long after that, seconds */
+	int64_t settle_at, settle_after;   /* when what is set apart is looked at again, and how long after that, by seg_clock() */
 	_Atomic uint32_t broken;           /* somebody died inside a lock: nobody goes on before it is repaired */
 	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
 	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
 	_Atomic uint64_t recoveries;
 	_Atomic uint64_t hits, misses;     /* of requests that have ended */
+	_Atomic uint32_t closed;           /* 1: the last who had it open has closed it, and left nothing half done */
+	int64_t closed_at[2];              /* the file's st_ctime then, seconds and nanoseconds */
 } seg_header;
 
 _Static_assert(sizeof(seg_bucket) == 64, "a bucket is a cache line");

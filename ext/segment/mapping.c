@@ -2,23 +2,43 @@
  * The file: made, checked, attached.
  *
  * It is mapped twice: read-only at the address that its header names, where the engine reads values in place, and
- * read-write anywhere, for this folder. Where that address is taken in a process, its values are copied out.
+ * read-write anywhere, for this folder. Where that address is taken in a process, its values are copied out. Threads
+ * of a process share both mappings: there is only one place at that address.
  *
  * Whoever writes the file owns every process that reads it: so it must be a regular file of our own user, reached by no
- * link, with no rights for anybody else, and its header must say exactly what this build expects. What does not is
- * replaced by a new file of the same name; processes that have the old one mapped keep theirs until they end.
+ * link, with no rights for anybody else, in a directory in which nobody else can put another in its place, and its
+ * header must say exactly what this build expects. What does not is replaced by a new file of the same name; processes
+ * that have the old one mapped keep theirs. The good segment of another build is left alone, and ours lies beside it.
  *
- * Making goes on under a lock of a file beside it (flock(2), released explicitly: a mapping keeps it alive), so that
- * nobody attaches to half a segment, and two do not make two.
+ *   segment             the file, of the build that was here first
+ *   segment-1a2b3c4d    that of another build
+ *   segment.part        one that is being made, or whose maker died: the next one to make it begins anew
+ *   segment.lock        empty; locked by flock(2) while somebody opens, so that two do not make two
+ *
+ * A second flock(2), on the file itself, says who has it open: every process holds it, shared, from attaching until its
+ * mapping is gone, however it ends, and a forked child with it. So whoever gets it alone is alone, in whatever
+ * container it runs, and knows three things that nothing else tells:
+ *
+ *   the last one closed it, and nothing else has changed the file since   it is as good as it was
+ *   the last one closed it, and the file was changed (header.closed_at)   nothing in it is believed: made anew
+ *   nobody closed it: killed                                              locks, slots and all but the values anew
+ *
+ * What is written into the file by others while processes have it mapped is out of reach, as is its truncation: that
+ * is a SIGBUS. Only its own user can do either.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,14 +48,77 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* Where nothing else maps: above the heap of any program, below libraries, and out of reach of an unlimited stack. */
-#if UINTPTR_MAX > 0xffffffffu
-#define FIRST_BASE UINT64_C(0x200000000000)
-#else
+/*
+ * Where nothing else maps: above the heap of any program, below libraries, and out of reach of what grows from below
+ * when the stack has no limit (a third of the address space: mm/mmap.c, TASK_UNMAPPED_BASE). Elsewhere than on x86-64
+ * the address space may have 39 bits (arm64, riscv Sv39), of which programs begin at a third or two.
+ */
+#if UINTPTR_MAX <= 0xffffffffu
 #error "64 bits are needed"
+#elif defined(__x86_64__)
+#define FIRST_BASE UINT64_C(0x200000000000)
+#define BASE_STEP  UINT64_C(0x100000000)
+#define BASES      2048
+#else
+#define FIRST_BASE UINT64_C(0x1000000000)
+#define BASE_STEP  UINT64_C(0x10000000)
+#define BASES      64
 #endif
-#define BASES 64
-#define BASE_STEP UINT64_C(0x2000000000)
+#define BASE_TRIES 64
+
+/* Seconds for which somebody else's making is waited for, and one more for so many bytes. */
+#define PATIENCE      5
+#define PATIENT_BYTES (UINT64_C(1) << 28)
+
+/* Seconds for which a segment that nobody has open is kept, when another build makes one beside it. */
+#define KEPT 86400
+
+/* What a process has mapped of one file, once for all of its threads. */
+struct seg_file {
+	struct seg_file *next;
+	dev_t device;
+	ino_t number;
+	char *rw;
+	const char *ro;
+	uint64_t bytes;
+	int fd;
+	unsigned users;
+	bool forked;                       /* a child has it too: the last one here is not the last one */
+};
+
+static struct seg_file *files;
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+int64_t seg_clock_ahead;
+
+typedef enum {
+	GOOD,
+	ABSENT,
+	REPLACEABLE,                       /* it is no segment, or a broken one */
+	OTHER_BUILD,                       /* a good one, and not ours */
+	REFUSED                            /* and why says why */
+} verdict;
+
+/* The place of a segment: everything is found from its directory, so that nobody can exchange that meanwhile. */
+typedef struct {
+	int directory;
+	const char *path;                  /* as it is named in what is said about it */
+	char name[NAME_MAX + 1];
+	char *why;
+	size_t room;
+} place;
+
+static verdict __attribute__((format(printf, 2, 3))) refuse(const place *p, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(p->why, p->room, format, arguments);
+	va_end(arguments);
+
+	return REFUSED;
+}
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -65,20 +148,86 @@ static uint64_t hash_text(const char *text)
 	return sum;
 }
 
-/* Which start of the machine this is; 0 where the system does not tell. */
-static uint64_t boot(void)
+/* The beginning of a small file of the kernel's, or an empty text. */
+static void read_text(const char *path, char *text, size_t room)
 {
-	char id[64] = "";
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, text, room - 1);
 
+	text[length > 0 ? length : 0] = 0;
 	if (fd >= 0) {
-		ssize_t length = read(fd, id, sizeof id - 1);
-		id[length > 0 ? length : 0] = 0;
 		close(fd);
 	}
+}
+
+/* Which start of the machine this is. */
+static uint64_t boot(void)
+{
+	char id[64];
+
+	read_text("/proc/sys/kernel/random/boot_id", id, sizeof id);
 
 	return hash_text(id);
 }
+
+static uint64_t draw(void)
+{
+	uint64_t number = 0;
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, &number, sizeof number) != sizeof number) {
+		struct timespec now;
+		clock_gettime(CLOCK_REALTIME, &now);
+		number = (uint64_t) now.tv_nsec << 32 ^ (uint64_t) now.tv_sec ^ (uint64_t) getpid() << 16;
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+
+	return number;
+}
+
+/* ---- the process ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&files_lock);
+	for (struct seg_file *file = files; file; file = file->next) {
+		file->forked = true;
+	}
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&files_lock);
+}
+
+/*
+ * A container may have a monotonic clock of its own, some time ahead of the machine's (time_namespaces(7)): that is
+ * taken away, or its processes would not agree with others about what is over. The file tells of the children's
+ * namespace, which is ours unless somebody has just unshared it.
+ */
+static void find_clock(void)
+{
+	char offsets[256], ours[64] = "", childrens[64] = "";
+	long long seconds, nanoseconds;
+
+	read_text("/proc/self/timens_offsets", offsets, sizeof offsets);
+	if (sscanf(offsets, "monotonic %lld %lld", &seconds, &nanoseconds) == 2
+		&& readlink("/proc/self/ns/time", ours, sizeof ours - 1) > 0
+		&& readlink("/proc/self/ns/time_for_children", childrens, sizeof childrens - 1) > 0
+		&& strcmp(ours, childrens) == 0) {
+		seg_clock_ahead = seconds * 1000 + nanoseconds / 1000000;
+	}
+}
+
+static void begin(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+	find_clock();
+}
+
+/* ---- the header ---- */
 
 /* Where everything lies in a file of that size. */
 static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
@@ -105,42 +254,49 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	h->n_units = (bytes - h->values) / SEG_UNIT < units ? (bytes - h->values) / SEG_UNIT : units;
 }
 
-/* A good segment, and not ours: it is left alone, and we have one beside it. */
-#define OTHER_BUILD "was made by another build of PHP"
-
-/* NULL if the header is one of this build's, whole, and says of itself what lay_out() would. */
-static const char *reject(const seg_header *h, uint64_t bytes, const char *identity)
+/* Whether it is a header of this build's, whole, and says of itself what lay_out() would. */
+static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 {
 	seg_header expected;
 
-	if (h->magic != SEG_MAGIC || h->layout != SEG_LAYOUT || h->header_bytes != sizeof *h) {
-		return "is no segment of this version";
+	if (h->magic != SEG_MAGIC) {
+		return REPLACEABLE;
 	}
-	if (h->check != checksum(h)) {
-		return "has a damaged header";
+	/* What the header of another version has behind these nobody knows here. */
+	if (h->layout != SEG_LAYOUT || h->header_bytes != sizeof *h) {
+		return OTHER_BUILD;
 	}
-	if (h->bytes != bytes || bytes < SEG_SMALLEST) {
-		return "has another size than its header says";
+	if (h->check != checksum(h) || h->bytes != bytes || bytes < SEG_SMALLEST) {
+		return REPLACEABLE;
 	}
 	lay_out(&expected, bytes, identity);
 	if (memcmp(h->identity, expected.identity, sizeof h->identity) != 0) {
 		return OTHER_BUILD;
 	}
-	if (h->n_slots != expected.n_slots || h->pins != expected.pins || h->n_words != expected.n_words || h->n_shards != expected.n_shards || h->n_buckets != expected.n_buckets
-		|| h->n_units != expected.n_units || h->slots != expected.slots || h->shards != expected.shards
-		|| h->buckets != expected.buckets || h->units != expected.units || h->values != expected.values
+	expected.base = h->base;
+	expected.id = h->id;
+	expected.boot = h->boot;
+	if (memcmp(h, &expected, offsetof(seg_header, check)) != 0
 		|| h->base % BASE_STEP || h->base < FIRST_BASE || h->base >= FIRST_BASE + BASES * BASE_STEP) {
-		return "has a header that contradicts itself";
-	}
-	if (h->boot != boot()) {
-		return "was made before this machine was started";
-	}
-	if (!atomic_load(&h->ready)) {
-		return "was never finished";
+		return REPLACEABLE;
 	}
 
-	return NULL;
+	return atomic_load(&h->ready) == 1 ? GOOD : REPLACEABLE;
 }
+
+/* Whether what changes in it can be, as long as others use it: nothing in there may lead out of the file. */
+static bool is_sane(const seg_header *h)
+{
+	bool sane = atomic_load(&h->used_slots) <= h->n_slots && h->free_units <= h->n_units && h->window <= h->n_units;
+
+	for (int i = 0; i < SEG_BINS; i++) {
+		sane = sane && (!h->bins[i] || (h->bins[i] >= h->values && h->bins[i] < h->bytes && (h->bins[i] - h->values) % SEG_UNIT == 0));
+	}
+
+	return sane;
+}
+
+/* ---- mapping ---- */
 
 static void *map_at(uint64_t base, uint64_t bytes, int fd)
 {
@@ -158,24 +314,7 @@ static void *map_at(uint64_t base, uint64_t bytes, int fd)
 	return there;
 }
 
-static uint64_t draw(void)
-{
-	uint64_t number = 0;
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || read(fd, &number, sizeof number) != sizeof number) {
-		struct timespec now;
-		clock_gettime(CLOCK_REALTIME, &now);
-		number = (uint64_t) now.tv_nsec << 32 ^ (uint64_t) now.tv_sec ^ (uint64_t) getpid() << 16;
-	}
-	if (fd >= 0) {
-		close(fd);
-	}
-
-	return number;
-}
-
-static void place(seg *segment)
+static void find_parts(seg *segment)
 {
 	seg_header *h = segment->header;
 
@@ -186,20 +325,159 @@ static void place(seg *segment)
 	segment->units = (uint64_t *) (segment->rw + h->units);
 }
 
-/* Everything of a file that is new and full of zeros. */
-static void make(seg *segment, uint64_t bytes, const char *identity)
+/* A handle of the file, without a slot yet. */
+static seg *handle(struct seg_file *file, const char *path)
+{
+	seg *segment = calloc(1, sizeof *segment);
+
+	if (!segment || !(segment->path = strdup(path))) {
+		free(segment);
+		return NULL;
+	}
+	segment->file = file;
+	segment->rw = file->rw;
+	segment->ro = file->ro;
+	segment->view = file->ro ? file->ro : file->rw;
+	segment->header = (seg_header *) file->rw;
+	segment->bytes = file->bytes;
+	segment->fd = file->fd;
+	segment->slot = -1;
+	segment->first_word = UINT64_MAX;
+	segment->passing = SEG_NONE;
+
+	return segment;
+}
+
+static struct seg_file *keep(int fd, const struct stat *found, char *rw, const char *ro)
+{
+	struct seg_file *file = malloc(sizeof *file);
+
+	if (file) {
+		*file = (struct seg_file) {files, found->st_dev, found->st_ino, rw, ro, (uint64_t) found->st_size, fd, 1, false};
+		files = file;
+	}
+
+	return file;
+}
+
+static void unmap(int fd, char *rw, const char *ro, uint64_t bytes)
+{
+	if (ro) {
+		munmap((void *) (uintptr_t) ro, bytes);
+	}
+	munmap(rw, bytes);
+	close(fd);
+}
+
+/* ---- files and directories ---- */
+
+static bool wait_for_lock(int fd, int how, uint64_t bytes)
+{
+	struct timespec now, nap = {0, 50000};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (time_t end = now.tv_sec + PATIENCE + (time_t) (bytes / PATIENT_BYTES);;) {
+		if (flock(fd, how | LOCK_NB) == 0) {
+			return true;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if ((errno != EWOULDBLOCK && errno != EINTR) || now.tv_sec >= end) {
+			return false;
+		}
+		nanosleep(&nap, NULL);
+		nap.tv_nsec = nap.tv_nsec < 2000000 ? nap.tv_nsec * 2 : nap.tv_nsec;
+	}
+}
+
+/* The directory: made if only it is missing; one in which only its owner, or root, can replace what is in it. */
+static verdict open_directory(place *p)
+{
+	char directory[PATH_MAX];
+	const char *slash = strrchr(p->path, '/');
+	struct stat found;
+
+	if (!slash || p->path[0] != '/' || strlen(p->path) >= sizeof directory || strlen(slash + 1) > NAME_MAX - 16) {
+		return refuse(p, "%s is no path of a file, or too long: name one as /dev/shm/larder/segment", p->path);
+	}
+	if (!slash[1]) {
+		return refuse(p, "%s is a directory: name a file in it, as %ssegment", p->path, p->path);
+	}
+	strcpy(p->name, slash + 1);
+	snprintf(directory, sizeof directory, "%.*s", slash == p->path ? 1 : (int) (slash - p->path), p->path);
+	const char *last = strrchr(directory, '/') + 1;
+	if (lstat(directory, &found) != 0 && errno == ENOENT) {
+		if (last[0] == '~') {
+			return refuse(p, "%s is not there: only a shell knows what ~ is; name the whole path", directory);
+		}
+		if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+			return refuse(p, "%s cannot be made: %s; type mkdir -p -m 700 %s", directory, strerror(errno), directory);
+		}
+	}
+	p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (p->directory < 0) {
+		int error = errno;
+		if (lstat(directory, &found) == 0 && S_ISLNK(found.st_mode)) {
+			return refuse(p, "%s is a symbolic link: name the directory that it leads to", directory);
+		}
+		return refuse(p, "%s cannot be opened: %s", directory, strerror(error));
+	}
+	if (fstat(p->directory, &found) != 0) {
+		return refuse(p, "%s cannot be looked at: %s", directory, strerror(errno));
+	}
+	if (found.st_uid != geteuid() && found.st_uid != 0) {
+		return refuse(p, "%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name a file in a directory of your own", directory, (unsigned) found.st_uid, (unsigned) geteuid());
+	}
+	if (found.st_mode & 022 && !(found.st_mode & S_ISVTX)) {
+		return refuse(p, "%s can be written to by other users (mode %o), who could put another file in the place of the segment: type chmod 700 %s, or name a file in a directory of your own", directory, (unsigned) found.st_mode & 0777, directory);
+	}
+
+	return GOOD;
+}
+
+/* A regular file of ours that nobody else may open. */
+static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct stat *found)
+{
+	char name[NAME_MAX + 16];
+
+	snprintf(name, sizeof name, "%s%s", p->name, suffix);
+	/* A named pipe would be waited for, without O_NONBLOCK. */
+	*fd = openat(p->directory, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (*fd < 0) {
+		if (errno == ENOENT && !(flags & O_CREAT)) {
+			return ABSENT;
+		}
+		if (errno == ELOOP) {
+			return refuse(p, "%s%s is a symbolic link: name the file itself, in a directory that only you can write to", p->path, suffix);
+		}
+		if (errno == EISDIR) {
+			return refuse(p, "%s%s is a directory: name a file in it, as %s%s/segment", p->path, suffix, p->path, suffix);
+		}
+		/* Not that of another user: who may not even open it is told why. */
+		if (errno == EACCES && fstatat(p->directory, name, found, AT_SYMLINK_NOFOLLOW) == 0 && found->st_uid != geteuid()) {
+			return refuse(p, "%s%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name another file", p->path, suffix, (unsigned) found->st_uid, (unsigned) geteuid());
+		}
+		return refuse(p, "%s%s cannot be opened: %s", p->path, suffix, strerror(errno));
+	}
+	if (fstat(*fd, found) != 0 || !S_ISREG(found->st_mode)) {
+		refuse(p, "%s%s is no regular file: name another", p->path, suffix);
+	} else if (found->st_uid != geteuid()) {
+		refuse(p, "%s%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name another file", p->path, suffix, (unsigned) found->st_uid, (unsigned) geteuid());
+	} else if (found->st_mode & 077) {
+		refuse(p, "%s%s can be opened by other users (mode %o), who could then run code here: type rm %s%s", p->path, suffix, (unsigned) found->st_mode & 0777, p->path, suffix);
+	} else {
+		return GOOD;
+	}
+	close(*fd);
+
+	return REFUSED;
+}
+
+/* ---- making ---- */
+
+static void make_locks(seg *segment)
 {
 	seg_header *h = segment->header;
 
-	lay_out(h, bytes, identity);
-	h->id = draw();
-	h->boot = boot();
-	for (int i = 0; i < BASES && !segment->ro; i++) {
-		h->base = FIRST_BASE + (h->id + (uint64_t) i) % BASES * BASE_STEP;
-		segment->ro = map_at(h->base, bytes, segment->fd);
-	}
-	place(segment);
-	h->check = checksum(h);
 	seg_make_lock(&h->units_lock);
 	for (uint32_t i = 0; i < h->n_shards; i++) {
 		seg_make_lock(&segment->shards[i].lock);
@@ -207,187 +485,313 @@ static void make(seg *segment, uint64_t bytes, const char *identity)
 	for (uint32_t i = 0; i < h->n_slots; i++) {
 		seg_make_lock(&segment->slots[i].life);
 	}
-	seg_units_init(segment);
-	atomic_store(&h->ready, 1);
 }
 
-/* A regular file of ours that nobody else may open; -1 and why. */
-static int open_own(const char *path, int flags, struct stat *file, char *why, size_t room)
+/* Everything of a file that is new and full of zeros, but that it is ready. */
+static const char *fill(char *rw, uint64_t bytes, int fd, const char *identity)
 {
-	int fd = open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+	seg_header *h = (seg_header *) rw;
+	seg segment = {.rw = rw, .header = h, .bytes = bytes, .slot = -1};
+	const char *ro = NULL;
 
-	if (fd < 0) {
-		if (errno == ELOOP) {
-			snprintf(why, room, "%s is a symbolic link: name the file itself, in a directory that only you can write to", path);
-		} else if (errno != ENOENT || flags & O_CREAT) {
-			snprintf(why, room, "%s cannot be opened: %s", path, strerror(errno));
+	lay_out(h, bytes, identity);
+	h->id = draw();
+	h->boot = boot();
+	for (uint64_t i = 0; i < BASE_TRIES && !ro; i++) {
+		h->base = FIRST_BASE + (h->id + i) % BASES * BASE_STEP;
+		ro = map_at(h->base, bytes, fd);
+	}
+	h->check = checksum(h);
+	find_parts(&segment);
+	make_locks(&segment);
+	seg_units_init(&segment);
+
+	return ro;
+}
+
+/* All of it now: a page that a full file system cannot give later would be a SIGBUS. */
+static verdict allocate(place *p, int fd, uint64_t bytes)
+{
+	struct statvfs system;
+	int error = posix_fallocate(fd, 0, (off_t) bytes);
+
+	if (!error) {
+		return GOOD;
+	}
+	unsigned long long left = fstatvfs(fd, &system) == 0 ? (unsigned long long) system.f_bavail * system.f_frsize : 0;
+
+	return refuse(p, "%s cannot have %llu bytes: %s (%llu are free there); name fewer bytes, or a file system with more room", p->path, (unsigned long long) bytes, strerror(error), left);
+}
+
+/* Segments of builds that are gone: nobody has them open, and nobody had for a day. Ours is what is being made. */
+static void sweep(const place *p, const char *origin)
+{
+	int fd = openat(p->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
+	size_t length = strlen(origin);
+	struct timespec now;
+	struct dirent *one;
+
+	if (!all) {
+		if (fd >= 0) {
+			close(fd);
 		}
-		return -1;
+		return;
 	}
-	if (fstat(fd, file) != 0 || !S_ISREG(file->st_mode)) {
-		snprintf(why, room, "%s is no regular file", path);
-	} else if (file->st_uid != geteuid()) {
-		snprintf(why, room, "%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name another file", path, (unsigned) file->st_uid, (unsigned) geteuid());
-	} else if (file->st_mode & 077) {
-		snprintf(why, room, "%s can be opened by other users (mode %o), who could then run code here: type chmod 600 %s if nobody else has written to it, or rm it", path, file->st_mode & 0777, path);
-	} else {
-		return fd;
+	clock_gettime(CLOCK_REALTIME, &now);
+	while ((one = readdir(all))) {
+		const char *rest = one->d_name + length;
+		unsigned long number;
+		char end[8] = "", lock[NAME_MAX + 8];
+		uint64_t magic = 0;
+		struct stat found;
+		if (strncmp(one->d_name, origin, length) != 0 || strcmp(one->d_name, p->name) == 0
+			|| (*rest && (sscanf(rest, "-%8lx%7s", &number, end) < 1 || strlen(rest) != 9 + strlen(end) || (*end && strcmp(end, ".part") != 0)))) {
+			continue;
+		}
+		int old = openat(p->directory, one->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (old < 0) {
+			continue;
+		}
+		if (fstat(old, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_mtime < now.tv_sec - KEPT
+			&& pread(old, &magic, sizeof magic, 0) == sizeof magic && (magic == SEG_MAGIC || (*end && !magic))
+			&& flock(old, LOCK_EX | LOCK_NB) == 0) {
+			unlinkat(p->directory, one->d_name, 0);
+			snprintf(lock, sizeof lock, "%s.lock", one->d_name);
+			unlinkat(p->directory, lock, 0);
+		}
+		close(old);
 	}
-	close(fd);
-
-	return -1;
+	closedir(all);
 }
 
-/* Attaches to what lies there. NULL with an empty why: nothing is there. NULL with a why that begins with "!": it may be replaced. */
-static seg *attach(const char *path, const char *identity, char *why, size_t room)
+static verdict create(place *p, const char *origin, uint64_t bytes, const char *identity, struct seg_file **file)
 {
-	struct stat file;
+	char part[NAME_MAX + 16];
+	struct stat found;
 	int fd;
 
-	why[0] = 0;
-	fd = open_own(path, 0, &file, why, room);
-	if (fd < 0) {
-		return NULL;
+	snprintf(part, sizeof part, "%s.part", p->name);
+	unlinkat(p->directory, part, 0);
+	verdict result = open_own(p, ".part", O_CREAT | O_EXCL, &fd, &found);
+	if (result != GOOD) {
+		return result;
 	}
-	uint64_t bytes = (uint64_t) file.st_size;
-	if (bytes < SEG_SMALLEST) {
-		snprintf(why, room, "!is too short");
-		close(fd);
-		return NULL;
-	}
-	char *rw = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	SEG_POINT("create-begun");
+	result = allocate(p, fd, bytes);
+	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rw == MAP_FAILED) {
-		snprintf(why, room, "%s cannot be mapped: %s", path, strerror(errno));
+		if (result == GOOD) {
+			result = refuse(p, "%s cannot be mapped: %s", p->path, strerror(errno));
+		}
+		unlinkat(p->directory, part, 0);
 		close(fd);
-		return NULL;
+		return result;
 	}
-	const char *wrong = reject((seg_header *) rw, bytes, identity);
-	seg *segment = wrong ? NULL : calloc(1, sizeof *segment);
-	if (!segment) {
-		snprintf(why, room, "!%s", wrong ? wrong : "there is no memory");
-		munmap(rw, bytes);
-		close(fd);
-		return NULL;
+	SEG_POINT("create-allocated");
+	const char *ro = fill(rw, bytes, fd, identity);
+	SEG_POINT("create-filled");
+	/* Before anybody can find it: we have it open. */
+	if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm", p->path, strerror(errno));
+	} else if (renameat(p->directory, part, p->directory, p->name) != 0) {
+		result = refuse(p, "%s cannot be made: %s", p->path, strerror(errno));
+	} else if (fstat(fd, &found) != 0 || !(*file = keep(fd, &found, rw, ro))) {
+		result = refuse(p, "There is no memory to open %s", p->path);
 	}
-	segment->rw = rw;
-	segment->header = (seg_header *) rw;
-	segment->bytes = bytes;
-	segment->fd = fd;
-	segment->ro = map_at(segment->header->base, bytes, fd);
-	place(segment);
+	if (result != GOOD) {
+		unlinkat(p->directory, part, 0);
+		unmap(fd, rw, ro, bytes);
+		return result;
+	}
+	SEG_POINT("create-named");
+	atomic_store(&((seg_header *) rw)->ready, 1);
+	sweep(p, origin);
 
-	return segment;
+	return GOOD;
 }
 
-static seg *create(const char *path, uint64_t bytes, const char *identity, char *why, size_t room)
+/* ---- attaching ---- */
+
+/*
+ * Nobody has it open, and the last who had it was killed: whatever it was doing is not done, and no lock, slot or list
+ * in there means anything. Only items do that the index names and that are whole (recovery.c).
+ */
+static void revive(seg *segment)
 {
-	struct stat file;
-	char part[4200];
-	seg *segment;
+	seg_header *h = segment->header;
 
-	if ((size_t) snprintf(part, sizeof part, "%s.%u.part", path, (unsigned) getpid()) >= sizeof part) {
-		snprintf(why, room, "%s is too long a name", path);
-		return NULL;
-	}
-	unlink(part);
-	int fd = open_own(part, O_CREAT | O_EXCL, &file, why, room);
-	if (fd < 0) {
-		return NULL;
-	}
-	/* All of it now: a page that a full file system cannot give later would be a SIGBUS. */
-	int error = posix_fallocate(fd, 0, (off_t) bytes);
-	if (error) {
-		snprintf(why, room, "%s cannot have %llu bytes: %s; name fewer bytes, or a file system with more room", path, (unsigned long long) bytes, strerror(error));
-		unlink(part);
-		close(fd);
-		return NULL;
-	}
-	char *rw = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	segment = rw == MAP_FAILED ? NULL : calloc(1, sizeof *segment);
-	if (!segment) {
-		snprintf(why, room, "%s cannot be mapped: %s", path, strerror(errno));
-		if (rw != MAP_FAILED) {
-			munmap(rw, bytes);
-		}
-		unlink(part);
-		close(fd);
-		return NULL;
-	}
-	segment->rw = rw;
-	segment->header = (seg_header *) rw;
-	segment->bytes = bytes;
-	segment->fd = fd;
-	make(segment, bytes, identity);
-	if (rename(part, path) != 0) {
-		snprintf(why, room, "%s cannot be made: %s", path, strerror(errno));
-		unlink(part);
-		seg_close(segment);
-		return NULL;
-	}
-
-	return segment;
+	atomic_store(&h->used_slots, 0);
+	atomic_store(&h->quarantine, 0);
+	atomic_store(&h->orphans, 0);
+	atomic_store(&h->broken, 1);
+	memset(segment->slots, 0, h->n_slots * sizeof *segment->slots);
+	memset((void *) segment->pins, 0, (size_t) h->n_slots * h->n_words * sizeof *segment->pins);
+	make_locks(segment);
+	SEG_POINT("revive-emptied");
+	seg_repair(segment);
 }
 
-/* Nothing is there, or something that is no segment, or a broken one. */
-static bool may_replace(const char *why)
+static verdict attach(place *p, const char *identity, struct seg_file **file)
 {
-	return !why[0] || (why[0] == '!' && strcmp(why + 1, OTHER_BUILD) != 0);
+	seg_header h;
+	struct stat found;
+	int fd;
+	verdict result = open_own(p, "", 0, &fd, &found);
+
+	if (result != GOOD) {
+		return result;
+	}
+	for (struct seg_file *one = files; one; one = one->next) {
+		if (one->device == found.st_dev && one->number == found.st_ino && one->bytes == (uint64_t) found.st_size) {
+			one->users++;
+			*file = one;
+			close(fd);
+			return GOOD;
+		}
+	}
+	uint64_t bytes = (uint64_t) found.st_size;
+	bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (!alone && !wait_for_lock(fd, LOCK_SH, bytes)) {
+		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm, or end the process that has it", p->path, strerror(errno));
+	} else {
+		/* Read, not mapped: what is too short would be a SIGBUS there. */
+		result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
+	}
+	/* Nobody has one open for longer than the machine runs; alone it tells whether it was made since. */
+	if (result == GOOD && (alone ? h.boot != boot() : !is_sane(&h))) {
+		result = REPLACEABLE;
+	}
+	bool closed = atomic_load(&h.closed) == 1;
+	if (result == GOOD && alone && closed && (fstat(fd, &found) != 0 || found.st_ctim.tv_sec != h.closed_at[0] || found.st_ctim.tv_nsec != h.closed_at[1])) {
+		result = REPLACEABLE;
+	}
+	if (result == GOOD && alone && !closed) {
+		/* Its pages may have been taken away again. */
+		result = allocate(p, fd, bytes);
+	}
+	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (rw == MAP_FAILED) {
+		if (result == GOOD) {
+			result = refuse(p, "%s cannot be mapped: %s", p->path, strerror(errno));
+		}
+		close(fd);
+		return result;
+	}
+	atomic_store(&((seg_header *) rw)->closed, 0);
+	SEG_POINT("attach-opened");
+	const char *ro = map_at(h.base, bytes, fd);
+	if (alone) {
+		if (!closed) {
+			seg segment = {.rw = rw, .view = rw, .header = (seg_header *) rw, .bytes = bytes, .slot = -1};
+			find_parts(&segment);
+			revive(&segment);
+		}
+		/* Nobody else gets it alone between: they wait for the lock of the name. */
+		if (!wait_for_lock(fd, LOCK_SH, bytes)) {
+			result = refuse(p, "%s cannot be locked: %s", p->path, strerror(errno));
+		}
+	}
+	if (result == GOOD && !(*file = keep(fd, &found, rw, ro))) {
+		result = refuse(p, "There is no memory to open %s", p->path);
+	}
+	if (result != GOOD) {
+		unmap(fd, rw, ro, bytes);
+	}
+
+	return result;
 }
 
-static seg *open_or_make(const char *path, uint64_t bytes, const char *identity, char *why, size_t room)
+/* The lock of the name; -1 and why. Who deletes it makes another one of that name: only that counts which is there. */
+static int lock_name(place *p, uint64_t bytes)
 {
-	char lock_path[4200];
-	struct stat file;
-	seg *segment;
+	char name[NAME_MAX + 16];
+	struct stat ours, there;
+	int fd;
 
-	why[0] = 0;
-	segment = attach(path, identity, why, room);
-	if (!segment && may_replace(why)) {
-		if ((size_t) snprintf(lock_path, sizeof lock_path, "%s.lock", path) >= sizeof lock_path) {
-			snprintf(why, room, "%s is too long a name", path);
-			return NULL;
+	snprintf(name, sizeof name, "%s.lock", p->name);
+	for (;;) {
+		if (open_own(p, ".lock", O_CREAT, &fd, &ours) != GOOD) {
+			return -1;
 		}
-		int lock = open_own(lock_path, O_CREAT, &file, why, room);
-		if (lock < 0) {
-			return NULL;
+		if (!wait_for_lock(fd, LOCK_EX, bytes)) {
+			refuse(p, "%s.lock cannot be locked: %s; a process that opens the segment may have been stopped", p->path, strerror(errno));
+			close(fd);
+			return -1;
 		}
-		while (flock(lock, LOCK_EX) != 0 && errno == EINTR) {
+		if (fstatat(p->directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) {
+			return fd;
 		}
-		segment = attach(path, identity, why, room);
-		if (!segment && may_replace(why)) {
-			why[0] = 0;
-			segment = create(path, bytes, identity, why, room);
-		}
-		flock(lock, LOCK_UN);
-		close(lock);
+		close(fd);
 	}
-	if (segment) {
-		segment->path = strdup(path);
-	}
+}
 
-	return segment;
+static verdict attach_or_create(place *p, const char *origin, uint64_t bytes, const char *identity, struct seg_file **file)
+{
+	int lock = lock_name(p, bytes);
+
+	if (lock < 0) {
+		return REFUSED;
+	}
+	verdict result = attach(p, identity, file);
+	if (result == ABSENT || result == REPLACEABLE) {
+		result = create(p, origin, bytes, identity, file);
+	}
+	/* Said explicitly: a child that was forked meanwhile would hold it on. */
+	flock(lock, LOCK_UN);
+	close(lock);
+
+	return result;
 }
 
 seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why, size_t room)
 {
-	char beside[4200];
-	seg *segment;
+	char beside[PATH_MAX + 16], origin[NAME_MAX + 1];
+	place p = {-1, path, "", why, room};
+	struct seg_file *file = NULL;
+	seg *segment = NULL;
+	sigset_t every, before;
+	struct stat found;
 
+	why[0] = 0;
 	bytes = page_up(bytes < SEG_SMALLEST ? SEG_SMALLEST : bytes);
-	if ((size_t) snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) hash_text(identity)) >= sizeof beside) {
-		snprintf(why, room, "%s is too long a name", path);
-		return NULL;
+	pthread_once(&once, begin);
+	/* A signal would end posix_fallocate(3) in the middle; and its handler may want to open the segment. */
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	pthread_mutex_lock(&files_lock);
+	verdict result = open_directory(&p);
+	if (result == GOOD) {
+		strcpy(origin, p.name);
+		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) hash_text(identity));
+		result = OTHER_BUILD;
+		/* Where this build has once had to step aside it stays, or two of its processes would have two. */
+		if (fstatat(p.directory, strrchr(beside, '/') + 1, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+			result = attach_or_create(&p, origin, bytes, identity, &file);
+		}
+		if (result == OTHER_BUILD) {
+			p.path = beside;
+			strcpy(p.name, strrchr(beside, '/') + 1);
+			result = attach_or_create(&p, origin, bytes, identity, &file);
+		}
+		if (result == OTHER_BUILD) {
+			refuse(&p, "%s was made by another build of PHP: type rm %s", p.path, p.path);
+		}
 	}
-	/* Where this build has once had to step aside it stays, or two of its processes would have two. */
-	segment = access(beside, F_OK) == 0 ? NULL : open_or_make(path, bytes, identity, why, room);
-	if (!segment && (access(beside, F_OK) == 0 || strcmp(why, "!" OTHER_BUILD) == 0)) {
-		segment = open_or_make(beside, bytes, identity, why, room);
+	if (result == GOOD) {
+		segment = handle(file, p.path);
+		if (!segment) {
+			refuse(&p, "There is no memory to open %s", path);
+			file->users--;
+		}
 	}
+	if (p.directory >= 0) {
+		close(p.directory);
+	}
+	pthread_mutex_unlock(&files_lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (segment) {
-		segment->view = segment->ro ? segment->ro : segment->rw;
-		segment->first_word = UINT64_MAX;
-		segment->passing = SEG_NONE;
-		segment->slot = -1;
+		find_parts(segment);
 		seg_take_slot(segment);
 	}
 
@@ -397,20 +801,63 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 /* Whether the file is still the one that was opened: somebody may have removed it, or made it anew. */
 bool seg_is_there(const seg *segment)
 {
-	struct stat by_name, by_descriptor;
+	struct stat by_name;
 
-	return segment->path && stat(segment->path, &by_name) == 0 && fstat(segment->fd, &by_descriptor) == 0
-		&& by_name.st_ino == by_descriptor.st_ino && by_name.st_dev == by_descriptor.st_dev;
+	return lstat(segment->path, &by_name) == 0 && by_name.st_ino == segment->file->number && by_name.st_dev == segment->file->device
+		&& (uint64_t) by_name.st_size == segment->bytes;
+}
+
+/* This process, a child, sees something of its own at the file's address: none of its handles may look there. */
+void seg_forget_address(seg *segment)
+{
+	segment->file->ro = NULL;
+}
+
+bool seg_has_address(const seg *segment)
+{
+	return segment->file->ro != NULL;
+}
+
+/*
+ * The last one leaves word that nothing was left half done. Only who is alone can: the file's time, by which it is
+ * told whether anybody else has written to it since, changes with every process that writes to a page for the first
+ * time. So that page is written to before the time is taken.
+ */
+static void say_goodbye(struct seg_file *file)
+{
+	seg_header *h = (seg_header *) file->rw;
+	struct stat found;
+
+	if (file->forked || flock(file->fd, LOCK_EX | LOCK_NB) != 0 || atomic_load(&h->broken)) {
+		return;
+	}
+	h->closed_at[0] = h->closed_at[1] = 0;
+	atomic_store(&h->closed, 0);
+	if (fstat(file->fd, &found) == 0) {
+		h->closed_at[0] = found.st_ctim.tv_sec;
+		h->closed_at[1] = found.st_ctim.tv_nsec;
+		SEG_POINT("close-timed");
+		atomic_store(&h->closed, 1);
+	}
 }
 
 void seg_close(seg *segment)
 {
+	struct seg_file *file = segment->file;
+
 	seg_drop_slot(segment);
-	if (segment->ro) {
-		munmap((void *) (uintptr_t) segment->ro, segment->bytes);
+	pthread_mutex_lock(&files_lock);
+	if (--file->users == 0) {
+		struct seg_file **link = &files;
+		while (*link != file) {
+			link = &(*link)->next;
+		}
+		*link = file->next;
+		say_goodbye(file);
+		unmap(file->fd, file->rw, file->ro, file->bytes);
+		free(file);
 	}
-	munmap(segment->rw, segment->bytes);
-	close(segment->fd);
+	pthread_mutex_unlock(&files_lock);
 	free(segment->path);
 	free(segment);
 }

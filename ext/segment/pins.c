@@ -451,6 +451,7 @@ static void keep_privately(seg *segment)
 	memcpy(there, copy, segment->bytes);
 	munmap(copy, segment->bytes);
 	mprotect(there, segment->bytes, PROT_READ);
+	seg_forget_address(segment);
 	segment->ro = NULL;
 	segment->view = segment->rw;
 }
@@ -460,6 +461,11 @@ void seg_after_fork_child(seg *segment)
 	int parents = segment->slot;
 
 	segment->hits = segment->misses = 0;
+	if (!seg_has_address(segment)) {
+		/* By another handle of the same file. */
+		segment->ro = NULL;
+		segment->view = segment->rw;
+	}
 	seg_take_slot(segment);
 	if (parents < 0) {
 		return;

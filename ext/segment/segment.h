@@ -33,6 +33,7 @@ typedef struct seg {
 	seg_bucket *buckets;
 	uint64_t *units;
 	uint64_t bytes;
+	struct seg_file *file;             /* what the threads of a process have together (mapping.c) */
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
@@ -61,6 +62,7 @@ typedef enum { SEG_SET, SEG_ADD, SEG_REPLACE } seg_mode;
 seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why, size_t room);
 void seg_close(seg *segment);
 bool seg_is_there(const seg *segment);
+extern int64_t seg_clock_ahead;        /* milliseconds by which our monotonic clock is ahead of the machine's */
 
 /* pins.c: reading. An item that seg_find() gave in place is there until seg_leave(), whatever others do. */
 const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place);
@@ -123,20 +125,20 @@ static inline seg_shard *seg_shard_of(const seg *segment, uint64_t hash)
 	return &segment->shards[(hash >> 40) % segment->header->n_shards];
 }
 
-/* Seconds by a clock that nobody sets; the segment does not outlive the machine's start (mapping.c). */
-static inline int64_t seg_now(void)
+/* Milliseconds by a clock that nobody sets, the same in all containers; the segment does not outlive the machine's start (mapping.c). */
+static inline int64_t seg_clock(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 
-	return now.tv_sec;
+	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000 - seg_clock_ahead;
 }
 
 /* Only what has an end asks the clock. */
 static inline bool seg_is_over(const seg_item *item)
 {
-	return item->expires && item->expires <= seg_now();
+	return item->expires && item->expires <= seg_clock();
 }
 
 /* Of the hash's upper bits; 0 means an empty place. */
@@ -173,6 +175,10 @@ static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
 {
 	return offset | ((offset + bytes - 1) / SEG_PAGE - offset / SEG_PAGE) << SEG_OFFSET_BITS;
 }
+
+/* mapping.c */
+void seg_forget_address(seg *segment);
+bool seg_has_address(const seg *segment);
 
 /* locks.c */
 void seg_make_lock(pthread_mutex_t *lock);
