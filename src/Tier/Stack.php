@@ -25,6 +25,12 @@ final class Stack
     /** Nanoseconds after which a process that lives on renews its copies. */
     private const RENEWAL = 1000000000;
 
+    /** Nanoseconds that the making of a marker by another process is waited for. */
+    private const MAKING = 1000000000;
+
+    /** Microseconds between two looks whether it is made, about. */
+    private const LONGEST_PAUSE = 16000;
+
     /** Grows when the view is renewed: what was derived from it is to be derived again. */
     public int $version = 0;
 
@@ -345,7 +351,12 @@ final class Stack
     public function changed(string $key, int $position, bool $own): void
     {
         if ($key[0] === 'f' || $key[0] === 't') {
-            $this->markers[$key] = \max($position, $this->markers[$key] ?? 0);
+            if ($own) {
+                $this->markers[$key] = \max($position, $this->markers[$key] ?? 0);
+            } else {
+                // Some stores also list what was announced and never made: it is asked for when it is needed.
+                unset($this->markers[$key]);
+            }
             $this->floors = [];
             if ($key[0] === 'f') {
                 foreach ($this->spaces as [$space, $copies]) {
@@ -426,15 +437,50 @@ final class Stack
     {
         $position = $view->records[$marker]->position ?? 0;
         if ($position === 0 && $this->truth->store->forgets()) {
-            // The store may have evicted it: what it guarded counts as invalidated from now.
-            $outcome = $this->truth->write([new Change($marker, Entry::MADE, $this->writer, $view->at, kind: Entry::MADE, strict: true)]);
-            $position = $outcome === null ? \PHP_INT_MAX : $outcome[0]->position;
+            $position = $this->makeMarker($marker, $view->at);
         }
         foreach ($this->nears as $near) {
             $near->putMarker($marker, $position, \max($view->at, $position === \PHP_INT_MAX ? 0 : $position));
         }
 
         return $this->markers[$marker] = $position;
+    }
+
+    /**
+     * The store may have evicted it, or never had it: what it guarded counts as invalidated from now.
+     *
+     * Where many do so at once, some are refused because of others who are not yet done and may be refused as well:
+     * none of these is where the marker will be, and what is computed from such a position is not stored. So after a
+     * refusal one of them makes it, and the others wait for that.
+     */
+    private function makeMarker(string $marker, int $at): int
+    {
+        $change = fn(int $at): Change => new Change($marker, Entry::MADE, $this->writer, $at, kind: Entry::MADE, strict: true);
+        $outcome = $this->truth->write([$change($at)])[0] ?? null;
+        if ($outcome === null || $outcome->done) {
+            return $outcome->position ?? \PHP_INT_MAX;
+        }
+        $turn = 'm' . $marker;
+        $end = \hrtime(true) + self::MAKING;
+        for ($pause = 500; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
+            $taken = $this->leases->take($turn, \intdiv(self::MAKING, 1000000));
+            $view = $this->truth->read([$marker]);
+            $position = $view->records[$marker]->position ?? 0;
+            $late = \hrtime(true) > $end;
+            if ($view !== null && $position === 0 && ($taken === true || $late)) {
+                $outcome = $this->truth->write([$change($view->at)])[0] ?? null;
+                // Those who began before anybody waited may still be in the way.
+                $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? $outcome->position : 0);
+            }
+            $release = $this->leases->release($turn);
+            if ($release !== null) {
+                $this->truth->write([$release]);
+            }
+            if ($view === null || $position !== 0) {
+                return $position === 0 ? \PHP_INT_MAX : $position;
+            }
+            \usleep(\random_int($pause, 2 * $pause));
+        }
     }
 
     private function forgetAll(): void
