@@ -29,6 +29,12 @@ uint64_t seg_mix(uint64_t hash)
 	return hash ^ hash >> 31;
 }
 
+/* The item that an entry names; 0: none. */
+static inline seg_offset named(_Atomic uint64_t *entry)
+{
+	return seg_entry_offset(atomic_load_explicit(entry, memory_order_relaxed));
+}
+
 static seg_item *in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
 {
 	seg_bucket *pair[2];
@@ -36,7 +42,7 @@ static seg_item *in_shard(seg *segment, seg_shard *shard, uint64_t hash, const c
 	seg_buckets_of(segment, shard, hash, pair);
 	for (int i = 0; i < 2; i++) {
 		for (int w = 0; w < SEG_WAYS; w++) {
-			seg_offset offset = atomic_load_explicit(&pair[i]->entries[w], memory_order_relaxed);
+			seg_offset offset = named(&pair[i]->entries[w]);
 			if (!offset) {
 				continue;
 			}
@@ -61,7 +67,7 @@ _Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item
 	seg_buckets_of(segment, shard, item->hash, pair);
 	for (int i = 0; i < 2; i++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
-			if (atomic_load_explicit(&pair[i]->entries[way], memory_order_relaxed) == self) {
+			if (named(&pair[i]->entries[way]) == self) {
 				return &pair[i]->entries[way];
 			}
 		}
@@ -75,6 +81,11 @@ static inline seg_bucket *bucket_of(_Atomic uint64_t *entry)
 	return (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
 }
 
+static inline uint64_t entry_of(seg *segment, const seg_item *item)
+{
+	return seg_entry_of(seg_of(segment, item), seg_item_bytes(item));
+}
+
 static inline void clear_visited(seg_bucket *b, int way)
 {
 	atomic_fetch_and_explicit(&b->visited, (uint8_t) ~(1 << way), memory_order_relaxed);
@@ -86,37 +97,54 @@ void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item)
 {
 	seg_offset self = seg_of(segment, item);
 
+	SEG_POINT("queue-add");
 	item->newer = 0;
 	item->older = shard->queue.head;
+	SEG_POINT("queue-add-linked");
 	if (item->older) {
 		seg_at(segment, item->older)->newer = self;
 	} else {
 		shard->queue.tail = self;
 	}
+	SEG_POINT("queue-add-linked-back");
 	shard->queue.head = self;
+	SEG_POINT("queue-add-head");
 	shard->queue.count++;
 	shard->queue.bytes += seg_item_bytes(item);
+	if (item->expires && (!shard->soonest || item->expires < shard->soonest)) {
+		shard->soonest = item->expires;
+	}
+	SEG_POINT("queue-added");
 }
 
 static void queue_remove(seg *segment, seg_shard *shard, seg_item *item)
 {
 	seg_offset self = seg_of(segment, item);
 
+	SEG_POINT("queue-remove");
 	if (shard->hand == self) {
 		shard->hand = item->newer;
 	}
+	if (shard->sweep == self) {
+		shard->sweep = item->newer;
+	}
+	SEG_POINT("queue-remove-hands");
 	if (item->newer) {
 		seg_at(segment, item->newer)->older = item->older;
 	} else {
 		shard->queue.head = item->older;
 	}
+	SEG_POINT("queue-remove-newer");
 	if (item->older) {
 		seg_at(segment, item->older)->newer = item->newer;
 	} else {
 		shard->queue.tail = item->newer;
 	}
+	SEG_POINT("queue-remove-older");
 	shard->queue.count--;
+	SEG_POINT("queue-remove-counted");
 	shard->queue.bytes -= seg_item_bytes(item);
+	SEG_POINT("queue-removed");
 }
 
 /* Out of the index and the queue; its memory goes when nobody reads it. */
@@ -125,11 +153,16 @@ static void take_out(seg *segment, seg_shard *shard, seg_item *item, _Atomic uin
 	seg_bucket *b = bucket_of(entry);
 	int way = (int) (entry - b->entries);
 
+	SEG_POINT("take-out");
 	atomic_store_explicit(&b->tags[way], 0, memory_order_relaxed);
+	SEG_POINT("take-out-tag");
 	atomic_store(entry, 0);
+	SEG_POINT("take-out-entry");
 	clear_visited(b, way);
+	SEG_POINT("take-out-visited");
 	queue_remove(segment, shard, item);
 	seg_retire(segment, shard, item);
+	SEG_POINT("taken-out");
 }
 
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
@@ -137,9 +170,47 @@ void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
 	_Atomic uint64_t *entry = seg_entry(segment, shard, item);
 
 	if (entry) {
-		atomic_fetch_add_explicit(&shard->evictions, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(seg_is_over(item) ? &shard->expired : &shard->evictions, 1, memory_order_relaxed);
+		SEG_POINT("evict");
 		take_out(segment, shard, item, entry);
 	}
+}
+
+/*
+ * Items whose time is over, without anybody asking for them: a second hand goes round the queue, a few steps each time
+ * that something is written, and only while the shard has something that is over. It also finds out when that will be
+ * the next time. True if it freed anything.
+ */
+bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most)
+{
+	bool freed = false;
+
+	if (LIKELY(!shard->soonest || shard->soonest > seg_clock())) {
+		return false;
+	}
+	if (!shard->sweep) {
+		shard->next_soonest = 0;
+		shard->sweep = shard->queue.tail;
+	}
+	for (; shard->sweep && most; most--) {
+		seg_item *item = seg_at(segment, shard->sweep);
+		if (seg_is_over(item)) {
+			SEG_POINT("sweep");
+			seg_evict_item(segment, shard, item);
+			freed = true;
+			continue;
+		}
+		if (item->expires && (!shard->next_soonest || item->expires < shard->next_soonest)) {
+			shard->next_soonest = item->expires;
+		}
+		shard->sweep = item->newer;
+	}
+	if (!shard->sweep) {
+		shard->soonest = shard->next_soonest;
+	}
+	SEG_POINT("swept");
+
+	return freed;
 }
 
 /* So many items that are held are passed over at most: when all are, evicting would free nothing. */
@@ -161,7 +232,7 @@ bool seg_evict(seg *segment, seg_shard *shard)
 			continue;
 		}
 		/* A request holds it: out of the index it would be as large, and of no use. */
-		if (seg_is_pinned(segment, seg_of(segment, item)) && ++spared < SPARED) {
+		if (seg_is_held(segment, item) && ++spared < SPARED) {
 			shard->hand = item->newer;
 			continue;
 		}
@@ -174,72 +245,46 @@ bool seg_evict(seg *segment, seg_shard *shard)
 
 /* ---- writing ---- */
 
-/* Rounds of making room, each of which frees something or is the last. */
-#define TRIES 64
+/* So many are evicted by age, in the hope that a block of the right size becomes free. */
+#define TRIES 32
 
-seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out)
+/* Room of the shard's own: what is over or was retired, then by age, then a slab whole: memory may be cut for other sizes. */
+static seg_offset alloc_here(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *home)
 {
-	uint64_t bytes = seg_item_head(length) + value_bytes;
-	seg_shard *shard = seg_shard_of(segment, hash);
-	seg_offset block = 0;
-	uint32_t home = 0;
+	seg_offset block = seg_alloc(segment, shard, bytes, home);
 
-	bytes = (bytes + 7) & ~UINT64_C(7);
-	/* What takes more than a quarter of all would empty the segment for one key. */
-	if (segment->slot < 0 || bytes > segment->header->n_units * SEG_UNIT / 4) {
-		return SEG_FULL;
-	}
-	seg_lock(segment, shard);
-	seg_reclaim(segment, shard, 4);
-	block = seg_alloc(segment, shard, bytes, &home);
 	if (!block && seg_reclaim(segment, shard, UINT64_MAX)) {
-		block = seg_alloc(segment, shard, bytes, &home);
+		block = seg_alloc(segment, shard, bytes, home);
 	}
-	if (!block && seg_class(bytes) >= 0) {
-		for (int i = 0; !block && i < TRIES; i++) {
-			/* By age; but after half of it in vain, a slab whole: memory may be cut for other sizes. */
-			if (!(i < TRIES / 2 ? seg_evict(segment, shard) : seg_clear_a_slab(segment, shard))) {
-				break;
-			}
-			block = seg_alloc(segment, shard, bytes, &home);
+	for (int i = 0; !block && i < TRIES && !seg_is_broken(segment); i++) {
+		if (!seg_sweep(segment, shard, 64) && !seg_evict(segment, shard)) {
+			break;
 		}
+		block = seg_alloc(segment, shard, bytes, home);
 	}
-	if (!block) {
-		/* Room that other shards have: one lock at a time. */
-		seg_unlock(shard);
-		uint64_t needed = seg_class(bytes) < 0 ? bytes : SEG_UNIT * 16, made = 0;
-		for (uint32_t i = 0; i < TRIES && made < needed * 2; i++) {
-			seg_shard *other = &segment->shards[(shard - segment->shards + i) % segment->header->n_shards];
-			seg_lock(segment, other);
-			uint64_t before = other->queue.bytes;
-			seg_evict(segment, other);
-			made += before - other->queue.bytes;
-			seg_reclaim(segment, other, 64);
-			seg_unlock(other);
+	for (int i = 0; !block && seg_class(bytes) >= 0 && i < TRIES && !seg_is_broken(segment); i++) {
+		if (!seg_clear_a_slab(segment, shard)) {
+			break;
 		}
-		for (int i = 0; i < 4; i++) {
-			seg_lock(segment, shard);
-			block = seg_alloc(segment, shard, bytes, &home);
-			if (block) {
-				break;
-			}
-			seg_unlock(shard);
-			seg_clear_window(segment, needed);
-		}
-		if (!block) {
-			if (atomic_load(&segment->header->orphans) || atomic_load(&segment->header->quarantine)) {
-				seg_repair(segment);
-			}
-			seg_lock(segment, shard);
-			block = seg_alloc(segment, shard, bytes, &home);
-			if (!block) {
-				atomic_fetch_add_explicit(&shard->refused, 1, memory_order_relaxed);
-				seg_unlock(shard);
-				return SEG_FULL;
-			}
-		}
+		block = seg_alloc(segment, shard, bytes, home);
 	}
+
+	return block;
+}
+
+/* Whether anything was set apart, or left by the dead, that may be free by now. */
+static bool has_left_over(const seg *segment)
+{
+	return UNLIKELY(atomic_load_explicit(&segment->header->orphans, memory_order_relaxed)
+		|| atomic_load_explicit(&segment->header->quarantine, memory_order_relaxed));
+}
+
+/* A block that nobody sees, and that is ours even if we die. */
+static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t bytes, uint64_t hash, const char *key, uint32_t length)
+{
 	seg_item *item = seg_at(segment, block);
+
+	SEG_POINT("reserve-allocated");
 	item->hash = hash;
 	item->home = home;
 	item->size = (uint32_t) (bytes >> 3);
@@ -250,14 +295,78 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 	item->key_length = length;
 	item->kind = 0;
 	item->spare = 0;
+	SEG_POINT("reserve-head");
 	item->state = SEG_FILLING;
 	memcpy(item->key, key, length);
 	item->key[length] = 0;
+	SEG_POINT("reserve-key");
 	atomic_store(&segment->slots[segment->slot].filling, block);
-	seg_unlock(shard);
-	*out = item;
+	SEG_POINT("reserve-filling");
 
-	return SEG_OK;
+	return item;
+}
+
+seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out)
+{
+	uint64_t bytes = (seg_item_head(length) + value_bytes + 7) & ~UINT64_C(7);
+	seg_shard *shard = seg_shard_of(segment, hash);
+	uint32_t home = 0;
+	bool settled = false, forced = false;
+
+	/* What takes more than a quarter of all would empty the segment for one key. */
+	if (segment->slot < 0 || value_bytes > segment->header->n_units * SEG_UNIT || bytes > segment->header->n_units * SEG_UNIT / 4) {
+		return SEG_FULL;
+	}
+	for (;;) {
+		seg_lock(segment, shard);
+		seg_sweep(segment, shard, 2);
+		seg_reclaim(segment, shard, 4);
+		seg_offset block = seg_alloc(segment, shard, bytes, &home);
+		if (!block && !settled && has_left_over(segment)) {
+			/* Before anything that lives is evicted. */
+			seg_unlock(shard);
+			seg_settle(segment, false);
+			settled = true;
+			continue;
+		}
+		if (!block) {
+			block = alloc_here(segment, shard, bytes, &home);
+		}
+		if (block) {
+			*out = begin(segment, block, home, bytes, hash, key, length);
+			seg_unlock(shard);
+			SEG_POINT("reserve-unlocked");
+			return SEG_OK;
+		}
+		bool again = seg_is_broken(segment);
+		seg_unlock(shard);
+		if (again) {
+			continue;
+		}
+		/* Whatever lies in one stretch of memory, whoever it belongs to; so that nobody takes it before us, all wait. */
+		seg_lock_shards(segment);
+		SEG_POINT("reserve-all-locked");
+		if (seg_clear_stretch(segment, bytes)) {
+			block = seg_alloc(segment, shard, bytes, &home);
+		}
+		if (block) {
+			*out = begin(segment, block, home, bytes, hash, key, length);
+		}
+		again = !block && seg_is_broken(segment);
+		seg_unlock_shards(segment);
+		if (block) {
+			SEG_POINT("reserve-all-unlocked");
+			return SEG_OK;
+		}
+		if (!again && !forced && has_left_over(segment)) {
+			seg_settle(segment, true);
+			forced = again = true;
+		}
+		if (!again) {
+			atomic_fetch_add_explicit(&shard->refused, 1, memory_order_relaxed);
+			return SEG_FULL;
+		}
+	}
 }
 
 void seg_give_up(seg *segment, seg_item *item)
@@ -265,9 +374,13 @@ void seg_give_up(seg *segment, seg_item *item)
 	seg_shard *shard = seg_shard_of(segment, item->hash);
 
 	seg_lock(segment, shard);
+	SEG_POINT("give-up");
 	atomic_store(&segment->slots[segment->slot].filling, 0);
+	SEG_POINT("give-up-filling");
 	seg_free(segment, shard, item);
+	SEG_POINT("given-up");
 	seg_unlock(shard);
+	SEG_POINT("give-up-unlocked");
 }
 
 /* A free way of the two buckets; else that of an item that is over or unread is emptied. */
@@ -294,7 +407,7 @@ static _Atomic uint64_t *make_place(seg *segment, seg_shard *shard, uint64_t has
 	}
 	for (int i = 0; i < 2; i++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
-			seg_item *item = seg_at(segment, atomic_load_explicit(&pair[i]->entries[way], memory_order_relaxed));
+			seg_item *item = seg_at(segment, named(&pair[i]->entries[way]));
 			int rank = seg_is_over(item) ? 0 : 1 + (atomic_load_explicit(&pair[i]->visited, memory_order_relaxed) >> way & 1);
 			if (rank < worst_rank) {
 				worst_rank = rank;
@@ -303,7 +416,7 @@ static _Atomic uint64_t *make_place(seg *segment, seg_shard *shard, uint64_t has
 			}
 		}
 	}
-	seg_evict_item(segment, shard, seg_at(segment, atomic_load_explicit(&worst->entries[worst_way], memory_order_relaxed)));
+	seg_evict_item(segment, shard, seg_at(segment, named(&worst->entries[worst_way])));
 
 	return &worst->entries[worst_way];
 }
@@ -314,10 +427,14 @@ static void insert(seg *segment, seg_shard *shard, seg_item *item)
 	seg_bucket *b = bucket_of(entry);
 	int way = (int) (entry - b->entries);
 
+	SEG_POINT("insert");
 	clear_visited(b, way);
 	item->state = SEG_LIVE;
-	atomic_store(entry, seg_of(segment, item));
+	SEG_POINT("insert-alive");
+	atomic_store(entry, entry_of(segment, item));
+	SEG_POINT("insert-entry");
 	atomic_store_explicit(&b->tags[way], seg_tag(item->hash), memory_order_release);
+	SEG_POINT("insert-tag");
 	seg_queue_add(segment, shard, item);
 }
 
@@ -329,14 +446,19 @@ static void put_in(seg *segment, seg_shard *shard, seg_item *item, seg_item *old
 			atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
 		}
 		item->state = SEG_LIVE;
-		atomic_store(&b->entries[way], seg_of(segment, item));
+		SEG_POINT("replace-alive");
+		atomic_store(&b->entries[way], entry_of(segment, item));
+		SEG_POINT("replace-entry");
 		clear_visited(b, way);
+		SEG_POINT("replace-visited");
 		queue_remove(segment, shard, old);
 		seg_retire(segment, shard, old);
+		SEG_POINT("replace-retired");
 		seg_queue_add(segment, shard, item);
 	} else {
 		insert(segment, shard, item);
 	}
+	SEG_POINT("put-in");
 	atomic_fetch_add_explicit(&shard->sets, 1, memory_order_relaxed);
 }
 
@@ -352,12 +474,17 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 	bool there = old && !seg_is_over(old);
 	if (mode == SEG_ADD ? there : mode == SEG_REPLACE && !there) {
 		status = there ? SEG_EXISTS : SEG_NOT_FOUND;
+		SEG_POINT("publish-not");
 		seg_free(segment, shard, item);
 	} else {
+		SEG_POINT("publish");
 		put_in(segment, shard, item, old, b, way);
 	}
+	SEG_POINT("published");
 	atomic_store(&segment->slots[segment->slot].filling, 0);
+	SEG_POINT("publish-filling");
 	seg_unlock(shard);
+	SEG_POINT("publish-unlocked");
 
 	return status;
 }
@@ -401,7 +528,9 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 	} else if (__builtin_add_overflow(atomic_load_explicit(&item->number, memory_order_relaxed), by, result)) {
 		status = SEG_OVERFLOW;
 	} else {
+		SEG_POINT("increment");
 		atomic_store(&item->number, *result);
+		SEG_POINT("incremented");
 	}
 	seg_unlock(shard);
 
@@ -520,9 +649,12 @@ void seg_flush(seg *segment)
 		seg_lock(segment, shard);
 		while (shard->queue.tail) {
 			seg_item *item = seg_at(segment, shard->queue.tail);
+			SEG_POINT("flush");
 			take_out(segment, shard, item, seg_entry(segment, shard, item));
 		}
+		SEG_POINT("flush-reclaim");
 		seg_reclaim(segment, shard, UINT64_MAX);
+		SEG_POINT("flushed");
 		seg_unlock(shard);
 	}
 }
@@ -539,6 +671,9 @@ void seg_count(seg *segment, seg_numbers *n)
 	for (uint32_t i = 0; i < h->n_shards; i++) {
 		seg_shard *shard = &segment->shards[i];
 		seg_lock(segment, shard);
+		/* To the end of the round that it is in, and a whole one. */
+		seg_sweep(segment, shard, UINT64_MAX);
+		seg_sweep(segment, shard, UINT64_MAX);
 		seg_reclaim(segment, shard, UINT64_MAX);
 		n->entries += shard->queue.count;
 		n->bytes_used += shard->queue.bytes;

@@ -7,6 +7,7 @@
  * and nothing half done is ever worked with.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "segment.h"
@@ -23,44 +24,43 @@ void seg_make_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&kind);
 }
 
-/* Whether it is ours now. */
-static bool take(seg *segment, pthread_mutex_t *lock, bool wait)
+static void take(seg *segment, pthread_mutex_t *lock)
 {
-	int error = wait ? pthread_mutex_lock(lock) : pthread_mutex_trylock(lock);
+	int error = pthread_mutex_lock(lock);
 
 	if (error == EOWNERDEAD) {
+		SEG_POINT("lock-of-the-dead");
 		/* Before the lock is given on to anybody. */
 		atomic_store(&segment->header->broken, 1);
+		SEG_POINT("lock-said-broken");
 		pthread_mutex_consistent(lock);
-		return true;
+		SEG_POINT("lock-consistent");
+	} else if (error) {
+		/* No lock of ours, so garbage in the file: going on would destroy more. Whoever comes next makes a new one. */
+		atomic_store(&segment->header->ready, 0);
+		abort();
 	}
+}
 
-	return error == 0;
+/*
+ * Somebody died in a lock. Who is inside another shard's lock goes on with that shard, which the dead did not touch,
+ * but for the map of units, which all share (seg_alloc(), seg_free()), and is waited for by who repairs.
+ */
+bool seg_is_broken(const seg *segment)
+{
+	return UNLIKELY(atomic_load(&segment->header->broken));
 }
 
 void seg_lock(seg *segment, seg_shard *shard)
 {
 	for (;;) {
-		take(segment, &shard->lock, true);
-		if (!atomic_load_explicit(&segment->header->broken, memory_order_relaxed)) {
+		take(segment, &shard->lock);
+		if (!seg_is_broken(segment)) {
 			return;
 		}
 		pthread_mutex_unlock(&shard->lock);
 		seg_repair(segment);
 	}
-}
-
-bool seg_try_lock(seg *segment, seg_shard *shard)
-{
-	if (!take(segment, &shard->lock, false)) {
-		return false;
-	}
-	if (atomic_load_explicit(&segment->header->broken, memory_order_relaxed)) {
-		pthread_mutex_unlock(&shard->lock);
-		return false;
-	}
-
-	return true;
 }
 
 void seg_unlock(seg_shard *shard)
@@ -74,7 +74,7 @@ void seg_unlock(seg_shard *shard)
  */
 void seg_lock_units(seg *segment)
 {
-	take(segment, &segment->header->units_lock, true);
+	take(segment, &segment->header->units_lock);
 }
 
 void seg_unlock_units(seg *segment)
@@ -82,18 +82,41 @@ void seg_unlock_units(seg *segment)
 	pthread_mutex_unlock(&segment->header->units_lock);
 }
 
+static void take_shards(seg *segment)
+{
+	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
+		take(segment, &segment->shards[i].lock);
+	}
+}
+
+/* For who makes room wherever there is some. */
+void seg_lock_shards(seg *segment)
+{
+	for (;;) {
+		take_shards(segment);
+		if (!seg_is_broken(segment)) {
+			return;
+		}
+		seg_unlock_shards(segment);
+		seg_repair(segment);
+	}
+}
+
 /* Also when it is broken: for who repairs or checks. */
 void seg_lock_all(seg *segment)
 {
-	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
-		take(segment, &segment->shards[i].lock, true);
-	}
+	take_shards(segment);
 	seg_lock_units(segment);
 }
 
 void seg_unlock_all(seg *segment)
 {
 	seg_unlock_units(segment);
+	seg_unlock_shards(segment);
+}
+
+void seg_unlock_shards(seg *segment)
+{
 	for (uint32_t i = segment->header->n_shards; i > 0; i--) {
 		pthread_mutex_unlock(&segment->shards[i - 1].lock);
 	}

@@ -4,21 +4,26 @@
  * Each process has a slot, and with it a row of bits, one for each page (16 KiB) of the file:
  *
  *     values   | page 0 | page 1 | page 2 | page 3 | …
- *     slot 0       0        1        0        1           it may hold values that begin in pages 1 and 3
- *     slot 1       0        0        0        1
+ *     slot 0       0        1        1        0           it may hold values that lie in pages 1 and 2
+ *     slot 1       0        0        1        0
  *
- * Before a request takes a value in place it sets the bit of the value's page, and it clears all of its bits when it
- * ends. What is taken from the index is freed when no bit of its page is set. So a process that sleeps for hours holds
- * the pages that it has read and nothing else ("hazard pointers", Michael, 2004, for pages in place of pointers).
+ * Before a request takes a value in place it sets the bits of all pages on which the value lies, and it clears all of
+ * its bits when it ends. What is taken from the index is freed when no process has the bits of all of its pages. So a
+ * process that sleeps for hours holds the pages that it has read and nothing else ("hazard pointers", Michael, 2004,
+ * for pages in place of pointers).
  *
  * Reading takes no lock, and writes nothing but, once a request and page, its own bit. Its safety is the order of two
  * stores and two loads, all sequentially consistent:
  *
- *     reader   set the bit;              then look in the index: only what is found now is taken
+ *     reader   set the bits;             then look in the index: only what is found now is taken
  *     writer   take it from the index;   then look at the bits
  *
- * Either the reader no longer finds the item, or the writer sees the bit. A value that is found where the bit was not
- * set yet is therefore looked up a second time.
+ * Either the reader no longer finds the item, or the writer sees the bits. A value that is found where a bit was not
+ * set yet is therefore looked up a second time. Which pages these are the index itself says, in the entry that names
+ * the item (seg_entry_of()): what lies where an entry pointed a moment ago may be another's, half written, by now.
+ *
+ * After a repair (recovery.c) the bits are all that is known of values that were retired, which is why they cover
+ * the whole of each.
  *
  * A request that holds more than its share (an eighth of all) copies what it reads from then on: the bit is set for as
  * long as copying takes. So no reader keeps more than that from the others, however long it lives.
@@ -37,9 +42,24 @@
 
 #define SHARE(segment) ((segment)->header->n_units * SEG_UNIT / 8)
 
-static inline uint64_t page_of(seg_offset offset)
+/* From first to last; nothing if last is before first. */
+typedef struct {
+	uint64_t first, last;
+} pages;
+
+static inline pages pages_of(uint64_t entry)
 {
-	return offset / SEG_PAGE;
+	uint64_t first = seg_entry_offset(entry) / SEG_PAGE;
+
+	return (pages) {first, first + (entry >> SEG_OFFSET_BITS)};
+}
+
+/* The bits of these pages that are in the word in which page lies. */
+static inline uint64_t mask_of(pages p, uint64_t page)
+{
+	uint64_t from = p.first > (page & ~UINT64_C(63)) ? p.first & 63 : 0, to = p.last < (page | 63) ? p.last & 63 : 63;
+
+	return ~UINT64_C(0) << from & ~UINT64_C(0) >> (63 - to);
 }
 
 static inline _Atomic uint64_t *row_of(const seg *segment, uint32_t slot)
@@ -56,6 +76,7 @@ static void clear_row(seg *segment, uint32_t slot)
 	for (uint64_t i = 0; i < segment->header->n_words; i++) {
 		if (atomic_load_explicit(&row[i], memory_order_relaxed)) {
 			atomic_store_explicit(&row[i], 0, memory_order_release);
+			SEG_POINT("bury-word");
 		}
 	}
 	atomic_store(&segment->slots[slot].pinned, 0);
@@ -67,12 +88,16 @@ void seg_bury(seg *segment, seg_slot *slot)
 	if (atomic_load(&slot->pinned)) {
 		clear_row(segment, (uint32_t) (slot - segment->slots));
 	}
+	SEG_POINT("bury-row");
 	atomic_store(&slot->taken, 0);
 	if (atomic_load(&slot->filling)) {
-		/* Its shard's slabs are not ours to change here: the next repair finds the block unowned. */
-		atomic_store(&slot->filling, 0);
+		/* Its shard's slabs are not ours to change here: the next settling finds the block unowned. */
+		SEG_POINT("bury-filling");
 		atomic_fetch_add(&segment->header->orphans, 1);
+		SEG_POINT("bury-counted");
+		atomic_store(&slot->filling, 0);
 	}
+	SEG_POINT("buried");
 }
 
 /* Buries the slot's owner if it is dead. Whether the slot is in use. */
@@ -124,11 +149,14 @@ void seg_take_slot(seg *segment)
 		} else if (error != 0) {
 			continue;
 		}
+		SEG_POINT("take-slot");
 		uint32_t used = atomic_load(&h->used_slots);
 		while (used <= i && !atomic_compare_exchange_weak(&h->used_slots, &used, i + 1)) {
 		}
+		SEG_POINT("take-slot-used");
 		atomic_store(&slot->taken, 1);
 		atomic_store(&slot->forking, 0);
+		SEG_POINT("slot-taken");
 		segment->slot = (int) i;
 		segment->row = row_of(segment, i);
 		return;
@@ -146,22 +174,26 @@ void seg_drop_slot(seg *segment)
 		}
 		atomic_store(&slot->forking, 0);
 		seg_leave(segment);
+		SEG_POINT("drop-slot");
 		atomic_store(&slot->taken, 0);
 		pthread_mutex_unlock(&slot->life);
+		SEG_POINT("slot-dropped");
 	}
 	segment->slot = -1;
 }
 
 /* ---- writers: what may be freed ---- */
 
-/* Whether a process that is alive may hold what begins there. */
-bool seg_is_pinned(seg *segment, seg_offset offset)
+/* Whether a process that is alive has the bits of these two pages, which may be one. */
+static bool are_pinned(seg *segment, uint64_t one, uint64_t other)
 {
 	uint32_t used = atomic_load(&segment->header->used_slots);
-	uint64_t page = page_of(offset), bit = UINT64_C(1) << (page & 63);
 
 	for (uint32_t i = 0; i < used; i++) {
-		if (atomic_load(&segment->slots[i].pinned) && atomic_load(&row_of(segment, i)[page >> 6]) & bit && is_alive(segment, i)) {
+		_Atomic uint64_t *row = row_of(segment, i);
+		if (atomic_load(&segment->slots[i].pinned)
+			&& atomic_load(&row[one >> 6]) >> (one & 63) & 1 && atomic_load(&row[other >> 6]) >> (other & 63) & 1
+			&& is_alive(segment, i)) {
 			return true;
 		}
 	}
@@ -169,23 +201,44 @@ bool seg_is_pinned(seg *segment, seg_offset offset)
 	return false;
 }
 
+bool seg_is_pinned(seg *segment, uint64_t page)
+{
+	return are_pinned(segment, page, page);
+}
+
+/*
+ * Whether a process that is alive may hold the item. Who holds it has the bits of all its pages; two tell: where there
+ * are three or more the second belongs to this item alone, so that others in its first page do not keep it.
+ */
+bool seg_is_held(seg *segment, const seg_item *item)
+{
+	pages p = pages_of(seg_entry_of(seg_of(segment, item), seg_item_bytes(item)));
+
+	return are_pinned(segment, p.first, p.last - p.first > 1 ? p.first + 1 : p.last);
+}
+
 /* What has just been taken from the index: freed, or, where a reader may hold it, kept until none does. */
 void seg_retire(seg *segment, seg_shard *shard, seg_item *item)
 {
-	if (!seg_is_pinned(segment, seg_of(segment, item))) {
+	SEG_POINT("retire");
+	if (!seg_is_held(segment, item)) {
 		seg_free(segment, shard, item);
 		return;
 	}
 	item->state = SEG_RETIRED;
 	item->newer = 0;
+	SEG_POINT("retire-state");
 	if (shard->retired.tail) {
 		seg_at(segment, shard->retired.tail)->newer = seg_of(segment, item);
 	} else {
 		shard->retired.head = seg_of(segment, item);
 	}
+	SEG_POINT("retire-linked");
 	shard->retired.tail = seg_of(segment, item);
+	SEG_POINT("retire-tail");
 	shard->retired.count++;
 	shard->retired.bytes += seg_item_bytes(item);
+	SEG_POINT("retired");
 }
 
 /* Frees what nobody holds any more; looks at so many of the retired, the oldest first. True if it freed anything. */
@@ -196,26 +249,34 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 
 	for (; *link && most; most--) {
 		seg_item *item = seg_at(segment, *link);
-		if (seg_is_pinned(segment, *link)) {
+		if (seg_is_held(segment, item)) {
 			previous = *link;
 			link = &item->newer;
 			continue;
 		}
+		SEG_POINT("reclaim");
 		*link = item->newer;
+		SEG_POINT("reclaim-unlinked");
 		if (!*link) {
 			shard->retired.tail = previous;
 		}
+		SEG_POINT("reclaim-tail");
 		shard->retired.count--;
 		shard->retired.bytes -= seg_item_bytes(item);
+		SEG_POINT("reclaim-counted");
 		seg_free(segment, shard, item);
+		SEG_POINT("reclaimed");
 		freed = true;
 	}
 	/* Those that were looked at in vain go to the end, so that the next time others are. */
 	if (previous && *link) {
 		seg_at(segment, shard->retired.tail)->newer = shard->retired.head;
+		SEG_POINT("reclaim-ring");
 		shard->retired.head = *link;
+		SEG_POINT("reclaim-head");
 		shard->retired.tail = previous;
 		seg_at(segment, previous)->newer = 0;
+		SEG_POINT("reclaim-turned");
 	}
 
 	return freed;
@@ -223,7 +284,7 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 
 /* ---- reading ---- */
 
-static const seg_item *look(const seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
+static const seg_item *look(const seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way, uint64_t *entry)
 {
 	seg_shard *shard = seg_shard_of(segment, hash);
 	seg_bucket *pair[2];
@@ -236,15 +297,16 @@ static const seg_item *look(const seg *segment, uint64_t hash, const char *key, 
 			if (atomic_load_explicit(&b->tags[w], memory_order_relaxed) != tag) {
 				continue;
 			}
-			seg_offset offset = atomic_load(&b->entries[w]);
-			if (!offset) {
+			uint64_t found = atomic_load(&b->entries[w]);
+			if (!found) {
 				continue;
 			}
 			/* Where no bit guards it this may be another's by now, half written: it is only compared, and looked up again. */
-			const seg_item *item = (const seg_item *) (segment->view + offset);
+			const seg_item *item = (const seg_item *) (segment->view + seg_entry_offset(found));
 			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
 				*bucket = b;
 				*way = w;
+				*entry = found;
 				return item;
 			}
 		}
@@ -253,35 +315,55 @@ static const seg_item *look(const seg *segment, uint64_t hash, const char *key, 
 	return NULL;
 }
 
-/* Sets the bit of the item's page. False: it was set. */
-static inline bool pin(seg *segment, const seg_item *item, uint64_t *page)
+/* Whether we have the bits of all of these pages. */
+static inline bool have(const seg *segment, pages p)
 {
-	uint64_t number = page_of((uint64_t) ((const char *) item - segment->view)), bit = UINT64_C(1) << (number & 63);
-	_Atomic uint64_t *word = &segment->row[number >> 6];
-
-	*page = number;
-	if (atomic_load_explicit(word, memory_order_relaxed) & bit) {
-		return false;
+	for (uint64_t page = p.first; page <= p.last; page = (page | 63) + 1) {
+		uint64_t mask = mask_of(p, page);
+		if ((atomic_load_explicit(&segment->row[page >> 6], memory_order_relaxed) & mask) != mask) {
+			return false;
+		}
 	}
-	seg_slot *slot = &segment->slots[segment->slot];
-	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed)) {
-		/* Before the bit: writers look at it first. */
-		atomic_store(&slot->pinned, 1);
-	}
-	if (number >> 6 < segment->first_word) {
-		segment->first_word = number >> 6;
-	}
-	if (number >> 6 > segment->last_word) {
-		segment->last_word = number >> 6;
-	}
-	atomic_fetch_or(word, bit);
 
 	return true;
 }
 
-static inline void unpin(seg *segment, uint64_t page)
+/* Sets the bits of these pages; which of them are new. Only the first and the last can hold something else already. */
+static pages pin(seg *segment, pages p)
 {
-	atomic_fetch_and_explicit(&segment->row[page >> 6], ~(UINT64_C(1) << (page & 63)), memory_order_release);
+	seg_slot *slot = &segment->slots[segment->slot];
+	pages fresh = p;
+
+	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed)) {
+		/* Before the bits: writers look at it first. */
+		atomic_store(&slot->pinned, 1);
+		SEG_POINT("pin-first");
+	}
+	if (p.first >> 6 < segment->first_word) {
+		segment->first_word = p.first >> 6;
+	}
+	if (p.last >> 6 > segment->last_word) {
+		segment->last_word = p.last >> 6;
+	}
+	for (uint64_t page = p.first; page <= p.last; page = (page | 63) + 1) {
+		uint64_t before = atomic_fetch_or(&segment->row[page >> 6], mask_of(p, page));
+		SEG_POINT("pinned");
+		if (page >> 6 == p.first >> 6) {
+			fresh.first += before >> (p.first & 63) & 1;
+		}
+		if (page >> 6 == p.last >> 6) {
+			fresh.last -= before >> (p.last & 63) & 1;
+		}
+	}
+
+	return fresh;
+}
+
+static void unpin(seg *segment, pages p)
+{
+	for (uint64_t page = p.first; page <= p.last; page = (page | 63) + 1) {
+		atomic_fetch_and_explicit(&segment->row[page >> 6], ~mask_of(p, page), memory_order_release);
+	}
 }
 
 /*
@@ -292,30 +374,29 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 {
 	seg_bucket *bucket;
 	const seg_item *item;
-	uint64_t page, ours = SEG_NONE;
+	uint64_t entry, guarded = 0;
+	pages ours = {0, 0};
 	int way;
 
 	*in_place = false;
-	while ((item = look(segment, hash, key, length, &bucket, &way))) {
-		bool is_new = pin(segment, item, &page);
-		if (LIKELY(!is_new && ours == SEG_NONE)) {
-			break;
-		}
-		if (!is_new && ours == page) {
-			break;
-		}
-		/* Found before the bit was there: only what is found again now is safe. */
-		if (ours != SEG_NONE) {
+	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
+		if (UNLIKELY(guarded)) {
+			if (entry == guarded) {
+				break;
+			}
+			/* It has moved meanwhile. */
 			unpin(segment, ours);
+			guarded = 0;
 		}
-		ours = is_new ? page : SEG_NONE;
-		if (!is_new) {
-			/* It has moved to a page that we hold for longer. */
+		if (LIKELY(have(segment, pages_of(entry)))) {
 			break;
 		}
+		/* Found before the bits were there: only what is found again now is safe. */
+		ours = pin(segment, pages_of(entry));
+		guarded = entry;
 	}
 	if (UNLIKELY(!item || seg_is_over(item))) {
-		if (ours != SEG_NONE) {
+		if (guarded) {
 			unpin(segment, ours);
 		}
 		segment->misses++;
@@ -325,12 +406,12 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 		atomic_fetch_or_explicit(&bucket->visited, (uint8_t) (1 << way), memory_order_relaxed);
 	}
 	segment->hits++;
-	if (UNLIKELY(ours != SEG_NONE)) {
-		uint64_t bytes = seg_item_bytes(item);
+	if (UNLIKELY(guarded)) {
+		uint64_t bytes = (ours.last + 1 - ours.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
-		bytes = bytes > SEG_PAGE ? bytes : SEG_PAGE;
 		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > SHARE(segment)) {
-			segment->passing = ours;
+			segment->passing = ours.first;
+			segment->passing_last = ours.last;
 			return item;
 		}
 		atomic_fetch_add_explicit(pinned, bytes, memory_order_relaxed);
@@ -344,7 +425,7 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 void seg_copied(seg *segment)
 {
 	if (segment->passing != SEG_NONE) {
-		unpin(segment, segment->passing);
+		unpin(segment, (pages) {segment->passing, segment->passing_last});
 		segment->passing = SEG_NONE;
 	}
 }
@@ -354,12 +435,13 @@ bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length)
 {
 	seg_bucket *bucket;
 	const seg_item *item;
+	uint64_t entry;
 	int way;
 
-	while ((item = look(segment, hash, key, length, &bucket, &way))) {
+	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
 		bool over = seg_is_over(item);
 		/* What was read of it counts if it was still there afterwards. */
-		if (atomic_load(&bucket->entries[way]) == (uint64_t) ((const char *) item - segment->view)) {
+		if (atomic_load(&bucket->entries[way]) == entry) {
 			return !over;
 		}
 	}
@@ -387,12 +469,14 @@ void seg_leave(seg *segment)
 	for (uint64_t i = segment->first_word; i <= segment->last_word; i++) {
 		if (atomic_load_explicit(&segment->row[i], memory_order_relaxed)) {
 			atomic_store_explicit(&segment->row[i], 0, memory_order_release);
+			SEG_POINT("leave-word");
 		}
 	}
 	segment->first_word = UINT64_MAX;
 	segment->last_word = 0;
 	segment->passing = SEG_NONE;
 	atomic_store_explicit(&slot->pinned, 0, memory_order_release);
+	SEG_POINT("left");
 }
 
 /*
@@ -404,10 +488,11 @@ seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t l
 	seg_shard *shard = seg_shard_of(segment, hash);
 	seg_item *copy = NULL;
 	seg_bucket *bucket;
+	uint64_t entry;
 	int way;
 
 	seg_lock(segment, shard);
-	const seg_item *item = look(segment, hash, key, length, &bucket, &way);
+	const seg_item *item = look(segment, hash, key, length, &bucket, &way, &entry);
 	if (item && !seg_is_over(item)) {
 		copy = malloc(seg_item_bytes(item));
 		if (copy) {

@@ -44,30 +44,80 @@ static void repair_shard(seg *segment, seg_shard *shard)
 	seg_header *h = segment->header;
 	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * h->n_buckets;
 
+	SEG_POINT("repair-shard");
 	memset(&shard->queue, 0, sizeof shard->queue);
 	memset(&shard->retired, 0, sizeof shard->retired);
-	shard->hand = 0;
+	shard->hand = shard->sweep = 0;
+	shard->soonest = shard->next_soonest = 0;
+	SEG_POINT("repair-shard-empty");
 	for (uint64_t n = 0; n < h->n_buckets; n++) {
 		seg_bucket *b = &first[n];
 		for (int way = 0; way < SEG_WAYS; way++) {
-			seg_offset offset = atomic_load(&b->entries[way]);
-			if (!offset) {
+			uint64_t entry = atomic_load(&b->entries[way]);
+			seg_offset offset = seg_entry_offset(entry);
+			if (!entry) {
 				atomic_store(&b->tags[way], 0);
 				continue;
 			}
+			SEG_POINT("repair-entry");
 			seg_item *item = seg_owned(segment, shard, offset) ? seg_at(segment, offset) : NULL;
-			if (!item || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, shard, item) != &b->entries[way]
+			if (!item || entry != seg_entry_of(offset, seg_item_bytes(item)) || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, shard, item) != &b->entries[way]
 				|| !seg_settle_item(segment, shard, item)) {
 				/* Half put in, or half taken out: nobody could see it, or nobody shall. */
+				SEG_POINT("repair-drop");
 				atomic_store(&b->tags[way], 0);
+				SEG_POINT("repair-drop-tag");
 				atomic_store(&b->entries[way], 0);
+				SEG_POINT("repair-dropped");
 				atomic_fetch_and(&b->visited, (uint8_t) ~(1 << way));
 				continue;
 			}
 			item->state = SEG_LIVE;
+			SEG_POINT("repair-alive");
 			seg_queue_add(segment, shard, item);
 		}
 	}
+}
+
+/* So long what is set apart is left alone before it is looked at again, milliseconds. */
+#define SETTLE_SOON 1000
+#define SETTLE_LATE 64000
+
+/* Under all locks. */
+static void settle(seg *segment)
+{
+	seg_header *h = segment->header;
+	bool again = atomic_load(&h->quarantine);
+
+	/* Set before anything is touched: whoever dies in here leaves it set. */
+	atomic_store(&h->broken, 1);
+	SEG_POINT("repair-begin");
+	/* Before the dead are looked for: one who is found later is counted anew, and settled the next time. */
+	atomic_store(&h->orphans, 0);
+	SEG_POINT("repair-bury");
+	seg_bury_the_dead(segment);
+	SEG_POINT("repair-buried");
+	seg_settle_begin(segment);
+	SEG_POINT("repair-shards");
+	for (uint32_t i = 0; i < h->n_shards; i++) {
+		repair_shard(segment, &segment->shards[i]);
+	}
+	SEG_POINT("repair-filling");
+	uint32_t used = atomic_load(&h->used_slots);
+	for (uint32_t i = 0; i < used; i++) {
+		seg_offset filling = atomic_load(&segment->slots[i].filling);
+		if (filling) {
+			seg_item *item = seg_at(segment, filling);
+			seg_settle_item(segment, seg_shard_of(segment, item->hash), item);
+			SEG_POINT("repair-filling-settled");
+		}
+	}
+	SEG_POINT("repair-rest");
+	atomic_store(&h->quarantine, !seg_settle_end(segment, is_owned));
+	/* Each time in vain it is left alone for longer: who reads there may sleep for hours. */
+	h->settle_after = !atomic_load(&h->quarantine) || !again ? SETTLE_SOON : h->settle_after < SETTLE_LATE ? h->settle_after * 2 : SETTLE_LATE;
+	h->settle_at = seg_clock() + h->settle_after;
+	SEG_POINT("repair-end");
 }
 
 void seg_repair(seg *segment)
@@ -75,29 +125,33 @@ void seg_repair(seg *segment)
 	seg_header *h = segment->header;
 
 	seg_lock_all(segment);
-	bool broken = atomic_load(&h->broken);
-	if (broken || atomic_load(&h->orphans) || atomic_load(&h->quarantine)) {
-		/* Set before anything is touched: whoever dies in here leaves it set. */
-		atomic_store(&h->broken, 1);
-		seg_bury_the_dead(segment);
-		seg_settle_begin(segment);
-		for (uint32_t i = 0; i < h->n_shards; i++) {
-			repair_shard(segment, &segment->shards[i]);
-		}
-		uint32_t used = atomic_load(&h->used_slots);
-		for (uint32_t i = 0; i < used; i++) {
-			seg_offset filling = atomic_load(&segment->slots[i].filling);
-			if (filling) {
-				seg_item *item = seg_at(segment, filling);
-				seg_settle_item(segment, seg_shard_of(segment, item->hash), item);
-			}
-		}
-		atomic_store(&h->quarantine, !seg_settle_end(segment, is_owned));
-		atomic_store(&h->orphans, 0);
-		if (broken) {
-			atomic_fetch_add(&h->recoveries, 1);
-		}
+	if (seg_is_broken(segment)) {
+		settle(segment);
+		atomic_fetch_add(&h->recoveries, 1);
+		SEG_POINT("repair-counted");
 		atomic_store(&h->broken, 0);
+		SEG_POINT("repaired");
+	}
+	seg_unlock_all(segment);
+}
+
+/*
+ * Nothing is broken, but the dead have left blocks, or what was set apart may be free by now. Not more often than it
+ * has a chance to be of use, but for who would fail without it.
+ */
+void seg_settle(seg *segment, bool now)
+{
+	seg_header *h = segment->header;
+
+	seg_lock_all(segment);
+	if (seg_is_broken(segment)) {
+		settle(segment);
+		atomic_fetch_add(&h->recoveries, 1);
+		atomic_store(&h->broken, 0);
+	} else if ((atomic_load(&h->orphans) || atomic_load(&h->quarantine)) && (now || h->settle_at <= seg_clock())) {
+		settle(segment);
+		atomic_store(&h->broken, 0);
+		SEG_POINT("settled");
 	}
 	seg_unlock_all(segment);
 }
@@ -112,8 +166,9 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 
 	for (uint64_t n = 0; n < h->n_buckets; n++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
-			seg_offset offset = atomic_load(&first[n].entries[way]);
-			if (!offset) {
+			uint64_t entry = atomic_load(&first[n].entries[way]);
+			seg_offset offset = seg_entry_offset(entry);
+			if (!entry) {
 				if (atomic_load(&first[n].tags[way])) {
 					return "a tag without an entry";
 				}
@@ -125,6 +180,9 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 			seg_item *item = seg_at(segment, offset);
 			if (item->state != SEG_LIVE) {
 				return "an entry that names an item that is not alive";
+			}
+			if (entry != seg_entry_of(offset, seg_item_bytes(item))) {
+				return "an entry with other pages than its item has";
 			}
 			if (atomic_load(&first[n].tags[way]) != seg_tag(item->hash)) {
 				return "a tag that is not its entry's";
@@ -148,10 +206,16 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 			return "a queue longer than the index";
 		}
 		bytes += seg_item_bytes(item);
+		if (item->expires && (!shard->soonest || item->expires < shard->soonest)) {
+			return "an item that ends before the soonest";
+		}
 		newer = at;
 	}
 	if (newer != shard->queue.tail) {
 		return "a queue that does not end at its tail";
+	}
+	if (shard->sweep && (seg_at(segment, shard->sweep)->state != SEG_LIVE || !seg_entry(segment, shard, seg_at(segment, shard->sweep)))) {
+		return "a sweep that goes on from an item that is gone";
 	}
 	if (queued != named || queued != shard->queue.count || bytes != shard->queue.bytes) {
 		return "a queue that is not the index";
@@ -181,11 +245,11 @@ const char *seg_check(seg *segment)
 	const char *wrong = NULL;
 	uint64_t items = 0;
 
-	if (atomic_load(&segment->header->broken)) {
+	if (seg_is_broken(segment)) {
 		seg_repair(segment);
 	}
 	seg_lock_all(segment);
-	if (atomic_load(&segment->header->broken)) {
+	if (seg_is_broken(segment)) {
 		seg_unlock_all(segment);
 		return seg_check(segment);
 	}

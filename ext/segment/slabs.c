@@ -67,10 +67,13 @@ static inline uint64_t unit_at(const seg *segment, seg_offset offset)
 
 static void mark(seg *segment, uint64_t unit, unsigned kind, unsigned shard, uint64_t length)
 {
+	SEG_POINT("mark");
 	segment->units[unit] = word(kind, shard, length);
+	SEG_POINT("mark-first");
 	for (uint64_t i = 1; i < length; i++) {
 		segment->units[unit + i] = word(INSIDE, 0, i);
 	}
+	SEG_POINT("marked");
 }
 
 /* Four bins to each doubling, as in "TLSF: a new dynamic memory allocator" (Masmano and others, 2004). */
@@ -87,15 +90,20 @@ static void bin_add(seg *segment, uint64_t unit, uint64_t length)
 	seg_offset *bin = &segment->header->bins[bin_of(length)], self = unit_offset(segment, unit);
 	free_run *run = (free_run *) (segment->rw + self);
 
+	SEG_POINT("bin-add");
 	run->next = *bin;
 	run->previous = 0;
 	if (*bin) {
 		((free_run *) (segment->rw + *bin))->previous = self;
 	}
+	SEG_POINT("bin-add-linked");
 	*bin = self;
+	SEG_POINT("bin-add-head");
 	/* In this order: of a run of one unit the beginning is what stays. */
 	segment->units[unit + length - 1] = word(FREE_END, 0, length);
+	SEG_POINT("bin-add-end");
 	segment->units[unit] = word(FREE, 0, length);
+	SEG_POINT("bin-added");
 }
 
 static void bin_remove(seg *segment, uint64_t unit, uint64_t length)
@@ -103,14 +111,17 @@ static void bin_remove(seg *segment, uint64_t unit, uint64_t length)
 	seg_offset self = unit_offset(segment, unit);
 	free_run *run = (free_run *) (segment->rw + self);
 
+	SEG_POINT("bin-remove");
 	if (run->previous) {
 		((free_run *) (segment->rw + run->previous))->next = run->next;
 	} else {
 		segment->header->bins[bin_of(length)] = run->next;
 	}
+	SEG_POINT("bin-remove-next");
 	if (run->next) {
 		((free_run *) (segment->rw + run->next))->previous = run->previous;
 	}
+	SEG_POINT("bin-removed");
 }
 
 /* The first that fits, in the bin of its length; else any of a higher one. Returns the unit, or -1. */
@@ -126,12 +137,17 @@ static int64_t run_take(seg *segment, unsigned kind, unsigned shard, uint64_t le
 			if (there < length) {
 				continue;
 			}
+			SEG_POINT("run-take");
 			bin_remove(segment, unit, there);
+			SEG_POINT("run-take-removed");
 			if (there > length) {
 				bin_add(segment, unit + length, there - length);
 			}
+			SEG_POINT("run-take-rest");
 			mark(segment, unit, kind, shard, length);
+			SEG_POINT("run-take-marked");
 			h->free_units -= length;
+			SEG_POINT("run-taken");
 			return (int64_t) unit;
 		}
 	}
@@ -143,7 +159,9 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 {
 	seg_header *h = segment->header;
 
+	SEG_POINT("run-give");
 	h->free_units += length;
+	SEG_POINT("run-give-counted");
 	if (unit > 0) {
 		uint64_t before = segment->units[unit - 1];
 		if (kind_of(before) == FREE_END || (kind_of(before) == FREE && length_of(before) == 1)) {
@@ -159,10 +177,13 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 			length += length_of(after);
 		}
 	}
+	SEG_POINT("run-give-joined");
 	bin_add(segment, unit, length);
+	SEG_POINT("run-give-added");
 	if (h->window > unit && h->window < unit + length) {
 		h->window = unit;
 	}
+	SEG_POINT("run-given");
 }
 
 void seg_units_init(seg *segment)
@@ -200,26 +221,34 @@ static void partial_add(seg *segment, seg_shard *shard, slab *s)
 {
 	seg_offset self = seg_of(segment, s);
 
+	SEG_POINT("partial-add");
 	s->previous_partial = 0;
 	s->next_partial = shard->partial[s->class];
 	if (s->next_partial) {
 		slab_at(segment, s->next_partial)->previous_partial = self;
 	}
+	SEG_POINT("partial-add-linked");
 	shard->partial[s->class] = self;
+	SEG_POINT("partial-add-head");
 	s->is_partial = 1;
+	SEG_POINT("partial-added");
 }
 
 static void partial_remove(seg *segment, seg_shard *shard, slab *s)
 {
+	SEG_POINT("partial-remove");
 	if (s->previous_partial) {
 		slab_at(segment, s->previous_partial)->next_partial = s->next_partial;
 	} else {
 		shard->partial[s->class] = s->next_partial;
 	}
+	SEG_POINT("partial-remove-next");
 	if (s->next_partial) {
 		slab_at(segment, s->next_partial)->previous_partial = s->previous_partial;
 	}
+	SEG_POINT("partial-remove-previous");
 	s->is_partial = 0;
+	SEG_POINT("partial-removed");
 }
 
 static void ring_add(seg *segment, seg_shard *shard, slab *s)
@@ -234,8 +263,11 @@ static void ring_add(seg *segment, seg_shard *shard, slab *s)
 	slab *first = slab_at(segment, shard->slabs), *last = slab_at(segment, first->previous);
 	s->next = shard->slabs;
 	s->previous = first->previous;
+	SEG_POINT("ring-add");
 	last->next = self;
+	SEG_POINT("ring-add-next");
 	first->previous = self;
+	SEG_POINT("ring-added");
 }
 
 static void ring_remove(seg *segment, seg_shard *shard, slab *s)
@@ -246,23 +278,31 @@ static void ring_remove(seg *segment, seg_shard *shard, slab *s)
 		shard->slabs = 0;
 		return;
 	}
+	SEG_POINT("ring-remove");
 	slab_at(segment, s->previous)->next = s->next;
+	SEG_POINT("ring-remove-next");
 	slab_at(segment, s->next)->previous = s->previous;
+	SEG_POINT("ring-remove-previous");
 	if (shard->slabs == self) {
 		shard->slabs = s->next;
 	}
+	SEG_POINT("ring-removed");
 }
 
 static slab *slab_make(seg *segment, seg_shard *shard, uint64_t unit, int class)
 {
 	slab *s = slab_at(segment, unit_offset(segment, unit));
 
+	SEG_POINT("slab-make");
 	memset(s, 0, 64);
 	s->class = (uint8_t) class;
 	s->shard = (uint8_t) (shard - segment->shards);
 	s->capacity = (uint16_t) ((SLAB_BYTES - 64) / classes[class]);
+	SEG_POINT("slab-make-head");
 	ring_add(segment, shard, s);
+	SEG_POINT("slab-make-ring");
 	partial_add(segment, shard, s);
+	SEG_POINT("slab-made");
 
 	return s;
 }
@@ -284,7 +324,7 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 			return 0;
 		}
 		seg_lock_units(segment);
-		unit = atomic_load(&segment->header->broken) ? -1 : run_take(segment, RUN, number, length);
+		unit = seg_is_broken(segment) ? -1 : run_take(segment, RUN, number, length);
 		seg_unlock_units(segment);
 		*home = (uint32_t) unit;
 		return unit < 0 ? 0 : unit_offset(segment, (uint64_t) unit);
@@ -295,57 +335,73 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 		s = slab_at(segment, shard->partial[class]);
 	} else {
 		seg_lock_units(segment);
-		unit = atomic_load(&segment->header->broken) ? -1 : run_take(segment, SLAB, number, SLAB_UNITS);
+		unit = seg_is_broken(segment) ? -1 : run_take(segment, SLAB, number, SLAB_UNITS);
 		seg_unlock_units(segment);
 		if (unit < 0) {
 			return 0;
 		}
+		SEG_POINT("alloc-slab");
 		s = slab_make(segment, shard, (uint64_t) unit, class);
 	}
 	seg_item *item;
+	SEG_POINT("alloc");
 	if (s->free) {
 		item = (seg_item *) (segment->rw + s->free);
 		memcpy(&s->free, item, sizeof s->free);
+		SEG_POINT("alloc-used-block");
 	} else {
 		item = block(s, s->fresh++);
+		SEG_POINT("alloc-fresh-block");
 	}
 	if (++s->used == s->capacity) {
+		SEG_POINT("alloc-full");
 		partial_remove(segment, shard, s);
 	}
+	SEG_POINT("allocated");
 	*home = (uint32_t) unit_at(segment, seg_of(segment, s));
 
 	return seg_of(segment, item);
+}
+
+/* Where the map is broken it is not to be read; the repair that must follow finds that nobody has these units. */
+static void give_back(seg *segment, uint64_t unit, uint64_t length)
+{
+	seg_lock_units(segment);
+	if (!seg_is_broken(segment)) {
+		run_give(segment, unit, length);
+	}
+	seg_unlock_units(segment);
 }
 
 void seg_free(seg *segment, seg_shard *shard, seg_item *item)
 {
 	uint64_t bytes = seg_item_bytes(item), unit = item->home;
 
+	SEG_POINT("free");
 	item->state = 0;
+	SEG_POINT("free-state");
 	if (seg_class(bytes) < 0) {
-		seg_lock_units(segment);
-		if (!atomic_load(&segment->header->broken)) {
-			run_give(segment, unit, (bytes + SEG_UNIT - 1) / SEG_UNIT);
-		}
-		seg_unlock_units(segment);
+		give_back(segment, unit, (bytes + SEG_UNIT - 1) / SEG_UNIT);
 		return;
 	}
 	slab *s = slab_at(segment, unit_offset(segment, unit));
 	memcpy(item, &s->free, sizeof s->free);
+	SEG_POINT("free-linked");
 	s->free = seg_of(segment, item);
+	SEG_POINT("free-head");
 	s->used--;
+	SEG_POINT("free-counted");
 	if (!s->is_partial) {
 		partial_add(segment, shard, s);
 	}
 	if (s->used == 0) {
+		SEG_POINT("free-slab");
 		partial_remove(segment, shard, s);
 		ring_remove(segment, shard, s);
-		seg_lock_units(segment);
-		if (!atomic_load(&segment->header->broken)) {
-			run_give(segment, unit, SLAB_UNITS);
-		}
-		seg_unlock_units(segment);
+		SEG_POINT("free-slab-removed");
+		give_back(segment, unit, SLAB_UNITS);
 	}
+	SEG_POINT("freed");
 }
 
 /* ---- making room where evicting by age does not ---- */
@@ -408,51 +464,108 @@ bool seg_clear_a_slab(seg *segment, seg_shard *shard)
 	return true;
 }
 
-static void clear_unit(seg *segment, uint64_t unit)
-{
-	uint64_t w = __atomic_load_n(&segment->units[unit], __ATOMIC_RELAXED);
-	seg_shard *shard = &segment->shards[shard_of(w) % segment->header->n_shards];
+/* What evicting all of a stretch would cost. */
+typedef struct {
+	uint64_t unit, end;
+	uint64_t read, live;               /* items, of which so many were read lately */
+} stretch;
 
-	if (kind_of(w) != RUN && kind_of(w) != SLAB) {
-		return;
+/* False: it cannot be had, because somebody reads or writes it. */
+static bool weigh(seg *segment, const seg_item *item, stretch *s)
+{
+	_Atomic uint64_t *entry = item->state == SEG_LIVE ? seg_entry(segment, seg_shard_of(segment, item->hash), item) : NULL;
+	seg_bucket *b = (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
+
+	if (!entry || seg_is_held(segment, item)) {
+		return false;
 	}
-	seg_lock(segment, shard);
-	/* What belongs to a shard only changes under its lock; what was read before may be another's by now. */
-	if (segment->units[unit] == w) {
-		if (kind_of(w) == RUN) {
-			seg_item *item = seg_at(segment, unit_offset(segment, unit));
-			if (item->state == SEG_LIVE) {
-				seg_evict_item(segment, shard, item);
-			}
-		} else {
-			evict_all(segment, shard, slab_at(segment, unit_offset(segment, unit)));
-		}
-		seg_reclaim(segment, shard, UINT64_MAX);
-	}
-	seg_unlock(shard);
+	s->live++;
+	s->read += atomic_load_explicit(&b->visited, memory_order_relaxed) >> (entry - b->entries) & 1;
+
+	return true;
 }
 
+/* Adds what begins at a unit. */
+static bool can_be_cleared(seg *segment, uint64_t unit, uint64_t w, stretch *s)
+{
+	seg_item *item = seg_at(segment, unit_offset(segment, unit));
+
+	switch (kind_of(w)) {
+		case FREE:
+			return true;
+		case RUN:
+			return weigh(segment, item, s);
+		case SLAB:
+			for (unsigned n = 0; n < slab_at(segment, unit_offset(segment, unit))->fresh; n++) {
+				item = block(slab_at(segment, unit_offset(segment, unit)), n);
+				if (item->state && !weigh(segment, item, s)) {
+					return false;
+				}
+			}
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* So many units are looked at, at least, before the cheapest stretch among them is taken. */
+#define LOOKED_AT 512
+
 /*
- * Evicts whatever lies in the next stretch of memory as long as a long value needs, whoever it belongs to: where
- * memory is in pieces, evicting the least used would take very many of them to leave one long run. Takes shards' locks.
+ * For a value for which there is no run: the cheapest of a few stretches of memory that are long enough, whoever its
+ * items belong to, is emptied. Where memory is in pieces, evicting the least used would take very many of them to leave
+ * one long run. Under all shards' locks. False: there is no such stretch; then nothing was evicted.
  */
-void seg_clear_window(seg *segment, uint64_t bytes)
+bool seg_clear_stretch(seg *segment, uint64_t bytes)
 {
 	seg_header *h = segment->header;
-	uint64_t needed = (bytes + SEG_UNIT - 1) / SEG_UNIT, start, unit;
+	uint64_t needed = seg_class(bytes) < 0 ? (bytes + SEG_UNIT - 1) / SEG_UNIT : SLAB_UNITS, looked = 0;
+	stretch best = {0, 0, 0, 0}, s = {0, 0, 0, 0};
 
-	start = h->window + needed > h->n_units ? 0 : h->window;
-	for (unit = start; unit < start + needed && unit < h->n_units;) {
-		uint64_t w = __atomic_load_n(&segment->units[unit], __ATOMIC_RELAXED), length = length_of(w);
-		/* Read without the map's lock: what is not a beginning any more is gone over unit by unit. */
-		if (kind_of(w) == INSIDE || kind_of(w) == FREE_END || !length || unit + length > h->n_units) {
-			length = 1;
-		} else {
-			clear_unit(segment, unit);
-		}
-		unit += length;
+	for (uint32_t i = 0; i < h->n_shards; i++) {
+		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
 	}
-	h->window = unit < h->n_units ? unit : 0;
+	s.unit = s.end = h->window;
+	while (looked < h->n_units && (!best.end || looked < LOOKED_AT)) {
+		if (s.end >= h->n_units) {
+			s = (stretch) {0, 0, 0, 0};
+		}
+		uint64_t w = segment->units[s.end], length = length_of(w);
+		if (!length) {
+			return false;
+		}
+		bool can = can_be_cleared(segment, s.end, w, &s);
+		s.end += length;
+		looked += length;
+		if (!can) {
+			s = (stretch) {s.end, s.end, 0, 0};
+		} else if (s.end - s.unit >= needed) {
+			if (!best.end || s.read * 64 + s.live < best.read * 64 + best.live) {
+				best = s;
+			}
+			s = (stretch) {s.end, s.end, 0, 0};
+		}
+	}
+	if (!best.end) {
+		return false;
+	}
+	/* The next time others; set before, because what becomes free is joined, and moves it to where that begins. */
+	h->window = best.end < h->n_units ? best.end : 0;
+	for (uint64_t unit = best.unit, length; unit < best.end; unit += length) {
+		uint64_t w = segment->units[unit];
+		/* The last unit of a run that has become free and joined its neighbours: it was one long. */
+		length = kind_of(w) == FREE_END ? 1 : length_of(w);
+		SEG_POINT("clear-stretch");
+		if (kind_of(w) == RUN) {
+			seg_item *item = seg_at(segment, unit_offset(segment, unit));
+			seg_evict_item(segment, seg_shard_of(segment, item->hash), item);
+		} else if (kind_of(w) == SLAB) {
+			evict_all(segment, &segment->shards[shard_of(w)], slab_at(segment, unit_offset(segment, unit)));
+		}
+	}
+	SEG_POINT("stretch-cleared");
+
+	return true;
 }
 
 /* ---- everything anew, under all locks ---- */
@@ -488,10 +601,13 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
  */
 void seg_settle_begin(seg *segment)
 {
+	SEG_POINT("settle-begin");
 	memset(segment->units, 0, segment->header->n_units * sizeof *segment->units);
+	SEG_POINT("settle-begin-units");
 	memset(segment->header->bins, 0, sizeof segment->header->bins);
 	segment->header->free_units = 0;
 	segment->header->window = 0;
+	SEG_POINT("settle-begin-bins");
 	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
 		memset(segment->shards[i].partial, 0, sizeof segment->shards[i].partial);
 		segment->shards[i].slabs = 0;
@@ -515,27 +631,31 @@ bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item)
 			return false;
 		}
 	}
+	SEG_POINT("settle-item");
 	mark(segment, item->home, class < 0 ? RUN : SLAB, number, length);
+	SEG_POINT("settle-item-marked");
 	if (class >= 0) {
 		slab *s = slab_make(segment, shard, item->home, class);
 		/* Every block counts as used before: which are free is found at the end, by their state. */
 		s->fresh = s->capacity;
+		SEG_POINT("settle-item-slab");
 	}
 
 	return true;
 }
 
+/* Whether anybody may hold something of what lies in these units. */
 static bool is_read(seg *segment, uint64_t unit, uint64_t units)
 {
-	uint64_t page = SEG_PAGE / SEG_UNIT;
+	uint64_t last = (unit_offset(segment, unit + units) - 1) / SEG_PAGE;
 
-	for (uint64_t i = 0; i < units; i += page) {
-		if (seg_is_pinned(segment, unit_offset(segment, unit + i))) {
+	for (uint64_t page = unit_offset(segment, unit) / SEG_PAGE; page <= last; page++) {
+		if (seg_is_pinned(segment, page)) {
 			return true;
 		}
 	}
 
-	return seg_is_pinned(segment, unit_offset(segment, unit + units - 1));
+	return false;
 }
 
 /* Blocks that no item owns. True: all of them are free; else the slab looks full, and a later settling looks again. */
@@ -551,9 +671,11 @@ static bool settle_slab(seg *segment, slab *s, bool (*owned)(seg *, const seg_it
 		} else if (!read) {
 			item->state = 0;
 			memcpy(item, &s->free, sizeof s->free);
+			SEG_POINT("settle-block");
 			s->free = seg_of(segment, item);
 		}
 	}
+	SEG_POINT("settle-slab");
 	s->used = (uint16_t) (read ? s->capacity : used);
 	if (s->used == s->capacity) {
 		partial_remove(segment, &segment->shards[s->shard], s);
@@ -580,16 +702,24 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
 			continue;
 		}
 		/* Free, or set apart: the next stretch of the one or the other. */
-		bool read = seg_is_pinned(segment, unit_offset(segment, unit));
-		while (end < h->n_units && !segment->units[end] && seg_is_pinned(segment, unit_offset(segment, end)) == read) {
-			end++;
+		uint64_t page = unit_offset(segment, unit) / SEG_PAGE;
+		bool read = seg_is_pinned(segment, page);
+		for (; end < h->n_units && !segment->units[end]; end++) {
+			uint64_t its = unit_offset(segment, end) / SEG_PAGE;
+			/* Asked once a page. A unit does not cross one: both begin at multiples of 1 KiB. */
+			if (its != page && seg_is_pinned(segment, page = its) != read) {
+				break;
+			}
 		}
+		SEG_POINT("settle-rest");
 		if (read) {
 			mark(segment, unit, QUARANTINE, 0, end - unit);
+			SEG_POINT("settle-set-apart");
 			all = false;
 		} else {
 			h->free_units += end - unit;
 			bin_add(segment, unit, end - unit);
+			SEG_POINT("settle-free");
 		}
 		unit = end;
 	}
