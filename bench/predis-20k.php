@@ -23,7 +23,7 @@ use Predis\Client;
 
 require __DIR__ . '/../vendor/autoload.php';
 
-$harness = Harness::fromArguments(\array_values(\array_slice($argv, 1)));
+$harness = Harness::fromArguments(\array_slice($argv, 1));
 $server = new RedisServer();
 $body = 'v' . \str_repeat('x', 20_479);
 
