@@ -558,8 +558,12 @@ ZEND_METHOD(Larder_Segment, open)
 		zend_throw_exception_ex(larder_exception_class, 0, "A segment needs the path of a file, as /dev/shm/larder/segment");
 		RETURN_THROWS();
 	}
-	/* Absolute, and no link followed: one of those is refused when the file is opened. */
-	if (!expand_filepath(ZSTR_VAL(path), full)) {
+	if (ZSTR_VAL(path)[ZSTR_LEN(path) - 1] == '/') {
+		zend_throw_exception_ex(larder_exception_class, 0, "%s is a directory: name a file in it, as %ssegment", ZSTR_VAL(path), ZSTR_VAL(path));
+		RETURN_THROWS();
+	}
+	/* Absolute, and no link followed, as expand_filepath() would: one of those is refused when the file is opened. */
+	if (!expand_filepath_with_mode(ZSTR_VAL(path), full, NULL, 0, CWD_EXPAND)) {
 		zend_throw_exception_ex(larder_exception_class, 0, "%s is no path", ZSTR_VAL(path));
 		RETURN_THROWS();
 	}

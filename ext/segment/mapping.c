@@ -443,20 +443,21 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 	/* A named pipe would be waited for, without O_NONBLOCK. */
 	*fd = openat(p->directory, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (*fd < 0) {
-		if (errno == ENOENT && !(flags & O_CREAT)) {
+		int error = errno;
+		if (error == ENOENT && !(flags & O_CREAT)) {
 			return ABSENT;
 		}
-		if (errno == ELOOP) {
+		if (error == ELOOP) {
 			return refuse(p, "%s%s is a symbolic link: name the file itself, in a directory that only you can write to", p->path, suffix);
 		}
-		if (errno == EISDIR) {
+		if (error == EISDIR) {
 			return refuse(p, "%s%s is a directory: name a file in it, as %s%s/segment", p->path, suffix, p->path, suffix);
 		}
 		/* Not that of another user: who may not even open it is told why. */
-		if (errno == EACCES && fstatat(p->directory, name, found, AT_SYMLINK_NOFOLLOW) == 0 && found->st_uid != geteuid()) {
+		if (error == EACCES && fstatat(p->directory, name, found, AT_SYMLINK_NOFOLLOW) == 0 && found->st_uid != geteuid()) {
 			return refuse(p, "%s%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name another file", p->path, suffix, (unsigned) found->st_uid, (unsigned) geteuid());
 		}
-		return refuse(p, "%s%s cannot be opened: %s", p->path, suffix, strerror(errno));
+		return refuse(p, "%s%s cannot be opened: %s", p->path, suffix, strerror(error));
 	}
 	if (fstat(*fd, found) != 0 || !S_ISREG(found->st_mode)) {
 		refuse(p, "%s%s is no regular file: name another", p->path, suffix);
