@@ -21,12 +21,16 @@ final class TemporaryDirectory implements \Stringable
     /** @var array<string, int> path to process id of the owner; what the shutdown function still has to remove */
     private static array $living = [];
 
-    /** @param string $prefix short: a Unix socket's path has at most 107 bytes (unix(7)) */
-    public function __construct(string $prefix = 'larder')
+    /**
+     * @param string  $prefix short: a Unix socket's path has at most 107 bytes (unix(7))
+     * @param ?string $parent where it lies; the system's directory for temporary files if not said
+     */
+    public function __construct(string $prefix = 'larder', ?string $parent = null)
     {
-        $path = \sys_get_temp_dir() . '/' . $prefix . '-' . \bin2hex(\random_bytes(5));
+        $parent ??= \sys_get_temp_dir();
+        $path = $parent . '/' . $prefix . '-' . \bin2hex(\random_bytes(5));
         if (!\mkdir($path, 0o700)) {
-            throw new \RuntimeException('Cannot make the directory ' . $path . ': is ' . \sys_get_temp_dir() . ' writable?');
+            throw new \RuntimeException('Cannot make the directory ' . $path . ': is ' . $parent . ' writable?');
         }
         $this->path = $path;
         $this->owner = \posix_getpid();
