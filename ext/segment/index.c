@@ -300,7 +300,7 @@ static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t b
 	memcpy(item->key, key, length);
 	item->key[length] = 0;
 	SEG_POINT("reserve-key");
-	atomic_store(&segment->slots[segment->slot].filling, block);
+	atomic_store(&segment->slots[segment->writing].filling, block);
 	SEG_POINT("reserve-filling");
 
 	return item;
@@ -314,9 +314,10 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 	bool settled = false, forced = false;
 
 	/* What takes more than a quarter of all would empty the segment for one key. */
-	if (segment->slot < 0 || value_bytes > segment->header->n_units * SEG_UNIT || bytes > segment->header->n_units * SEG_UNIT / 4) {
+	if (value_bytes > segment->header->n_units * SEG_UNIT || bytes > segment->header->n_units * SEG_UNIT / 4) {
 		return SEG_FULL;
 	}
+	seg_borrow_slot(segment);
 	for (;;) {
 		seg_lock(segment, shard);
 		seg_sweep(segment, shard, 2);
@@ -364,6 +365,7 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 		}
 		if (!again) {
 			atomic_fetch_add_explicit(&shard->refused, 1, memory_order_relaxed);
+			seg_return_slot(segment);
 			return SEG_FULL;
 		}
 	}
@@ -375,12 +377,13 @@ void seg_give_up(seg *segment, seg_item *item)
 
 	seg_lock(segment, shard);
 	SEG_POINT("give-up");
-	atomic_store(&segment->slots[segment->slot].filling, 0);
+	atomic_store(&segment->slots[segment->writing].filling, 0);
 	SEG_POINT("give-up-filling");
 	seg_free(segment, shard, item);
 	SEG_POINT("given-up");
 	seg_unlock(shard);
 	SEG_POINT("give-up-unlocked");
+	seg_return_slot(segment);
 }
 
 /* A free way of the two buckets; else that of an item that is over or unread is emptied. */
@@ -481,10 +484,11 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 		put_in(segment, shard, item, old, b, way);
 	}
 	SEG_POINT("published");
-	atomic_store(&segment->slots[segment->slot].filling, 0);
+	atomic_store(&segment->slots[segment->writing].filling, 0);
 	SEG_POINT("publish-filling");
 	seg_unlock(shard);
 	SEG_POINT("publish-unlocked");
+	seg_return_slot(segment);
 
 	return status;
 }
@@ -595,8 +599,9 @@ seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
 	} else {
 		seg_free(segment, shard, item);
 	}
-	atomic_store(&segment->slots[segment->slot].filling, 0);
+	atomic_store(&segment->slots[segment->writing].filling, 0);
 	seg_unlock(shard);
+	seg_return_slot(segment);
 
 	return status;
 }

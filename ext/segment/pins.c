@@ -140,7 +140,8 @@ void seg_take_slot(seg *segment)
 
 	segment->slot = -1;
 	segment->pid = (int) getpid();
-	for (uint32_t i = 0; i < h->n_slots; i++) {
+	/* The last is for those who have none. */
+	for (uint32_t i = 0; i < h->n_slots - 1; i++) {
 		seg_slot *slot = &segment->slots[i];
 		int error = pthread_mutex_trylock(&slot->life);
 		if (error == EOWNERDEAD) {
@@ -157,9 +158,38 @@ void seg_take_slot(seg *segment)
 		atomic_store(&slot->taken, 1);
 		atomic_store(&slot->forking, 0);
 		SEG_POINT("slot-taken");
-		segment->slot = (int) i;
+		segment->slot = segment->writing = (int) i;
 		segment->row = row_of(segment, i);
 		return;
+	}
+}
+
+/*
+ * Where there are more processes than slots, those without one write one after the other: each has the last slot as
+ * long as it writes one value. It waits for that before it has any lock of a shard.
+ */
+void seg_borrow_slot(seg *segment)
+{
+	seg_header *h = segment->header;
+
+	if (LIKELY(segment->slot >= 0)) {
+		return;
+	}
+	seg_slot *slot = &segment->slots[h->n_slots - 1];
+	if (pthread_mutex_lock(&slot->life) == EOWNERDEAD) {
+		seg_bury(segment, slot);
+		pthread_mutex_consistent(&slot->life);
+	}
+	SEG_POINT("slot-borrowed");
+	atomic_store(&h->used_slots, h->n_slots);
+	segment->writing = (int) h->n_slots - 1;
+}
+
+void seg_return_slot(seg *segment)
+{
+	if (UNLIKELY(segment->slot < 0)) {
+		pthread_mutex_unlock(&segment->slots[segment->writing].life);
+		SEG_POINT("slot-returned");
 	}
 }
 
@@ -459,6 +489,8 @@ void seg_leave(seg *segment)
 		segment->hits = segment->misses = 0;
 	}
 	if (segment->slot < 0) {
+		/* Somebody may have ended. */
+		seg_take_slot(segment);
 		return;
 	}
 	seg_slot *slot = &segment->slots[segment->slot];

@@ -37,6 +37,7 @@ typedef struct seg {
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
+	int writing;                       /* the slot in which it says what it is writing: ours, or the common one */
 	int pid;                           /* that took it */
 	_Atomic uint64_t *row;             /* our slot's pins, and which words of it may have any */
 	uint64_t first_word, last_word;
@@ -209,6 +210,8 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *));
 /* pins.c */
 void seg_take_slot(seg *segment);
 void seg_drop_slot(seg *segment);
+void seg_borrow_slot(seg *segment);
+void seg_return_slot(seg *segment);
 void seg_bury(seg *segment, seg_slot *slot);
 void seg_bury_the_dead(seg *segment);
 bool seg_is_pinned(seg *segment, uint64_t page);
