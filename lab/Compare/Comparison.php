@@ -141,19 +141,21 @@ final class Comparison
     {
         ['before' => $before, 'after' => $after] = $pair;
         $cell = $pair['new']->cell;
+        // As the reports say it; the ratio is of times.
+        [$then, $now] = $cell->moreIsBetter() ? [1 / $before, 1 / $after] : [$before, $after];
         if ($cell->unit === Cell::BYTES) {
             $ratio = $before > 0.0 ? $after / $before : ($after > 0.0 ? \INF : 1.0);
 
             return new Change($cell, $before, $after, $ratio, $ratio, $ratio, null, $this->verdict($ratio, $ratio, true, true));
         }
         if (!isset($this->chances[$id])) {
-            return new Change($cell, $before, $after, $after / $before / $this->divisor, 0.0, \INF, null, Verdict::Unknown);
+            return new Change($cell, $then, $now, $after / $before / $this->divisor, 0.0, \INF, null, Verdict::Unknown);
         }
         $interval = $this->bootstrap->unpaired($pair['newCenters'], $pair['oldCenters']);
         $low = $interval->low / $this->divisor;
         $high = $interval->high / $this->divisor;
 
-        return new Change($cell, $before, $after, $interval->median / $this->divisor, $low, $high, $this->chances[$id], $this->verdict($low, $high, isset($this->worse[$id]), isset($this->better[$id])));
+        return new Change($cell, $then, $now, $interval->median / $this->divisor, $low, $high, $this->chances[$id], $this->verdict($low, $high, isset($this->worse[$id]), isset($this->better[$id])));
     }
 
     private function verdict(float $low, float $high, bool $worse, bool $better): Verdict
@@ -211,8 +213,8 @@ final class Comparison
                 $otherUnit[] = $new->cell;
                 continue;
             }
-            $oldCenters = $old->centers();
-            $newCenters = $new->centers();
+            $oldCenters = self::asTimes($old);
+            $newCenters = self::asTimes($new);
             $this->common[$id] = [
                 'old' => $old, 'new' => $new, 'oldCenters' => $oldCenters, 'newCenters' => $newCenters,
                 'before' => self::median($oldCenters), 'after' => self::median($newCenters),
@@ -220,6 +222,16 @@ final class Comparison
         }
 
         return $otherUnit;
+    }
+
+    /**
+     * What is the better the more there is a second is judged as the time of one, so that longer is worse everywhere.
+     *
+     * @return non-empty-list<float>
+     */
+    private static function asTimes(Result $result): array
+    {
+        return $result->cell->moreIsBetter() ? \array_map(static fn(float $rate): float => 1 / \max($rate, 1e-9), $result->centers()) : $result->centers();
     }
 
     /** @return list<array{subject: string, scenario: string, reason: string}> */

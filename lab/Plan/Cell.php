@@ -14,6 +14,8 @@ final readonly class Cell
 
     public const MICROSECONDS = 'us';
     public const BYTES = 'bytes';
+    /** Operations a second, of all processes together. */
+    public const PER_SECOND = 'ops/s';
 
     /**
      * @param string       $subject     what --subjects takes: parts joined by colons, the engine first ("redis:socket:igbinary")
@@ -21,7 +23,7 @@ final readonly class Cell
      * @param string       $serializer  php, igbinary, msgpack, or none
      * @param string       $compressor  none, fastlz, gzdeflate, zstd, lz4
      * @param int<1, max>  $concurrency processes that do it at the same time
-     * @param string       $unit        of its samples: microseconds an operation, or bytes
+     * @param string       $unit        of its samples: microseconds an operation, bytes, or operations a second
      */
     public function __construct(
         public string $scenario,
@@ -35,6 +37,12 @@ final readonly class Cell
         public int $concurrency = 1,
         public string $unit = self::MICROSECONDS,
     ) {}
+
+    /** Whether the greater figure is the better one. */
+    public function moreIsBetter(): bool
+    {
+        return $this->unit === self::PER_SECOND;
+    }
 
     /** Unique within a report, and the same in another report of the same cell. */
     public function id(): string

@@ -38,6 +38,9 @@ final class Findings
         }
         [$first, $last] = [$group[0], $group[\count($group) - 1]];
         $sentence = \sprintf('%s, %s: ', \ucfirst(Words::doing($first->cell)), Words::crowd($concurrency));
+        if ($first->cell->moreIsBetter() && $concurrency > 1) {
+            return $sentence . $this->growth($rank, $group);
+        }
         if (\count($group) === 1) {
             return $sentence . \sprintf('only %s was measured, with %s.', Words::subject($first->cell), self::figure($first));
         }
@@ -58,12 +61,28 @@ final class Findings
         return $sentence . '.';
     }
 
+    /**
+     * Whether more processes do more: what each does together, and how many times what one alone does.
+     *
+     * @param non-empty-list<Result> $group
+     */
+    private function growth(Rank $rank, array $group): string
+    {
+        $parts = [];
+        foreach ($group as $result) {
+            $ratio = $rank->toBase($result);
+            $parts[] = \sprintf('%s %s', Words::subject($result->cell), self::figure($result)) . ($ratio === null ? '' : \sprintf(', %s times what one process does', Units::ratio($ratio)));
+        }
+
+        return \implode('; ', $parts) . '.';
+    }
+
     /** What the curves of one table show: who is steady and who is not. */
     public function forCurves(Report $report, string $payload, string $operation = 'read', int $concurrency = 1, string $scenario = 'engines'): string
     {
         $steady = [];
         foreach ($this->group($this->rank($report), $scenario, $payload, $operation, $concurrency) as $result) {
-            if ($result->summary->median > 0.0) {
+            if ($result->summary->median > 0.0 && !$result->cell->moreIsBetter()) {
                 $steady[] = [$result->summary->p99 / $result->summary->median, $result];
             }
         }
@@ -290,7 +309,7 @@ final class Findings
 
     public static function isLarder(Cell $cell): bool
     {
-        return \str_starts_with($cell->engine, 'larder');
+        return \str_starts_with($cell->engine, 'larder') || $cell->engine === 'segment';
     }
 
     public static function isPrivate(Cell $cell): bool

@@ -84,7 +84,8 @@ final readonly class Losses
         $worst = null;
         foreach ($this->pairs() as [$larder, $other, $where]) {
             ++$count;
-            $interval = $this->rank->between($larder, $other);
+            // Of what is the better the more there is, how many times as much the other has.
+            $interval = $larder->cell->moreIsBetter() ? $this->rank->between($other, $larder) : $this->rank->between($larder, $other);
             if (!$interval->bounded() || !$interval->excludesOne()) {
                 ++$unsure;
                 $behind += $interval->median > 1.0 ? 1 : 0;

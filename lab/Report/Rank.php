@@ -38,7 +38,7 @@ final class Rank
     }
 
     /**
-     * The results that differ in nothing but their subject, the least first; groups in the order of the report.
+     * The results that differ in nothing but their subject, the best first; groups in the order of the report.
      *
      * @return list<non-empty-list<Result>>
      */
@@ -62,7 +62,7 @@ final class Rank
      */
     public static function sorted(array $results): array
     {
-        \usort($results, static fn(Result $a, Result $b): int => self::center($a) <=> self::center($b));
+        \usort($results, static fn(Result $a, Result $b): int => ($a->cell->moreIsBetter() ? -1 : 1) * (self::center($a) <=> self::center($b)));
 
         return $results;
     }

@@ -63,6 +63,7 @@ final class Tables
         $cell = $group[0]->cell;
         $units = Units::of($cell->unit, \array_map(Rank::center(...), $group));
         $many = $cell->concurrency > 1;
+        $rate = $cell->moreIsBetter();
         $tied = $this->rank->tied($group);
         $rows = [];
         foreach ($group as $i => $result) {
@@ -72,10 +73,10 @@ final class Tables
                 Plain::line($result->cell->connection),
                 Words::form($result->cell),
                 $units->show(Rank::center($result)),
-                $many ? $units->show($summary->median) : Units::NOTHING,
+                $many && !$rate ? $units->show($summary->median) : Units::NOTHING,
                 $units->show($summary->p5) . '–' . $units->show($summary->p95),
                 $units->show($summary->p99),
-                $result->perSecond === null ? Units::NOTHING : ($result->perSecond < 100 ? Units::digits($result->perSecond) : \number_format($result->perSecond)),
+                $result->perSecond === null || $rate ? Units::NOTHING : ($result->perSecond < 100 ? Units::digits($result->perSecond) : \number_format($result->perSecond)),
                 ...$this->toBase($result, $group),
                 Units::whole($summary->n),
             ], $i < $tied ? [3] : [], false, $result->cell->id());
@@ -89,7 +90,7 @@ final class Tables
             new Column("p5–p95 $units->unit", 3, true),
             new Column("p99 $units->unit", 5, true),
             new Column('a second', 4, true),
-            new Column('× base', 1, true),
+            new Column($rate ? '× one process' : '× base', 1, true),
             new Column('95 %', 2, true),
             new Column('n', 6, true),
         ];
@@ -300,6 +301,9 @@ final class Tables
     /** @param non-empty-list<Result> $group */
     private function about(array $group, int $tied): string
     {
+        if ($group[0]->cell->moreIsBetter()) {
+            return 'Of all processes together; more is better. × one process: how many times what one process alone did, and the 95 % interval of that.' . ($tied > 1 ? " The first $tied cannot be told apart." : '');
+        }
         $bases = [];
         foreach ($group as $result) {
             $to = $this->rank->toBase($result)?->to;

@@ -17,6 +17,7 @@ final readonly class Units
     /** Of one unit of the cells' own. */
     private const TIMES = ['ns' => 0.001, 'µs' => 1.0, 'ms' => 1e3, 's' => 1e6];
     private const SIZES = ['B' => 1.0, 'kB' => 1e3, 'MB' => 1e6];
+    private const RATES = ['/s' => 1.0, 'thousand/s' => 1e3, 'million/s' => 1e6];
 
     private function __construct(
         public string $unit,
@@ -27,15 +28,20 @@ final readonly class Units
      * One unit for all figures of a table, the greatest of which the least of them is at least one; but never less
      * than microseconds for the sake of the least alone.
      *
-     * @param string      $unit   of the cells: Cell::MICROSECONDS or BYTES
+     * @param string      $unit   of the cells: one of Cell's
      * @param list<float> $values in it
      */
     public static function of(string $unit, array $values): self
     {
         $values = $values === [] ? [1.0] : $values;
-        $least = \max(\min($values), $unit === Cell::BYTES || \max($values) >= 1.0 ? 1.0 : 0.0);
+        $least = \max(\min($values), $unit !== Cell::MICROSECONDS || \max($values) >= 1.0 ? 1.0 : 0.0);
         [$best, $times] = ['', 1.0];
-        foreach ($unit === Cell::BYTES ? self::SIZES : self::TIMES as $name => $size) {
+        $all = match ($unit) {
+            Cell::BYTES => self::SIZES,
+            Cell::PER_SECOND => self::RATES,
+            default => self::TIMES,
+        };
+        foreach ($all as $name => $size) {
             if ($best === '' || $least >= $size) {
                 [$best, $times] = [$name, $size];
             }

@@ -9,9 +9,21 @@ use Larder\Lab\Plan\Cell;
 /** How the things that cells name are called in tables and sentences. */
 final class Words
 {
-    private const PAYLOADS = ['short' => 'a short string', '20kB' => 'a 20 kB string', '50x50' => 'a 50x50 array'];
-    private const DOES = ['write' => 'write', 'read' => 'read', 'cycle' => 'connect, get and close', 'size' => 'size of'];
-    private const DOING = ['write' => 'writing', 'read' => 'reading', 'cycle' => 'connecting, getting and closing', 'size' => 'the size of'];
+    private const PAYLOADS = [
+        'short' => 'a short string', '20kB' => 'a 20 kB string', '50x50' => 'a 50x50 array',
+        'integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer',
+    ];
+    /** %s: the value. */
+    private const DOES = [
+        'write' => 'write %s', 'read' => 'read %s', 'cycle' => 'connect, get and close, %s', 'size' => 'size of %s',
+        'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
+        'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s',
+    ];
+    private const DOING = [
+        'write' => 'writing %s', 'read' => 'reading %s', 'cycle' => 'connecting, getting and closing for %s', 'size' => 'the size of %s',
+        'shuffled' => 'reading %s with shuffled keys', 'missing' => 'reading a missing key', 'increment' => 'incrementing %s',
+        'gets' => 'getting %s', 'gets-written' => 'getting %s beside a writer',
+    ];
 
     /** "a 50x50 array" */
     public static function payload(string $payload): string
@@ -22,13 +34,21 @@ final class Words
     /** "read a 50x50 array" */
     public static function work(Cell $cell): string
     {
-        return (self::DOES[$cell->operation] ?? Plain::line($cell->operation)) . ($cell->operation === 'cycle' ? ', ' : ' ') . self::payload($cell->payload);
+        return self::of(self::DOES, $cell);
     }
 
     /** "reading a 50x50 array" */
     public static function doing(Cell $cell): string
     {
-        return (self::DOING[$cell->operation] ?? Plain::line($cell->operation)) . ($cell->operation === 'cycle' ? ' for ' : ' ') . self::payload($cell->payload);
+        return self::of(self::DOING, $cell);
+    }
+
+    /** @param array<string, string> $words */
+    private static function of(array $words, Cell $cell): string
+    {
+        $payload = self::payload($cell->payload);
+
+        return isset($words[$cell->operation]) ? \str_replace('%s', $payload, $words[$cell->operation]) : Plain::line($cell->operation) . ' ' . $payload;
     }
 
     public static function crowd(int $concurrency): string

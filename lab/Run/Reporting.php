@@ -5,9 +5,11 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 use Larder\Lab\Scenario\Engines;
+use Larder\Lab\Scenario\Segment;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\Noise;
+use Larder\Lab\Subject\LarderExtension;
 
 /** Makes the report of what was collected. */
 final readonly class Reporting
@@ -46,6 +48,14 @@ final readonly class Reporting
         if (isset($plan->scenarios[Engines::NAME])) {
             $notes[] = 'APCu stands where the published tables have XCache, which ended with PHP 5.';
             $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each sample is what one of the processes took for an operation on average, its waits for a turn included.';
+        }
+
+        if (isset($plan->scenarios[Segment::NAME])) {
+            \array_push($notes, ...Segment::notes((string) (Machine::facts()['cores'] ?? '?')));
+        }
+        $extension = LarderExtension::version();
+        if ($extension !== null) {
+            $versions['Larder\'s extension'] = $extension;
         }
 
         return new Report(

@@ -13,7 +13,7 @@ final class Scenarios
     public static function all(): array
     {
         $scenarios = [];
-        foreach ([new Engines(), new Serializers(), new Loop()] as $scenario) {
+        foreach ([new Engines(), new Serializers(), new Loop(), new Segment()] as $scenario) {
             $scenarios[$scenario->name()] = $scenario;
         }
 

@@ -19,6 +19,8 @@ final class Services
 
     private ?Directory $directory = null;
 
+    private ?Directory $memory = null;
+
     /** @var array<string, Service> */
     private array $services = [];
 
@@ -90,6 +92,25 @@ final class Services
         return $this->directory;
     }
 
+    /**
+     * A private directory in shared memory (tmpfs), for engines whose processes share a file; made when it is first
+     * asked for, and gone with stopAll(). Where there is no /dev/shm it is the system's for temporary files.
+     *
+     * @throws ServiceFailure if it cannot be made
+     */
+    public function memory(): Directory
+    {
+        if ($this->memory === null) {
+            if ($this->owner !== \getmypid()) {
+                throw new ServiceFailure('There is no directory in shared memory yet, and only the process that made the laboratory\'s servers makes one.');
+            }
+            Signals::held(fn() => $this->memory = Directory::temporary(\is_dir('/dev/shm') && \is_writable('/dev/shm') ? '/dev/shm' : null));
+        }
+        \assert($this->memory !== null);
+
+        return $this->memory;
+    }
+
     /** May be called at any time, by a signal handler too, and more than once. */
     public function stopAll(): void
     {
@@ -102,7 +123,8 @@ final class Services
             }
             $this->services = [];
             $this->directory?->remove();
-            $this->directory = null;
+            $this->memory?->remove();
+            $this->directory = $this->memory = null;
         });
     }
 

@@ -20,7 +20,7 @@ namespace Larder\Lab\Subject;
  *   them, do not; there this driver packs by the functions, as an application would have to: strings too, since what
  *   comes back does not say what it was.
  */
-final class ApcuDriver implements Driver
+final class ApcuDriver implements CountingDriver, FreshDriver
 {
     private readonly string $serializer;
     private readonly bool $registered;
@@ -101,6 +101,38 @@ final class ApcuDriver implements Driver
         }
 
         return $value;
+    }
+
+    public function names(array $keys): array
+    {
+        return $keys;
+    }
+
+    public function writeEach(array $values): void
+    {
+        if ($this->registered) {
+            foreach ($values as $key => $value) {
+                if (!\apcu_store($key, $value)) {
+                    throw self::full();
+                }
+            }
+        } else {
+            foreach ($values as $key => $value) {
+                if (!\apcu_store($key, \msgpack_pack($value))) {
+                    throw self::full();
+                }
+            }
+        }
+    }
+
+    public function increment(string $key, int $times): mixed
+    {
+        $count = false;
+        for ($i = 0; $i < $times; ++$i) {
+            $count = \apcu_inc($key);
+        }
+
+        return $count;
     }
 
     private static function full(): EngineFailure

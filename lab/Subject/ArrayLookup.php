@@ -15,6 +15,14 @@ final class ArrayLookup
         return $this->values[$key] ?? $default;
     }
 
+    /** What is there must be a number, or nothing. */
+    public function increment(string $key): mixed
+    {
+        $count = $this->values[$key] ?? 0;
+
+        return $this->values[$key] = \is_int($count) ? $count + 1 : null;
+    }
+
     public function set(string $key, mixed $value): void
     {
         $this->values[$key] = $value;

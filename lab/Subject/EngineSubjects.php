@@ -43,6 +43,7 @@ final class EngineSubjects
             $subjects[] = self::apcu($serializer);
             $subjects[] = self::files($serializer);
             $subjects[] = self::larderApcu($serializer);
+            $subjects[] = self::larderSegment($serializer);
             $subjects[] = self::larderDisk('larder-sqlite', 'sqlite', $serializer, [self::sqlite()]);
             $subjects[] = self::larderDisk('larder-files', 'files', $serializer, []);
         }
@@ -99,6 +100,18 @@ final class EngineSubjects
             ['scheme' => 'sqlite', 'near' => 'apcu', 'tier' => 'near'] + self::larder('larder-apcu', $serializer),
             // Larder gives APCu strings, and long ones in a small array of its own, which this is for.
             ['apc.serializer' => $serializer],
+        );
+    }
+
+    private static function larderSegment(string $serializer): Subject
+    {
+        return self::inProcess(
+            'larder-segment',
+            $serializer,
+            LarderDriver::class,
+            [LarderExtension::need(), self::sqlite()],
+            ['scheme' => 'sqlite', 'shared' => 1, 'tier' => 'near'] + self::larder('larder-segment', $serializer),
+            LarderExtension::ini(),
         );
     }
 
@@ -213,7 +226,7 @@ final class EngineSubjects
     }
 
     /** @return array<string, string|int> */
-    private static function ini(): array
+    public static function ini(): array
     {
         return self::INI + ['apc.serializer' => 'php'];
     }

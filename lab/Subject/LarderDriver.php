@@ -16,12 +16,14 @@ use Larder\Cache;
  * Sets are judged by Larder's table of conflicts as in any application: processes at once write keys of their own.
  * A failed part of Larder is a miss or a false to an application; here it is an exception all the same.
  */
-final class LarderDriver implements Driver
+final class LarderDriver implements Afresh, CountingDriver, FreshDriver
 {
     /** Seconds that one call waits for a part: as long as the drivers of the others. */
     private const TIMEOUT = '2';
 
     private readonly string $dsn;
+    /** The file of a segment that this subject has for itself. */
+    private readonly ?string $segment;
     private readonly bool $anew;
     private readonly LastLine $log;
     private ?Cache $cache = null;
@@ -29,12 +31,14 @@ final class LarderDriver implements Driver
     /**
      * @param array<string, string|int> $parameters dsn; or scheme (sqlite, files, memory, redis, predis, memcached) with
      *                                              directory, or connection with socket or host and port; and near,
-     *                                              serializer, compressor, prefix, near_budget; tier: what answers
+     *                                              serializer, compressor, prefix, near_budget; shared: the directory of its
+     *                                              segment, which is its near tier then; tier: what answers
      */
     public function __construct(array $parameters)
     {
         $given = new Parameters($parameters);
-        $this->dsn = isset($parameters['dsn']) ? $given->text('dsn') : self::dsn($given);
+        $this->segment = isset($parameters['shared']) ? SharedFile::path($parameters) : null;
+        $this->dsn = isset($parameters['dsn']) ? $given->text('dsn') : self::dsn($given, $this->segment);
         $this->anew = $given->text('tier', '') !== 'request';
         $this->log = new LastLine();
     }
@@ -45,8 +49,18 @@ final class LarderDriver implements Driver
         return $this->cache ?? throw EngineFailure::notConnected();
     }
 
+    public static function clear(array $parameters): void
+    {
+        if (isset($parameters['shared'])) {
+            SharedFile::clear(SharedFile::path($parameters));
+        }
+    }
+
     public function connect(): void
     {
+        if ($this->segment !== null) {
+            SharedFile::makeRoom($this->segment);
+        }
         $this->cache = Cache::open(['dsn' => $this->dsn, 'logger' => $this->log]);
     }
 
@@ -70,6 +84,32 @@ final class LarderDriver implements Driver
                 throw EngineFailure::refused('Larder', 'store it', $this->log->text);
             }
         }
+    }
+
+    public function names(array $keys): array
+    {
+        return $keys;
+    }
+
+    public function writeEach(array $values): void
+    {
+        $cache = $this->cache ?? throw EngineFailure::notConnected();
+        foreach ($values as $key => $value) {
+            if (!$cache->set($key, $value)) {
+                throw EngineFailure::refused('Larder', 'store it', $this->log->text);
+            }
+        }
+    }
+
+    public function increment(string $key, int $times): mixed
+    {
+        $cache = $this->cache ?? throw EngineFailure::notConnected();
+        $count = null;
+        for ($i = 0; $i < $times; ++$i) {
+            $count = $cache->increment($key);
+        }
+
+        return $count;
     }
 
     public function read(array $keys): mixed
@@ -96,10 +136,16 @@ final class LarderDriver implements Driver
         }
     }
 
-    private static function dsn(Parameters $given): string
+    private static function dsn(Parameters $given, ?string $segment): string
     {
         $scheme = $given->text('scheme');
         $query = ['timeout' => self::TIMEOUT];
+        if ($segment !== null) {
+            $query['near'] = 'segment://' . self::path($segment) . '?bytes=' . SegmentDriver::BYTES;
+        } elseif ($scheme !== 'memory') {
+            // Where the extension is loaded the segment would stand before everything by itself.
+            $query['near'] = 'none';
+        }
         foreach (['near', 'serializer', 'compressor', 'prefix', 'near_budget'] as $name) {
             $value = $given->text($name, '');
             // "none" is a compressor of Larder's, and no serializer.

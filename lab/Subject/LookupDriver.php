@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Subject;
 
 /** The least that PHP can do, an array look-up in a method: what a request tier is compared with. */
-final class LookupDriver implements Driver
+final class LookupDriver implements CountingDriver, FreshDriver
 {
     private ?ArrayLookup $lookup = null;
 
@@ -30,6 +30,30 @@ final class LookupDriver implements Driver
         foreach ($keys as $key) {
             $lookup->set($key, $value);
         }
+    }
+
+    public function names(array $keys): array
+    {
+        return $keys;
+    }
+
+    public function writeEach(array $values): void
+    {
+        $lookup = $this->lookup ?? throw EngineFailure::notConnected();
+        foreach ($values as $key => $value) {
+            $lookup->set($key, $value);
+        }
+    }
+
+    public function increment(string $key, int $times): mixed
+    {
+        $lookup = $this->lookup ?? throw EngineFailure::notConnected();
+        $count = null;
+        for ($i = 0; $i < $times; ++$i) {
+            $count = $lookup->increment($key);
+        }
+
+        return $count;
     }
 
     public function read(array $keys): mixed

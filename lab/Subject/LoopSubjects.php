@@ -30,6 +30,7 @@ final class LoopSubjects
         'files:process' => ['files:process:php', ['raw' => 1]],
         'larder-request:process' => ['larder-sqlite:process:php', ['tier' => 'request']],
         'larder-apcu:process' => ['larder-apcu:process:php', []],
+        'larder-segment:process' => ['larder-segment:process:php', []],
         'larder-sqlite:process' => ['larder-sqlite:process:php', []],
         'larder-redis:socket' => ['larder-redis:socket:php', []],
     ];

@@ -49,11 +49,16 @@ final class OpcacheDriver implements Driver
 
     public function begin(): void
     {
-        if ($this->included === null) {
-            return;
+        if ($this->included !== null) {
+            self::mustHold($this->included);
         }
+    }
+
+    /** @throws EngineFailure where a file that has been included is not in OPcache: what is timed then is the compiler */
+    public static function mustHold(string $file): void
+    {
         $status = \opcache_get_status(false);
-        if ($status === false || $status['cache_full'] || $status['restart_pending'] || !\opcache_is_script_cached($this->included)) {
+        if ($status === false || $status['cache_full'] || $status['restart_pending'] || !\opcache_is_script_cached($file)) {
             throw EngineFailure::off('OPcache does not hold what was included', \sprintf(
                 'give it more memory, opcache.memory_consumption (now %s MB) and opcache.max_accelerated_files (now %s)',
                 \ini_get('opcache.memory_consumption'),

@@ -13,7 +13,7 @@ namespace Larder\Lab\Subject;
  * LZ4 is the extension lz4, or horde_lz4 where there is only that one, which Debian has: both write the text's length
  * and one block of liblz4's default compression; the latter puts a letter before them, so its size is a byte more.
  */
-final class SerializerDriver implements Driver
+final class SerializerDriver implements Sized
 {
     private const ZSTD_LEVEL = 3;
 

@@ -8,7 +8,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Subject;
 
-/** The subjects of the scenario `serializers`: each serializer with each compressor. */
+/** The subjects of the scenario `serializers`: each serializer with each compressor, and the segment, which needs neither. */
 final class SerializerSubjects
 {
     private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
@@ -44,6 +44,19 @@ final class SerializerSubjects
                 );
             }
         }
+
+        $subjects[] = new Subject(
+            'segment:none',
+            'segment',
+            Cell::PROCESS,
+            'segment',
+            'none',
+            [LarderExtension::need()],
+            SegmentFormDriver::class,
+            ['serializer' => 'none', 'shared' => 1],
+            null,
+            LarderExtension::ini() + self::INI,
+        );
 
         return $subjects;
     }

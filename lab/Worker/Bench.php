@@ -6,10 +6,10 @@ namespace Larder\Lab\Worker;
 
 use Larder\Lab\Statistics\TimerCost;
 use Larder\Lab\Subject\Driver;
-use Larder\Lab\Subject\SerializerDriver;
+use Larder\Lab\Subject\Sized;
 
 /** One operation of one driver, made ready to be timed, and timed. */
-final class Bench
+final class Bench implements Measurable
 {
     /** Keys that a sample goes over at most; values of 20 kB in ten processes still fit into APCu's memory. */
     private const KEYS = 4_096;
@@ -83,7 +83,7 @@ final class Bench
     public function sample(): float
     {
         if ($this->operation === 'size') {
-            \assert($this->driver instanceof SerializerDriver);
+            \assert($this->driver instanceof Sized);
 
             return (float) $this->driver->size();
         }
@@ -171,11 +171,17 @@ final class Bench
             $got = $this->driver->read([$this->keys[$i]]);
             // Objects come back as others of the same kind.
             if (\is_scalar($got) || $got === null ? $got !== $this->value : $got != $this->value) {
-                return \sprintf('%s was written and %s came back', self::describe($this->value), self::describe($got));
+                return self::wrong($this->value, $got);
             }
         }
 
         return null;
+    }
+
+    /** That another value came back. */
+    public static function wrong(mixed $written, mixed $got): string
+    {
+        return \sprintf('%s was written and %s came back', self::describe($written), self::describe($got));
     }
 
     private static function describe(mixed $value): string

@@ -18,18 +18,19 @@ final readonly class Crew
     /** Nanoseconds from the word to the start: the last of ten has read it by then. */
     private const AHEAD = 2_000_000;
 
-    public function __construct(private int $members) {}
+    /** @param int $beside more of them, with the numbers after the members', whose samples count for nothing */
+    public function __construct(private int $members, private int $beside = 0) {}
 
     /**
      * @param int                       $sides
-     * @param \Closure(int, int): Bench $bench of a side and a member
+     * @param \Closure(int, int): Measurable $bench of a side and a member
      *
      * @return list<Found>
      */
     public function work(int $sides, \Closure $bench, Effort $effort): array
     {
         $lines = [];
-        for ($member = 0; $member < $this->members; ++$member) {
+        for ($member = 0; $member < $this->members + $this->beside; ++$member) {
             $pair = \stream_socket_pair(\STREAM_PF_UNIX, \STREAM_SOCK_STREAM, 0);
             if ($pair === false) {
                 throw new \RuntimeException('No pair of sockets: are there too many open files (ulimit -n)?');
@@ -43,7 +44,7 @@ final readonly class Crew
                 foreach ($lines as $line) {
                     \fclose($line);
                 }
-                self::member($pair[1], $sides, static fn(int $side): Bench => $bench($side, $member), $effort);
+                self::member($pair[1], $sides, static fn(int $side): Measurable => $bench($side, $member), $effort);
                 // Not exit(): what the parent will clean up is not this child's.
                 \posix_kill(\posix_getpid(), \SIGKILL);
             }
@@ -52,7 +53,7 @@ final readonly class Crew
         }
         $found = [];
         for ($side = 0; $side < $sides; ++$side) {
-            $found[] = self::side($lines);
+            $found[] = $this->side($lines);
         }
         foreach ($lines as $line) {
             \fclose($line);
@@ -67,7 +68,7 @@ final readonly class Crew
      *
      * @return Found
      */
-    private static function side(array $lines): array
+    private function side(array $lines): array
     {
         foreach ($lines as $line) {
             self::hear($line);
@@ -79,11 +80,14 @@ final readonly class Crew
         $samples = [];
         $rate = 0.0;
         $wrong = null;
-        foreach ($lines as $line) {
+        foreach ($lines as $member => $line) {
             $one = \json_decode(self::hear($line), true);
             \assert(\is_array($one));
             if (\is_string($one['wrong'] ?? null)) {
                 $wrong ??= $one['wrong'];
+                continue;
+            }
+            if ($member >= $this->members) {
                 continue;
             }
             /** @var array{samples: list<float>, perSecond: float} $one */
@@ -96,7 +100,7 @@ final readonly class Crew
 
     /**
      * @param resource             $line to the parent
-     * @param \Closure(int): Bench $make
+     * @param \Closure(int): Measurable $make
      */
     private static function member($line, int $sides, \Closure $make, Effort $effort): void
     {
@@ -130,7 +134,7 @@ final readonly class Crew
      *
      * @return array{samples: list<float>, perSecond: float}
      */
-    private static function measure(Bench $bench, int $start, Effort $effort): array
+    private static function measure(Measurable $bench, int $start, Effort $effort): array
     {
         while (\hrtime(true) < $start) {
             \usleep(50);

@@ -59,6 +59,9 @@ final readonly class ProcessTask implements Task
             $subject = $side->subject;
             $parameters = $subject->parameters + ['connection' => $subject->connection, 'serializer' => $subject->serializer];
             $parameters['directory'] = $context->directory . '/' . \strtr($subject->name, ':', '-');
+            if (isset($parameters['shared'])) {
+                $parameters['shared'] = $context->services->memory()->path . '/' . \strtr($subject->name, ':', '-');
+            }
             if ($subject->service !== null) {
                 $service = $context->services->get($subject->service);
                 if (!$service->isAlive()) {

@@ -4,9 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Worker;
 
+use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Payload\WordPressCorpus;
+use Larder\Lab\Subject\Afresh;
 use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\FreshDriver;
 
 /**
  * The process that measures: a job in, samples out.
@@ -18,6 +21,9 @@ use Larder\Lab\Subject\Driver;
  */
 final readonly class Worker
 {
+    /** Operations of processes at once that are counted by the second, and how many write beside them. */
+    private const WRITERS = ['gets' => 0, 'gets-written' => 1];
+
     /**
      * @param list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string}> $sides
      */
@@ -57,11 +63,19 @@ final readonly class Worker
     /** @return list<Found> */
     private function work(): array
     {
+        foreach ($this->sides as ['driver' => $class, 'parameters' => $parameters]) {
+            if (\is_subclass_of($class, Afresh::class)) {
+                $class::clear($parameters);
+            }
+        }
+        if (isset(self::WRITERS[$this->sides[0]['operation'] ?? ''])) {
+            return $this->rates();
+        }
         if ($this->inTurn) {
             return $this->takeTurns();
         }
         if ($this->concurrency > 1) {
-            return (new Crew($this->concurrency))->work(\count($this->sides), fn(int $side, int $member): Bench => $this->bench($side, $member), $this->effort);
+            return (new Crew($this->concurrency))->work(\count($this->sides), fn(int $side, int $member): Measurable => $this->bench($side, $member), $this->effort);
         }
         $found = [];
         foreach (\array_keys($this->sides) as $side) {
@@ -78,8 +92,24 @@ final readonly class Worker
         return $found;
     }
 
+    /**
+     * Operations a second of all processes together, with or without one that writes beside them.
+     *
+     * @return list<Found>
+     */
+    private function rates(): array
+    {
+        $found = [];
+        foreach ($this->sides as $side => ['operation' => $operation]) {
+            [$one] = (new Crew($this->concurrency, self::WRITERS[$operation] ?? 0))->work(1, fn(int $_, int $member): Measurable => $this->bench($side, $member), $this->effort);
+            $found[] = isset($one['perSecond']) ? ['samples' => [$one['perSecond']], 'perSecond' => $one['perSecond']] : $one;
+        }
+
+        return $found;
+    }
+
     /** @return Found */
-    private static function alone(Bench $bench, Effort $effort): array
+    private static function alone(Measurable $bench, Effort $effort): array
     {
         $samples = [];
         $end = \hrtime(true) + $effort->milliseconds * 1e6;
@@ -126,7 +156,7 @@ final readonly class Worker
     }
 
     /** @param int $member of the processes at once: each has its own keys, and its own connection */
-    private function bench(int $side, int $member): Bench
+    private function bench(int $side, int $member): Measurable
     {
         ['driver' => $class, 'parameters' => $parameters, 'payload' => $payload, 'operation' => $operation] = $this->sides[$side];
         $directory = (string) ($parameters['directory'] ?? '');
@@ -139,9 +169,20 @@ final readonly class Worker
                 \is_dir($directory) || throw $e;
             }
         }
-        $value = \in_array($payload, Payloads::names(), true) ? Payloads::get($payload) : WordPressCorpus::get($payload);
+        $value = match (true) {
+            \in_array($payload, Payloads::names(), true) => Payloads::get($payload),
+            \in_array($payload, MemoryPayloads::names(), true) => MemoryPayloads::get($payload),
+            $payload === 'integer' => 0,
+            default => WordPressCorpus::get($payload),
+        };
+        $driver = new $class($parameters);
+        if (($parameters['work'] ?? '') === MemoryBench::NAME && $driver instanceof FreshDriver) {
+            $own = isset(self::WRITERS[$operation]) ? ($member < $this->concurrency ? 'gets' : 'sets') : $operation;
 
-        return new Bench(new $class($parameters), $operation, $value, "lab:$side:$member:", $this->effort->operations, \max(1, (int) ($parameters['request'] ?? 1)), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
+            return new MemoryBench($driver, $own, $payload, $value, "lab:$side:$member:", "lab:$side:", $this->seed + $member);
+        }
+
+        return new Bench($driver, $operation, $value, "lab:$side:$member:", $this->effort->operations, \max(1, (int) ($parameters['request'] ?? 1)), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
     }
 
     public static function say(\Exception $e): string

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report\Page;
 
+use Larder\Lab\Plan\Cell;
 use Larder\Lab\Report\Findings;
 use Larder\Lab\Report\Plain;
 use Larder\Lab\Report\Rank;
@@ -20,7 +21,7 @@ use Larder\Lab\Statistics\Noise;
  */
 final readonly class Pictures
 {
-    /** @var array<string, array<string, array<string, array<int, true>>>> what was measured: scenario, payload, operation, concurrency */
+    /** @var array<string, array<string, array<string, array<int, string>>>> the unit of what was measured: scenario, payload, operation, concurrency */
     private array $measured;
 
     public function __construct(private Report $report, private Findings $findings)
@@ -28,7 +29,7 @@ final readonly class Pictures
         $measured = [];
         foreach ($report->results as $result) {
             $cell = $result->cell;
-            $measured[$cell->scenario][$cell->payload][$cell->operation][$cell->concurrency] = true;
+            $measured[$cell->scenario][$cell->payload][$cell->operation][$cell->concurrency] = $cell->unit;
         }
         $this->measured = $measured;
     }
@@ -61,13 +62,31 @@ final readonly class Pictures
             ]];
         }
         $pictures = [];
-        foreach (\array_keys($this->measured[$scenario] ?? []) as $payload) {
-            $payload = (string) $payload;
+        // What is counted by the second has a picture of its own: there more is better.
+        $timed = $this->timed($scenario);
+        $apart = \count($timed) < \count($this->measured[$scenario] ?? []) || $this->rated($scenario) !== [];
+        foreach ($timed as $payload) {
             $pictures["$name intervals " . Plain::line($payload)] = [
-                'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload)],
+                'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload)] + ($apart ? ['unit' => Cell::MICROSECONDS] : []),
                 'title' => \ucfirst(Words::payload($payload)),
                 'about' => 'Time of one operation, on a logarithmic scale: the same distance is the same factor. Left is faster.',
                 'says' => $this->says($scenario, $this->findings->forPicture(...), $payload),
+            ];
+        }
+
+        if ($apart) {
+            foreach ($this->rated($scenario) as $payload) {
+                $pictures["$name rates " . Plain::line($payload)] = [
+                    'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload), 'unit' => Cell::PER_SECOND],
+                    'title' => 'Gets a second, ' . Words::payload($payload),
+                    'about' => 'Of all processes together, on a logarithmic scale. Right is more.',
+                    'says' => $this->says($scenario, $this->findings->forPicture(...), $payload, Cell::PER_SECOND),
+                ];
+            }
+
+            return $pictures + [
+                "$name curves" => ['kind' => 'curves', 'scenario' => $name, 'only' => ['unit' => Cell::MICROSECONDS], 'title' => 'How steady they are', 'about' => 'Each curve rises by the share of the samples that took no longer. The steeper, the steadier. Press a name to see its curve apart.', 'says' => $this->says($scenario, $this->findings->forCurves(...))],
+                "$name heat" => ['kind' => 'heat', 'scenario' => $name, 'only' => ['unit' => Cell::MICROSECONDS], 'columns' => 'payload', 'title' => 'Subject by value', 'about' => 'Each column is coloured by how many times its best value.', 'says' => $this->bests($scenario)],
             ];
         }
 
@@ -134,14 +153,14 @@ final readonly class Pictures
      *
      * @return array<string, string> by payload, operation and concurrency, with | between them
      */
-    private function says(string $scenario, \Closure $sentence, ?string $payload = null): array
+    private function says(string $scenario, \Closure $sentence, ?string $payload = null, string $unit = Cell::MICROSECONDS): array
     {
         $says = [];
         foreach ($this->measured[$scenario] ?? [] as $of => $byOperation) {
             $of = (string) $of;
             foreach ($payload === null || $payload === $of ? $byOperation : [] as $operation => $byConcurrency) {
                 $operation = (string) $operation;
-                foreach ($operation === 'size' ? [] : \array_keys($byConcurrency) as $concurrency) {
+                foreach (\array_keys($byConcurrency, $unit, true) as $concurrency) {
                     $says[Plain::line($of) . '|' . Plain::line($operation) . "|$concurrency"] = $sentence($this->report, $of, $operation, $concurrency, $scenario);
                 }
             }
@@ -159,6 +178,9 @@ final readonly class Pictures
     {
         $first = $last = [];
         foreach ((new Rank($this->report))->groups($scenario) as $group) {
+            if ($group[0]->cell->moreIsBetter()) {
+                continue;
+            }
             $operation = $group[0]->cell->operation;
             $first[$operation][] = Words::subject($group[0]->cell);
             $last[$operation][] = Words::subject($group[\count($group) - 1]->cell);
@@ -170,7 +192,7 @@ final readonly class Pictures
             [$worst, $losses] = self::most($last[$operation]);
             $says['|' . Plain::line($operation) . '|'] = \sprintf(
                 '%s: of %s, %s is %s in %d, and %s is %s in %d.',
-                \ucfirst(['write' => 'writing', 'read' => 'reading', 'size' => 'size'][$operation] ?? Plain::line($operation)),
+                \ucfirst(['write' => 'writing', 'read' => 'reading', 'size' => 'size', 'shuffled' => 'reading with shuffled keys', 'missing' => 'reading a missing key', 'increment' => 'incrementing'][$operation] ?? Plain::line($operation)),
                 \count($names) === 1 ? 'one value' : \count($names) . ' values',
                 $best,
                 $operation === 'size' ? 'the smallest' : 'the fastest',
@@ -195,6 +217,37 @@ final readonly class Pictures
         \arsort($times);
 
         return [(string) \array_key_first($times), \reset($times)];
+    }
+
+    /** @return list<string> payloads of which times were measured */
+    private function timed(string $scenario): array
+    {
+        return $this->payloads($scenario, static fn(string $unit): bool => $unit !== Cell::PER_SECOND);
+    }
+
+    /** @return list<string> payloads of which it was measured how often a second */
+    private function rated(string $scenario): array
+    {
+        return $this->payloads($scenario, static fn(string $unit): bool => $unit === Cell::PER_SECOND);
+    }
+
+    /**
+     * @param \Closure(string): bool $is of a unit
+     *
+     * @return list<string>
+     */
+    private function payloads(string $scenario, \Closure $is): array
+    {
+        $payloads = [];
+        foreach ($this->measured[$scenario] ?? [] as $payload => $byOperation) {
+            foreach ($byOperation as $byConcurrency) {
+                if (\array_filter($byConcurrency, $is) !== []) {
+                    $payloads[(string) $payload] = (string) $payload;
+                }
+            }
+        }
+
+        return \array_values($payloads);
     }
 
     /** @return list<string> */

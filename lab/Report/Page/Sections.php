@@ -18,10 +18,10 @@ use Larder\Lab\Run\Result;
  */
 final class Sections
 {
-    private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop'];
+    private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop', 'segment' => 'The segment'];
 
     /** What stands before the first picture, where the scenario's own line is not enough. */
-    private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5. Two are no cache that processes share, and stand here for comparison: lookup, an array of PHP itself, and larder-request, Larder\'s tier that dies with its request.'];
+    private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5. Two are no cache that processes share, and stand here for comparison: lookup, an array of PHP itself, and larder-request, Larder\'s tier that dies with its request.', 'segment' => 'Here one operation takes so little that the loop around it counts: lookup, a look-up in an array by a method of one line, is the least that PHP can do. OPcache\'s file is included by a path that was there before; it is not written to be read by others at once, and does not count.'];
 
     /** @var array<string, Result> by the cell's id */
     private array $results = [];
@@ -63,13 +63,13 @@ final class Sections
             if ($result === null) {
                 $rest[] = $table;
             } else {
-                $byPayload[Plain::line($result->cell->payload)][] = $table;
+                $byPayload[self::pictured(Plain::line($result->cell->payload), $result->cell->unit)][] = $table;
             }
         }
         $pictures = $this->pictures->of($name);
         $last = \array_key_last($pictures);
         foreach ($pictures as $key => $picture) {
-            $own = $byPayload[$picture['only']['payload'] ?? ''] ?? [];
+            $own = $byPayload[self::pictured($picture['only']['payload'] ?? '', $picture['only']['unit'] ?? '')] ?? [];
             if ($own === [] && $rest === [] && $byPayload !== []) {
                 $html .= self::figure($key, $picture, '', 'The figures are in the tables of the pictures above.');
             } else {
@@ -78,6 +78,12 @@ final class Sections
         }
 
         return Markup::around('section', $html, ['id' => $id]) . "\n";
+    }
+
+    /** Which tables belong to one picture: those of a value, and apart from them those where more is better. */
+    private static function pictured(string $payload, string $unit): string
+    {
+        return $unit === Cell::PER_SECOND ? "$payload $unit" : $payload;
     }
 
     /** @param Figure $picture */

@@ -2,7 +2,7 @@
 
 import { choice, legends } from './names.js';
 
-const order = { operation: ['write', 'read', 'cycle', 'size'], connection: ['process', 'socket', 'tcp', 'network', 'all'], serializer: ['php', 'igbinary', 'msgpack', 'all'], payload: ['short', '20kB', '50x50'] };
+const order = { operation: ['write', 'read', 'shuffled', 'missing', 'increment', 'gets', 'gets-written', 'cycle', 'size'], connection: ['process', 'socket', 'tcp', 'network', 'all'], serializer: ['php', 'igbinary', 'msgpack', 'all'], payload: ['short', '20kB', 'integers', '50x50', 'objects', 'integer'] };
 const place = (list, value) => (list.indexOf(value) < 0 ? 99 : list.indexOf(value));
 
 /** What there is to choose of a field, among the rows of a picture. */

@@ -2,7 +2,7 @@
 
 import { base, card, fit, hidden, measure, text, tooltip } from './frame.js';
 import { quantity, ratio } from './format.js';
-import { connections, title } from './names.js';
+import { connections, isLarder, title } from './names.js';
 import { between, ink } from './theme.js';
 
 const order = (list, first) => [...first.filter((name) => list.includes(name)), ...list.filter((name) => !first.includes(name))];
@@ -13,8 +13,8 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
     const serialized = given.filter((row) => row.serializer !== 'none');
     const rows = byColumn || serialized.length === 0 ? given : serialized;
     const column = (row) => (byColumn ? row.payload : row.serializer);
-    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none').join(width < 600 ? ' ' : ' + ') : `${row.engine}${row.connection === 'process' || (state.connection && state.connection !== 'all') ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
-    const columns = order([...new Set(rows.map(column))], ['php', 'igbinary', 'msgpack', 'none', 'short', '20kB', '50x50']);
+    const line = (row) => (byColumn ? row.subject.split(':').filter((part) => part !== 'none' && part !== 'process').join(width < 600 ? ' ' : ' + ') : `${row.engine}${row.connection === 'process' || (state.connection && state.connection !== 'all') ? '' : ` ${connections[row.connection] ?? row.connection}`}`);
+    const columns = order([...new Set(rows.map(column))], ['php', 'igbinary', 'msgpack', 'none', 'short', '20kB', 'integers', '50x50', 'objects', 'integer']);
     const cells = new Map(rows.map((row) => [`${line(row)}\n${column(row)}`, row]));
     const best = (name) => Math.min(...[...new Set(columns)].map((one) => cells.get(`${name}\n${one}`)?.center ?? Infinity));
     const lines = [...new Set(rows.map(line))];
@@ -81,7 +81,7 @@ export const heat = (given, figure, state, theme, { width, paper }) => {
                             { type: 'rect', shape: { x: x + 1, y: y + 1, width: cell - 2, height: step - 2, r: 3 }, style: { fill: colour ?? theme.faint }, emphasis: { style: { stroke: theme.text, lineWidth: 2 } } },
                             row ? text(written(row), x + cell / 2, y + step / 2, ink(colour), font, 'center') : text('–', x + cell / 2, y + step / 2, theme.soft, font, 'center'),
                         ];
-                        if (column === 0) children.push(text(short(lines[index]), left - 8, y + step / 2, lines[index].startsWith('larder') ? theme.larder : theme.text, lines[index].startsWith('larder') ? bold : font, 'right'));
+                        if (column === 0) children.push(text(short(lines[index]), left - 8, y + step / 2, isLarder(lines[index]) ? theme.larder : theme.text, isLarder(lines[index]) ? bold : font, 'right'));
                         if (index === 0) children.push(aslant ? { ...text(fit(names[column], 90, bold), 0, 0, theme.text, bold), x: x + cell / 2 - 3, y: head - 8, rotation: Math.PI / 4 } : text(names[column], x + cell / 2, head / 2, theme.text, bold, 'center'));
                         return { type: 'group', children };
                     },

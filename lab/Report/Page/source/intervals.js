@@ -1,7 +1,7 @@
 // Dot and interval: one row a subject, the median as a dot, p5 to p95 as a line, on a logarithmic scale.
 
 import { base, card, fit, ground, hidden, line, measure, text, tooltip } from './frame.js';
-import { quantity, tick } from './format.js';
+import { moreIsBetter, quantity, tick } from './format.js';
 import { choice, families, family, label, title } from './names.js';
 import { scale } from './scale.js';
 import { mark, marks } from './theme.js';
@@ -14,7 +14,7 @@ export const intervals = (rows, figure, state, theme, { width, paper }) => {
     }
     // Of two operations in one picture the first is the dot, the second the ring.
     const lines = [...bySubject.values()].map((of) => of.sort((a, b) => figure.both.indexOf(a.operation) - figure.both.indexOf(b.operation)));
-    const key = (of) => (state.order === 'family' ? families.indexOf(family(of[0].engine)) * 1e12 : 0) + of[0].center;
+    const key = (of) => (state.order === 'family' ? families.indexOf(family(of[0].engine)) * 1e12 : 0) + (moreIsBetter(of[0].unit) ? -1 : 1) * of[0].center;
     lines.sort((a, b) => key(a) - key(b));
 
     const small = paper ? 10 : 12;

@@ -1,0 +1,179 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Scenario;
+
+use Larder\Lab\Payload\MemoryPayloads;
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Subject\SegmentSubjects;
+use Larder\Lab\Worker\Effort;
+use Larder\Lab\Worker\MemoryBench;
+use Larder\Lab\Worker\ProcessTask;
+
+/**
+ * The segment beside what else keeps values in this machine's memory: APCu, a file that OPcache has compiled, an array.
+ *
+ * A task is one kind of value of one subject: a process that has read more than its share of a segment in place copies
+ * from then on, and what one kind has read must not be another's.
+ */
+final readonly class Segment implements Scenario
+{
+    public const NAME = 'segment';
+
+    /** Processes that get at once. */
+    private const AT_ONCE = [1, 2, 4];
+
+    /** subject, base, payload, operation, and what the first may take of the second's time at most */
+    private const PROMISES = [
+        ['segment:process:none', 'apcu:process:php', '50x50', 'read', 1 / 1_000],
+        ['segment:process:none', 'opcache:process:none', '50x50', 'read', 1.0],
+        ['segment:process:none', 'apcu:process:php', 'short', 'read', 1 / 2],
+        ['segment:process:none', 'apcu:process:php', '50x50', 'write', 1.0],
+        ['segment:process:none', 'apcu:process:php', 'short', 'write', 1.0],
+    ];
+
+    private const SAME = [
+        ['segment:process:none', 'short', 'read'],
+        ['segment:process:none', 'short', 'write'],
+        ['apcu:process:php', '50x50', 'read'],
+    ];
+
+    /** An array of one process is nobody else's, and OPcache never gives back what a file that was written again has left. */
+    private const NOT_WRITTEN_BESIDE = ['lookup', 'opcache'];
+
+    /** A file that is not there is asked for in another way than by include, and it does not count. */
+    private const ONLY_FILES = ['opcache'];
+
+    public function name(): string
+    {
+        return self::NAME;
+    }
+
+    public function about(): string
+    {
+        return 'values in this machine\'s memory: one key, thousands in no order, none; new values; counting; gets a second of 1, 2 and 4 processes, with and without a writer';
+    }
+
+    public function subjects(): array
+    {
+        return SegmentSubjects::all();
+    }
+
+    public function tasks(Scope $scope, array $subjects): array
+    {
+        $part = $scope->level === Scope::PART;
+        $quick = $scope->level !== Scope::EVERY;
+        $tasks = $byName = [];
+        foreach ($subjects as $subject) {
+            $byName[$subject->name] = $subject;
+            foreach (MemoryPayloads::names() as $payload) {
+                $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'write'] : []) : self::operations($subject, $payload);
+                $sides = \array_map(static fn(string $operation): Side => self::side($subject, $payload, $operation), \array_values($operations));
+                if ($sides !== []) {
+                    $tasks[] = new ProcessTask(self::NAME . "/$subject->name/$payload", $sides, $quick ? Effort::quick() : Effort::full());
+                }
+            }
+            if (!$part && !\in_array($subject->engine, self::ONLY_FILES, true)) {
+                $tasks[] = new ProcessTask(self::NAME . "/$subject->name/integer", [self::side($subject, 'integer', 'increment')], $quick ? Effort::quick() : Effort::full());
+            }
+            // What Larder does with a set of two at once is decided by its table of conflicts: there is no key that all write.
+            foreach ($part || ($subject->parameters['tier'] ?? '') !== '' ? [] : self::AT_ONCE as $processes) {
+                $tasks[] = new ProcessTask(
+                    self::NAME . "/$subject->name/gets/$processes",
+                    \array_map(
+                        static fn(string $operation): Side => self::side($subject, 'short', $operation, $processes, Cell::PER_SECOND),
+                        \in_array($subject->engine, self::NOT_WRITTEN_BESIDE, true) ? ['gets'] : ['gets', 'gets-written'],
+                    ),
+                    // A scheduler's turn is some milliseconds: the window has many.
+                    new Effort(1, 1.0, $quick ? 100.0 : 250.0),
+                    $processes,
+                );
+            }
+        }
+
+        return [...$tasks, ...self::pairs($byName)];
+    }
+
+    /** APCu as it comes; what all processes together do in a second, with one alone. */
+    public function base(Cell $cell): ?string
+    {
+        if ($cell->unit === Cell::PER_SECOND) {
+            return $cell->concurrency === 1 ? null : \implode('/', [self::NAME, $cell->subject, $cell->payload, $cell->operation, 1]);
+        }
+        $base = 'apcu:process:php';
+
+        return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+    }
+
+    /** @return list<string> */
+    private static function operations(Subject $subject, string $payload): array
+    {
+        $operations = ['write', 'shuffled'];
+        if (($subject->parameters['tier'] ?? '') === '') {
+            // The second get of a key in a request is not the near tier's.
+            $operations[] = 'read';
+        }
+        if ($payload === 'short' && !\in_array($subject->engine, self::ONLY_FILES, true)) {
+            $operations[] = 'missing';
+        }
+
+        return $operations;
+    }
+
+    /** @param int<1, max> $processes */
+    private static function side(Subject $subject, string $payload, string $operation, int $processes = 1, string $unit = Cell::MICROSECONDS): Side
+    {
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $processes, $unit), $subject);
+    }
+
+    /**
+     * @param array<string, Subject> $subjects
+     *
+     * @return list<ProcessTask>
+     */
+    private static function pairs(array $subjects): array
+    {
+        $tasks = [];
+        $pair = static function (string $of, string $to, string $payload, string $operation, Pair $pair) use ($subjects, &$tasks): void {
+            if (isset($subjects[$of], $subjects[$to])) {
+                $tasks[] = new ProcessTask(
+                    \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
+                    [self::side($subjects[$of], $payload, $operation), self::side($subjects[$to], $payload, $operation)],
+                    // How many operations a sample takes is found for each side: one of them takes a thousandth of the other's time.
+                    new Effort(20, 200.0, 1.0),
+                    1,
+                    $pair,
+                );
+            }
+        };
+        foreach (self::PROMISES as [$of, $to, $payload, $operation, $limit]) {
+            $pair($of, $to, $payload, $operation, new Pair("$of against $to: $operation, $payload", $limit));
+        }
+        foreach (self::SAME as [$subject, $payload, $operation]) {
+            $pair($subject, $subject, $payload, $operation, new Pair("$subject against itself: $operation, $payload", null, Ratio::NOISE));
+        }
+
+        return $tasks;
+    }
+
+    /** @return list<string> what a reader of the report must know of its figures */
+    public static function notes(int|string $cores): array
+    {
+        $counts = [];
+        foreach (MemoryBench::KEYS as $payload => $count) {
+            $counts[] = \sprintf('%s %s', $payload, \number_format($count));
+        }
+
+        return [
+            \sprintf('Read shuffled: %s keys, each once, in an order that chance decides; all of them were read and compared before.', \implode(', ', $counts)),
+            \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores; the writer beside them writes as fast as it can, and takes its share of the cores.', $cores),
+        ];
+    }
+}

@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Segment;
+
+/**
+ * The extension's segment by itself, by its class: the values are read where they lie in shared memory.
+ *
+ * Each process that measures makes a new one. Processes at once share it, as the workers of php-fpm do.
+ *
+ * A request reads in place until the pages of what it has read are an eighth of the segment, and copies from then on.
+ * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
+ * so that they stay below that (Worker\MemoryBench).
+ */
+final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
+{
+    /** As much memory as APCu has in the same scenario. */
+    public const BYTES = 268_435_456;
+
+    private readonly string $path;
+    private ?Segment $segment = null;
+
+    /** @param array<string, string|int> $parameters shared: a directory in shared memory, which need not be there */
+    public function __construct(array $parameters)
+    {
+        $this->path = SharedFile::path($parameters);
+    }
+
+    public static function clear(array $parameters): void
+    {
+        SharedFile::clear(SharedFile::path($parameters));
+    }
+
+    public function connect(): void
+    {
+        if (!\class_exists(Segment::class, false)) {
+            throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
+        }
+        SharedFile::makeRoom($this->path);
+        $segment = $this->segment = Segment::open($this->path, self::BYTES);
+        if (($segment->stats()['mode'] ?? null) !== 'zero-copy') {
+            // What would be measured then is something else.
+            throw EngineFailure::off('The segment cannot be read in place by this process', 'see bin/larder doctor: its address is taken, or all of its slots for readers are');
+        }
+    }
+
+    /** @return array<mixed> what the segment says of itself */
+    public function stats(): array
+    {
+        return ($this->segment ?? throw EngineFailure::notConnected())->stats();
+    }
+
+    public function disconnect(): void
+    {
+        $this->segment = null;
+    }
+
+    public function begin(): void {}
+
+    public function names(array $keys): array
+    {
+        return $keys;
+    }
+
+    public function write(array $keys, mixed $value): void
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        foreach ($keys as $key) {
+            if (!$segment->set($key, $value)) {
+                throw self::full();
+            }
+        }
+    }
+
+    public function writeEach(array $values): void
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        foreach ($values as $key => $value) {
+            if (!$segment->set($key, $value)) {
+                throw self::full();
+            }
+        }
+    }
+
+    public function read(array $keys): mixed
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        $value = null;
+        foreach ($keys as $key) {
+            $value = $segment->get($key);
+        }
+
+        return $value;
+    }
+
+    public function increment(string $key, int $times): mixed
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        $count = false;
+        for ($i = 0; $i < $times; ++$i) {
+            $count = $segment->increment($key);
+        }
+
+        return $count;
+    }
+
+    private static function full(): EngineFailure
+    {
+        return EngineFailure::refused('The segment', 'store it', 'is it full of what other processes are reading?');
+    }
+}

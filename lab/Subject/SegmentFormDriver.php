@@ -1,0 +1,99 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Segment;
+
+/**
+ * The segment as a serializer: what it takes to bring a value into the form in which it lies there, and to have it again.
+ *
+ * Its size is what the segment says that it has taken: blocks of certain sizes, with the key and all else that belongs
+ * to an entry. Serialized bytes need a place as well, which is not in their size.
+ */
+final class SegmentFormDriver implements Afresh, Sized
+{
+    private const KEY = 'value';
+
+    private readonly string $path;
+    private ?Segment $segment = null;
+    private mixed $last = null;
+    private bool $written = false;
+
+    /** @param array<string, string|int> $parameters shared: a directory in shared memory, which need not be there */
+    public function __construct(array $parameters)
+    {
+        $this->path = SharedFile::path($parameters);
+    }
+
+    public static function clear(array $parameters): void
+    {
+        SharedFile::clear(SharedFile::path($parameters));
+    }
+
+    public function connect(): void
+    {
+        if (!\class_exists(Segment::class, false)) {
+            throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
+        }
+        SharedFile::makeRoom($this->path);
+        $this->segment = Segment::open($this->path, SegmentDriver::BYTES);
+    }
+
+    public function disconnect(): void
+    {
+        $this->segment = null;
+        $this->last = null;
+        $this->written = false;
+    }
+
+    public function begin(): void {}
+
+    public function write(array $keys, mixed $value): void
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        foreach ($keys as $_) {
+            if (!$segment->set(self::KEY, $value)) {
+                throw EngineFailure::refused('The segment', 'store it', 'is it full?');
+            }
+        }
+        $this->last = $value;
+        $this->written = $keys !== [] || $this->written;
+    }
+
+    public function read(array $keys): mixed
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        $value = null;
+        foreach ($keys as $_) {
+            $value = $segment->get(self::KEY);
+        }
+
+        return $value;
+    }
+
+    /** Found by storing it once more, beside the one that is there. */
+    public function size(): int
+    {
+        $segment = $this->segment ?? throw EngineFailure::notConnected();
+        if (!$this->written) {
+            return 0;
+        }
+        $before = self::used($segment);
+        if (!$segment->set(self::KEY . ' beside', $this->last)) {
+            throw EngineFailure::refused('The segment', 'store it', 'is it full?');
+        }
+        $size = self::used($segment) - $before;
+        $segment->delete(self::KEY . ' beside');
+
+        return \max(0, $size);
+    }
+
+    private static function used(Segment $segment): int
+    {
+        $used = $segment->stats()['bytes_used'] ?? null;
+
+        return \is_int($used) ? $used : throw EngineFailure::refused('The segment', 'say how much of it is used', '');
+    }
+}
