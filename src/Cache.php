@@ -12,6 +12,7 @@ use Larder\Tier\Copies;
 use Larder\Tier\Entry;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Report;
+use Larder\Tier\SegmentNear;
 use Larder\Tier\Space;
 use Larder\Tier\Stack;
 use Larder\Tier\Tiers;
@@ -48,8 +49,9 @@ final class Cache
     private int $streak = 0;
     private int $lookups = 0;
 
-    /** APCu as the nearest tier is asked from here, without a call in between. Derived anew with each view. */
+    /** APCu or the segment as the nearest tier is asked from here, without a call in between. Derived anew with each view. */
     private ?ApcuNear $near = null;
+    private ?Segment $segment = null;
     private int $version = 0;
     private string $nearPrefix = '';
     /** Compact copies lie between these two: made after the last flush, and not after this request's view. */
@@ -432,7 +434,18 @@ final class Cache
         if ($this->version !== $this->stack->version) {
             $this->derive();
         }
-        if ($this->near !== null) {
+        if ($this->segment !== null) {
+            /** @var array{int, mixed}|null $copy */
+            $copy = $this->segment->get($this->nearPrefix . $key);
+            if (isset($copy[1]) && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->copies->own[$key])) {
+                if ((++$this->nearHits & 1023) === 0) {
+                    $this->copies->trim();
+                }
+
+                // Of a long value too nothing but its place is kept here.
+                return $this->values[$key] = $copy[1];
+            }
+        } elseif ($this->near !== null) {
             $raw = \apcu_fetch($this->nearPrefix . $key);
             if (\is_string($raw)) {
                 if ($raw < $this->ceiling && $raw > $this->floor && !isset($this->copies->own[$key])) {
@@ -503,12 +516,15 @@ final class Cache
         $this->version = $stack->version;
         $near = $stack->nearReadable ? $stack->nears[0] ?? null : null;
         $this->near = $near instanceof ApcuNear ? $near : null;
-        if ($this->near !== null) {
-            $this->nearPrefix = $this->near->prefix . $this->space->entries;
+        $this->segment = $near instanceof SegmentNear ? $near->segment : null;
+        if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
+            $this->nearPrefix = $near->prefix . $this->space->entries;
             $this->floorAt = $stack->floor($this->space);
             $this->ceilingAt = $stack->ledger->start();
-            $this->floor = 's' . \pack('J', $this->floorAt);
-            $this->ceiling = 's' . \pack('J', $this->ceilingAt + 1);
+            if ($this->near !== null) {
+                $this->floor = 's' . \pack('J', $this->floorAt);
+                $this->ceiling = 's' . \pack('J', $this->ceilingAt + 1);
+            }
             // Asking for the floor may have renewed the view.
             $this->version = $stack->version;
         }
@@ -517,7 +533,12 @@ final class Cache
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
     {
-        return Entry::make($this->tiers->codec->encode($value), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+        $entry = Entry::make($this->tiers->codec->encode($value), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+        if (\is_array($value)) {
+            $entry->given = $value;
+        }
+
+        return $entry;
     }
 
     private function done(string $key, string $name, mixed $value, Entry $entry, Verdict $verdict): bool

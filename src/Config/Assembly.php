@@ -14,6 +14,7 @@ use Larder\Tier\ApcuNear;
 use Larder\Tier\Envelope;
 use Larder\Tier\Kept;
 use Larder\Tier\Near;
+use Larder\Tier\SegmentNear;
 use Larder\Tier\Space;
 use Larder\Tier\StoreNear;
 use Larder\Tier\Tiers;
@@ -44,11 +45,12 @@ final class Assembly
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $kept = $runtime === null || $options->truth->scheme === 'memory' ? null : $runtime . '/kept-' . $mark;
         $truth = new Truth($store, $name, new Kept($kept), $alarm, \bin2hex(\random_bytes(6)));
+        $codec = Codec::create($options->serializer, $options->compressor);
         $tiers = new Tiers(
             $truth,
-            self::nears($options, $alarm, $runtime, $mark),
+            self::nears($options, $codec, $alarm, $runtime, $mark),
             new Envelope($options->secret === null ? null : new Signer($options->secret)),
-            Codec::create($options->serializer, $options->compressor),
+            $codec,
             (int) ($options->lease * 1000),
             Dsn::TIERS[$options->truth->scheme],
         );
@@ -57,21 +59,31 @@ final class Assembly
     }
 
     /** @return list<Near> */
-    private static function nears(Options $options, Alarm $alarm, ?string $runtime, string $mark): array
+    private static function nears(Options $options, Codec $codec, Alarm $alarm, ?string $runtime, string $mark): array
     {
         $nears = [];
+        // What is not signed there is for those alone who have the secret.
+        $name = $options->prefix . ':' . $mark
+            . ($options->secret === null ? '' : \substr(\hash_hmac('sha256', 'near', $options->secret), 0, 16));
         foreach ([$options->near, $options->disk] as $dsn) {
             if ($dsn === null || $dsn === $options->truth) {
                 continue;
             }
             try {
-                if ($dsn->scheme !== 'apcu') {
+                if ($dsn->scheme === 'segment') {
+                    // Without a directory of the disk tier's it is another user's cache, or a broken one: its mark is not known.
+                    if ($runtime !== null) {
+                        $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
+                    }
+                } elseif ($dsn->scheme !== 'apcu') {
                     $nears[] = new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix, $dsn->toString(), $alarm);
                 } elseif ($runtime !== null) {
-                    $nears[] = new ApcuNear($options->prefix . ':' . $mark, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
+                    $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
                 }
             } catch (StoreFailure $failure) {
-                $alarm->ring($dsn->toString(), $failure->getMessage() . '; going on without it');
+                if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
+                    $alarm->ring($dsn->toString(), $failure->getMessage() . '; going on without it');
+                }
             }
         }
 

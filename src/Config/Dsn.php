@@ -11,6 +11,7 @@ namespace Larder\Config;
  *     redis://[[user]:password@]host[:port][/db]                     rediss:// for TLS; predis:// and predis+tls:// by Predis
  *     redis://[[user]:password@]/run/redis.sock[?db=1]
  *     memcached://host[:port][,host[:port]...]                       memcached:///run/memcached.sock
+ *     segment:///dev/shm/larder/segment[?bytes=64M]                  (without a file: the user's own)
  *     apcu://                            memory://
  *
  * Paths, users, passwords and query values are percent-decoded; `+` means itself. Only the DSN's own words are
@@ -30,6 +31,7 @@ final readonly class Dsn
         'predis' => '',
         'predis+tls' => '',
         'memcached' => '',
+        'segment' => 'larder',
         'apcu' => 'apcu',
         'memory' => '',
     ];
@@ -42,6 +44,7 @@ final readonly class Dsn
         'predis' => 'far',
         'predis+tls' => 'far',
         'memcached' => 'far',
+        'segment' => 'near',
         'apcu' => 'near',
         'memory' => 'near',
     ];
@@ -50,11 +53,12 @@ final readonly class Dsn
     private const MEMCACHED_PORT = 11211;
 
     /**
-     * @param string                     $path     the directory of sqlite and file ('' the user's own), or a server's
-     *                                             socket ('' none)
+     * @param string                     $path     the directory of sqlite and file, the file of a segment ('' the
+     *                                             user's own), or a server's socket ('' none)
      * @param string                     $host     of Redis, without the brackets of IPv6; '' with a socket
      * @param list<array{string, int}>   $servers  of Memcached: host and port, or a socket's path and 0
      * @param array<array-key, string>   $query    names and values, for Options
+     * @param int                        $bytes    of a segment that is made; 0 what Options say
      */
     public function __construct(
         public string $scheme,
@@ -68,6 +72,7 @@ final readonly class Dsn
         public ?string $password = null,
         #[\SensitiveParameter]
         public array $query = [],
+        public int $bytes = 0,
     ) {}
 
     /**
@@ -103,6 +108,12 @@ final readonly class Dsn
 
         if ($tier === 'disk') {
             return new self($scheme, self::directory($text, $scheme, $rest), query: $query);
+        }
+        if ($scheme === 'segment') {
+            $bytes = isset($query['bytes']) ? Options::size('bytes', $query['bytes']) : 0;
+            unset($query['bytes']);
+
+            return new self($scheme, self::file($text, $rest), query: $query, bytes: $bytes);
         }
         if ($tier === 'near') {
             if ($rest !== '' && $rest !== '/') {
@@ -167,6 +178,16 @@ final readonly class Dsn
         }
 
         return $result;
+    }
+
+    private static function file(#[\SensitiveParameter] string $text, string $rest): string
+    {
+        $path = $rest === '' ? '' : self::directory($text, 'segment', $rest);
+        if ($path !== '' && ($rest[\strlen($rest) - 1] === '/' || \strrpos($path, '/') === 0)) {
+            throw InvalidConfiguration::malformed($text, 'a segment is a file, in a directory of its own', 'write segment:///dev/shm/app/segment');
+        }
+
+        return $path;
     }
 
     private static function directory(#[\SensitiveParameter] string $text, string $scheme, string $rest): string

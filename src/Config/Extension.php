@@ -10,6 +10,7 @@ final class Extension
     /** Extension to what it is for, its Debian package ('' none), its PECL package ('' comes with PHP). */
     public const KNOWN = [
         'pdo_sqlite' => ['the default disk tier', 'php-sqlite3', ''],
+        'larder' => ['the near tier in shared memory, read in place (near=segment)', '', ''],
         'apcu' => ['a near tier in shared memory (near=apcu)', 'php-apcu', 'apcu'],
         'redis' => ['the far tier over Redis or Valkey', 'php-redis', 'redis'],
         'igbinary' => ['smaller values, read faster', 'php-igbinary', 'igbinary'],
@@ -23,6 +24,9 @@ final class Extension
 
     public static function advice(string $extension): string
     {
+        if ($extension === 'larder') {
+            return 'To install it, type "make ext" where Larder is and load ext/modules/larder.so in php.ini; then restart php-fpm.';
+        }
         [, $debian, $pecl] = self::KNOWN[$extension] ?? ['', '', $extension];
         $ways = [];
         if ($debian !== '') {

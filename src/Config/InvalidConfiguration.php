@@ -48,9 +48,6 @@ final class InvalidConfiguration extends \InvalidArgumentException
     public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme): self
     {
         $known = \implode(', ', \array_keys(Dsn::TIERS));
-        if ($scheme === 'segment') {
-            return new self('The segment tier (segment://) is not built in yet. For a near tier in shared memory write near=apcu instead.');
-        }
         if (\preg_match('/cluster|sentinel/', $scheme) === 1) {
             return self::cluster($text);
         }
@@ -60,6 +57,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
             'prediss', 'predis+ssl' => ' Did you mean predis+tls://?',
             'memcache' => ' Did you mean memcached://?',
             'apc' => ' Did you mean apcu://?',
+            'shm', 'larder' => ' Did you mean segment://?',
             'array', 'null' => ' Did you mean memory://?',
             'files', 'filesystem', 'dir' => ' Did you mean file://?',
             'sqlite3', 'pdo', 'pdo_sqlite' => ' Did you mean sqlite://?',

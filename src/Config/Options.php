@@ -38,12 +38,14 @@ final readonly class Options
      * @param ?string $serializer  php, igbinary or msgpack; null: the fastest that is loaded and keeps types
      * @param ?string $compressor  none, zstd, lz4 or gzip; null: none
      * @param int     $budget      bytes on disk
-     * @param int     $nearBudget  bytes of a memory near tier (APCu's own is apc.shm_size)
+     * @param int     $nearBudget  bytes of a memory or segment near tier (APCu's own is apc.shm_size)
      * @param float   $timeout     seconds that a request waits for a part, at most
      * @param float   $lease       seconds that a computation may take before another begins
      * @param ?string $secret      signs what a far server keeps
      * @param bool    $cacheOnly   no database stands behind this cache: the last set wins
      * @param bool    $withoutApcu near=apcu was asked for, and APCu is switched off in this process
+     * @param string  $segment     '' there is none to be; 'asked' for; by 'default'; 'missing': asked for, and this PHP has
+     *                             not the extension
      */
     public function __construct(
         public ?Dsn $near = null,
@@ -61,6 +63,7 @@ final readonly class Options
         public ?LoggerInterface $logger = null,
         public bool $cacheOnly = false,
         public bool $withoutApcu = false,
+        public string $segment = '',
     ) {
         $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
     }
@@ -69,7 +72,8 @@ final readonly class Options
      * From a DSN, an array of options, or null for the environment's LARDER_DSN or else the embedded default.
      *
      * An array that names no `dsn`, `disk` or `far` adds its options to what null would give, so that
-     * ['near' => 'apcu'] is APCu before the embedded default.
+     * ['near' => 'apcu'] is APCu before the embedded default. Where no `near` is named it is the segment, if this PHP has
+     * the extension.
      *
      * @param null|string|array<array-key, mixed> $source
      *
@@ -102,7 +106,7 @@ final readonly class Options
     {
         $text ??= self::environment();
         if ($text === null) {
-            return ['disk' => new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file')];
+            return ['disk' => self::embedded()];
         }
         $dsn = Dsn::parse($text);
         $tier = Dsn::TIERS[$dsn->scheme];
@@ -119,9 +123,14 @@ final readonly class Options
         if (isset($options[$tier])) {
             throw InvalidConfiguration::tierTwice($tier, $dsn);
         }
-        $options[$tier] = new Dsn($dsn->scheme, $dsn->path, $dsn->host, $dsn->port, $dsn->servers, $dsn->db, $dsn->user, $dsn->password);
+        $options[$tier] = new Dsn($dsn->scheme, $dsn->path, $dsn->host, $dsn->port, $dsn->servers, $dsn->db, $dsn->user, $dsn->password, bytes: $dsn->bytes);
 
         return $options;
+    }
+
+    private static function embedded(): Dsn
+    {
+        return new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file');
     }
 
     /**
@@ -166,7 +175,7 @@ final readonly class Options
         $nearBudget = self::NEAR_BUDGET;
         $timeout = self::TIMEOUT;
         $lease = self::LEASE;
-        $cacheOnly = false;
+        $cacheOnly = $none = false;
         foreach ($given as $name => $value) {
             if ($value === null) {
                 if (!\in_array($name, self::NAMES, true)) {
@@ -176,7 +185,8 @@ final readonly class Options
             }
             switch ($name) {
                 case 'near':
-                    $near = self::tier('near', $value);
+                    $none = $value === 'none';
+                    $near = $none ? null : self::tier('near', $value);
                     break;
                 case 'disk':
                     $disk = self::tier('disk', $value);
@@ -237,7 +247,38 @@ final readonly class Options
             $near = null;
         }
 
-        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu);
+        $segment = self::segment($near, $disk, $far, $none || $withoutApcu);
+
+        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu, $segment);
+    }
+
+    /**
+     * The segment where it is to be, or why not. It forgets what it has no room for, so that it is never the truth: by
+     * itself it stands before the embedded default. Web and command line may have different extensions, and one
+     * configuration.
+     */
+    private static function segment(?Dsn &$near, ?Dsn &$disk, ?Dsn $far, bool $unwanted): string
+    {
+        if ($near === null) {
+            if ($unwanted || $disk === null && $far === null || !SegmentPlace::isDefault()) {
+                return '';
+            }
+            $near = new Dsn('segment');
+
+            return 'default';
+        }
+        if ($near->scheme !== 'segment') {
+            return '';
+        }
+        if ($far === null) {
+            $disk ??= self::embedded();
+        }
+        if (SegmentPlace::isUsable()) {
+            return 'asked';
+        }
+        $near = null;
+
+        return 'missing';
     }
 
     private static function tier(string $tier, #[\SensitiveParameter] mixed $value): Dsn
@@ -245,8 +286,7 @@ final readonly class Options
         if (!$value instanceof Dsn) {
             $text = self::text($tier, $value);
             $dsn = match ($text) {
-                'apcu', 'memory', 'sqlite', 'file' => new Dsn($text),
-                'segment' => throw InvalidConfiguration::unknownScheme($text, $text),
+                'apcu', 'memory', 'segment', 'sqlite', 'file' => new Dsn($text),
                 default => Dsn::parse($text),
             };
             if ($dsn->query !== []) {
@@ -261,7 +301,7 @@ final readonly class Options
             throw InvalidConfiguration::wrongTier($tier, $value);
         }
         $extension = Dsn::EXTENSIONS[$value->scheme];
-        if ($extension !== '' && !\extension_loaded($extension)) {
+        if ($extension !== '' && $extension !== 'larder' && !\extension_loaded($extension)) {
             if ($extension !== 'redis') {
                 throw InvalidConfiguration::missingExtension($extension, $value->scheme . '://');
             }
@@ -292,7 +332,7 @@ final readonly class Options
         return $value;
     }
 
-    private static function size(string $option, mixed $value): int
+    public static function size(string $option, mixed $value): int
     {
         if (\is_string($value) && \preg_match('/^(\d{1,18})\s*([KMGT]?)(?:i?B)?$/Di', $value, $match) === 1) {
             $unit = self::UNITS[\strtoupper($match[2])];

@@ -9,6 +9,7 @@ use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
+use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
 use Larder\Config\WrongUser;
 
@@ -66,10 +67,9 @@ final readonly class Place
     public function openTruth(): Cache
     {
         $options = $this->options;
+        $tier = Dsn::TIERS[$options->truth->scheme];
 
-        return Cache::open([
-            Dsn::TIERS[$options->truth->scheme] => $options->truth,
-            'dsn' => Dsn::TIERS[$options->truth->scheme] === 'near' ? $options->truth->toString() : null,
+        return Cache::open(($tier === 'near' ? ['dsn' => $options->truth->toString()] : [$tier => $options->truth, 'near' => 'none']) + [
             'logger' => $this->complaints,
             'prefix' => $options->prefix,
             'timeout' => $options->timeout,
@@ -84,7 +84,11 @@ final readonly class Place
         $tiers = [];
         foreach ([$this->options->near, $this->options->disk, $this->options->far] as $dsn) {
             if ($dsn !== null) {
-                $tiers[] = Dsn::TIERS[$dsn->scheme] === 'disk' ? $dsn->scheme . ' in ' . $this->directory : $dsn->toString();
+                $tiers[] = match (true) {
+                    Dsn::TIERS[$dsn->scheme] === 'disk' => $dsn->scheme . ' in ' . $this->directory,
+                    $dsn->scheme === 'segment' => 'segment in ' . SegmentPlace::path($dsn),
+                    default => $dsn->toString(),
+                };
             }
         }
         $text = \implode(', before ', $tiers);
@@ -93,6 +97,9 @@ final readonly class Place
         }
         if ($this->options->withoutApcu) {
             $text .= ', without near=apcu (switched off for this process)';
+        }
+        if ($this->options->segment === 'missing') {
+            $text .= ', without near=segment (this PHP has not the extension)';
         }
         if ($truth->scheme === 'memory') {
             $text .= ' (this process\'s own: nothing stays)';

@@ -52,7 +52,7 @@ final class Copies
     {
         $found = true;
         try {
-            $value = $this->codec->decode($entry->payload);
+            $value = $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
         } catch (Undecodable) {
             $found = false;
 
@@ -87,6 +87,7 @@ final class Copies
     /** Keeps an entry encoded; it is decoded when asked for. */
     public function keep(string $key, Entry $entry): void
     {
+        $entry->given = null;
         $this->room($entry);
         unset($this->values[$key]);
         $this->entries[$key] = $entry;

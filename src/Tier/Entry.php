@@ -32,6 +32,18 @@ final class Entry
     /** Clocks of two servers may differ this much before an entry "from the future" counts as expired. */
     private const SKEW = 60000;
 
+    /** What it says, where that can be read as it is: out of the segment, whose entries have no payload. */
+    public mixed $value = null;
+    public bool $isHeld = false;
+
+    /**
+     * An array as the application gave it, so that the segment need not decode the payload. Only as long as the call
+     * that stores it goes on: then it may change through references.
+     *
+     * @var ?array<mixed>
+     */
+    public ?array $given = null;
+
     /** @param list<string> $tags full marker keys */
     public function __construct(
         /** What Codec::encode() returned. */
@@ -59,6 +71,16 @@ final class Entry
         $now = self::now();
 
         return new self($payload, $now, self::after($now, $ttl), self::after($now, $soft), 0, $tags);
+    }
+
+    /** @param list<string> $tags full marker keys */
+    public static function held(mixed $value, int $created = 0, int $expiry = 0, int $soft = 0, int $sure = 0, array $tags = []): self
+    {
+        $entry = new self('', $created, $expiry, $soft, $sure, $tags);
+        $entry->value = $value;
+        $entry->isHeld = true;
+
+        return $entry;
     }
 
     /** Beyond 64 bits an end is none. */

@@ -108,7 +108,7 @@ final class Report
 
     private static function tier(Near $near): string
     {
-        return $near instanceof ApcuNear ? 'near' : 'disk';
+        return $near instanceof StoreNear ? 'disk' : 'near';
     }
 
     private static function value(Tiers $tiers, string $name, Record $record): ?Entry
@@ -124,7 +124,8 @@ final class Report
         return [
             'found' => $found,
             'age' => $entry === null || $entry->created === 0 ? null : \max(0, $now - $entry->created) / 1000,
-            'size' => $entry === null ? null : \strlen($entry->payload),
+            // What lies in the segment as a value has no length.
+            'size' => $entry === null || $entry->isHeld ? null : \strlen($entry->payload),
             'ttl' => $entry === null || $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
             'tags' => $entry === null ? [] : \array_map(
                 static fn(string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1),

@@ -39,7 +39,7 @@ final class OptionsTest extends TestCase
 
         self::assertEquals(new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file'), $options->truth);
         self::assertSame($options->truth, $options->disk);
-        self::assertNull($options->near);
+        self::assertEquals(self::usualNear(), $options->near);
         self::assertNull($options->far);
         self::assertSame('larder', $options->prefix);
         self::assertSame(256 * 1024 * 1024, $options->budget);
@@ -89,10 +89,18 @@ final class OptionsTest extends TestCase
         foreach (['near', 'disk', 'far'] as $tier) {
             if ($tier === $slot) {
                 self::assertSame($options->truth, $options->{$tier});
+            } elseif ($tier === 'near') {
+                self::assertEquals(self::usualNear(), $options->near);
             } else {
                 self::assertNull($options->{$tier});
             }
         }
+    }
+
+    /** Where no near tier is named. */
+    private static function usualNear(): ?Dsn
+    {
+        return \extension_loaded('larder') ? new Dsn('segment') : null;
     }
 
     public function testTheLastTierIsTheTruth(): void
@@ -162,7 +170,7 @@ final class OptionsTest extends TestCase
         self::assertSame(2.5, $options->lease);
         self::assertSame($logger, $options->logger);
         self::assertTrue($options->cacheOnly);
-        self::assertNull($options->near);
+        self::assertEquals(self::usualNear(), $options->near);
     }
 
     /** @return iterable<string, array{mixed, int}> */
@@ -218,8 +226,10 @@ final class OptionsTest extends TestCase
         yield 'compressor' => ['file:///d?compressor=brotli', 'It can be: none, zstd, lz4, gzip'];
         yield 'flag' => ['file:///d?cacheOnly=maybe', 'cacheOnly=1'];
         yield 'empty secret' => ['file:///d?secret=', 'empty'];
-        yield 'segment' => ['file:///d?near=segment', 'not built in yet'];
-        yield 'segment in an array' => [['near' => 'segment://'], 'not built in yet'];
+        yield 'segment with an option' => [['near' => 'segment://?budget=4M'], 'stands in the DSN of the near tier'];
+        yield 'segment without a size' => [['near' => 'segment:///dev/shm/l/s?bytes=many'], 'must be a size in bytes'];
+        yield 'segment twice' => [['dsn' => 'segment://', 'near' => 'memory'], 'Keep one of the two'];
+        yield 'segment far' => [['far' => 'segment://'], 'cannot be the far tier'];
         yield 'far is a disk' => [['far' => 'file:///d'], 'cannot be the far tier'];
         yield 'near is far' => [['near' => 'redis://h'], 'far='];
         yield 'same tier twice' => ['file:///d?disk=file:///e', 'Keep one of the two'];

@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+use Larder\Segment;
+use Larder\SegmentException;
+use Larder\Store\StoreFailure;
+
+/** Where the segment lies, and whether this PHP can have it. */
+final class SegmentPlace
+{
+    /** A file system in memory, which Linux has for this (shm_overview(7)). */
+    private const MEMORY = '/dev/shm';
+
+    /** In php.ini: a file, with %u for the user's id; or "none". */
+    private const SETTING = 'larder.segment';
+
+    private const USUAL = self::MEMORY . '/larder-%u/segment';
+
+    private const LEAST = 1_048_576;
+    /** Where there is no room for the usual size, one that nobody gave a size takes this part of what is free. */
+    private const PART = 4;
+
+    /** The extension is loaded, and one that knows what the near tier needs. */
+    public static function isUsable(): bool
+    {
+        // @phpstan-ignore function.alreadyNarrowedType (an older one may be loaded than the stub describes)
+        return \extension_loaded('larder') && \method_exists(Segment::class, 'fill');
+    }
+
+    /** All caches of a user share one. */
+    public static function path(Dsn $dsn): string
+    {
+        if ($dsn->path !== '') {
+            return $dsn->path;
+        }
+        $set = \get_cfg_var(self::SETTING);
+
+        return \str_replace('%u', (string) Directory::user(), \is_string($set) && ($set[0] ?? '') === '/' ? $set : self::USUAL);
+    }
+
+    /** Whether there is one without anybody asking for it. */
+    public static function isDefault(): bool
+    {
+        return self::isUsable() && \get_cfg_var(self::SETTING) !== 'none';
+    }
+
+    /** Whether one that nobody asked for is missed when it cannot be had. */
+    public static function isMissed(): bool
+    {
+        return (string) \ini_get('open_basedir') === '' && \is_dir(self::MEMORY);
+    }
+
+    /**
+     * @throws StoreFailure
+     */
+    public static function open(Dsn $dsn, int $budget): Segment
+    {
+        $path = self::path($dsn);
+        $bytes = \max(self::LEAST, $dsn->bytes === 0 ? $budget : $dsn->bytes);
+        try {
+            self::prepare(\dirname($path));
+
+            return Segment::open($path, $bytes);
+        } catch (SegmentException $e) {
+            // Nobody asked for a size: a smaller one is better than none, as in containers with 64 MiB of shared memory.
+            $free = $dsn->bytes === 0 ? (int) (self::free(\dirname($path)) / self::PART) : 0;
+            if ($free >= self::LEAST && $free < $bytes) {
+                try {
+                    return Segment::open($path, $free);
+                } catch (SegmentException) {
+                    // What was wrong first is what to mend.
+                }
+            }
+            throw StoreFailure::because('segment', $e->getMessage(), null);
+        } catch (InvalidConfiguration|WrongUser $e) {
+            throw StoreFailure::because('segment', $e->getMessage(), null);
+        }
+    }
+
+    /**
+     * Who can rename what is in the directory decides what is opened: so it is ours alone, or (/dev/shm itself) nobody
+     * can touch there what is not his.
+     *
+     * @throws InvalidConfiguration
+     * @throws WrongUser
+     * @throws StoreFailure
+     */
+    private static function prepare(string $directory): void
+    {
+        if ((string) \ini_get('open_basedir') === '' && \is_dir($directory)
+            && (\fileperms($directory) & 0o1000) !== 0 && \fileowner($directory) === 0) {
+            return;
+        }
+        Directory::prepare($directory);
+    }
+
+    private static function free(string $directory): float
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return (float) \disk_free_space($directory);
+        } finally {
+            \restore_error_handler();
+        }
+    }
+}
