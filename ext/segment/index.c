@@ -311,28 +311,21 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 	uint64_t bytes = (seg_item_head(length) + value_bytes + 7) & ~UINT64_C(7);
 	seg_shard *shard = seg_shard_of(segment, hash);
 	uint32_t home = 0;
-	bool settled = false, forced = false;
+	bool forced = false;
 
 	/* What takes more than a quarter of all would empty the segment for one key. */
 	if (value_bytes > segment->header->n_units * SEG_UNIT || bytes > segment->header->n_units * SEG_UNIT / 4) {
 		return SEG_FULL;
 	}
 	seg_borrow_slot(segment);
+	if (has_left_over(segment) && segment->header->settle_at <= seg_clock()) {
+		seg_settle(segment, false);
+	}
 	for (;;) {
 		seg_lock(segment, shard);
 		seg_sweep(segment, shard, 2);
 		seg_reclaim(segment, shard, 4);
-		seg_offset block = seg_alloc(segment, shard, bytes, &home);
-		if (!block && !settled && has_left_over(segment)) {
-			/* Before anything that lives is evicted. */
-			seg_unlock(shard);
-			seg_settle(segment, false);
-			settled = true;
-			continue;
-		}
-		if (!block) {
-			block = alloc_here(segment, shard, bytes, &home);
-		}
+		seg_offset block = alloc_here(segment, shard, bytes, &home);
 		if (block) {
 			*out = begin(segment, block, home, bytes, hash, key, length);
 			seg_unlock(shard);

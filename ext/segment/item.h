@@ -11,7 +11,8 @@
 
 #include "layout.h"
 
-enum { SEG_FILLING = 1, SEG_LIVE = 2, SEG_RETIRED = 3 };
+/* SEG_LOST: set apart by a repair, because nobody owns it and somebody may read it (recovery.c). */
+enum { SEG_FILLING = 1, SEG_LIVE = 2, SEG_RETIRED = 3, SEG_LOST = 4 };
 
 typedef struct {
 	uint64_t hash;

@@ -91,7 +91,8 @@ typedef struct {
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */
 	uint64_t window;                   /* unit at which the next search for a stretch to clear begins: always the beginning of a run */
-	int64_t settle_at, settle_after;   /* when what is set apart is looked at again, and how long after that, by seg_clock() */
+	_Atomic int64_t settle_at;         /* when what is set apart or left over is looked at again, by seg_clock() */
+	int64_t settle_after;              /* and how long after that, milliseconds */
 	_Atomic uint32_t broken;           /* somebody died inside a lock: nobody goes on before it is repaired */
 	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
 	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */

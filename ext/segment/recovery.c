@@ -7,7 +7,7 @@
  *   - whoever takes a lock after the death sees header.broken before it looks at anything, and comes here first;
  *   - dying in here leaves header.broken as it is, and the next one begins again.
  * What was retired and may still be read is not named by anything any more. Where somebody reads, what nobody owns
- * is set apart, and becomes free by a second settling when those readers have ended.
+ * is set apart, and becomes free by a second settling, without a death, when those readers have ended.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static bool is_filling(seg *segment, seg_offset offset)
 	return false;
 }
 
-static bool is_owned(seg *segment, const seg_item *item)
+/* Of the index, or somebody's who is alive and writes it. */
+static bool is_named(seg *segment, const seg_item *item)
 {
 	if (item->state == SEG_FILLING) {
 		return is_filling(segment, seg_of(segment, item));
@@ -37,6 +38,12 @@ static bool is_owned(seg *segment, const seg_item *item)
 	return item->state == SEG_LIVE
 		&& seg_class(seg_item_bytes(item)) >= 0
 		&& seg_entry(segment, seg_shard_of(segment, item->hash), item) != NULL;
+}
+
+/* Or retired: as long as nothing was broken, all of those are in the lists. */
+static bool is_owned(seg *segment, const seg_item *item)
+{
+	return item->state == SEG_RETIRED || is_named(segment, item);
 }
 
 static void repair_shard(seg *segment, seg_shard *shard)
@@ -83,14 +90,24 @@ static void repair_shard(seg *segment, seg_shard *shard)
 #define SETTLE_SOON 1000
 #define SETTLE_LATE 64000
 
+/* The memory of what lives or is retired; queue, index and the rest are as they should be. */
+static void settle_shard(seg *segment, seg_shard *shard)
+{
+	for (seg_offset at = shard->queue.head; at; at = seg_at(segment, at)->older) {
+		seg_settle_item(segment, shard, seg_at(segment, at));
+	}
+	for (seg_offset at = shard->retired.head; at; at = seg_at(segment, at)->newer) {
+		seg_settle_item(segment, shard, seg_at(segment, at));
+	}
+	SEG_POINT("settle-shard");
+}
+
 /* Under all locks. */
-static void settle(seg *segment)
+static void settle(seg *segment, bool broken)
 {
 	seg_header *h = segment->header;
 	bool again = atomic_load(&h->quarantine);
 
-	/* Set before anything is touched: whoever dies in here leaves it set. */
-	atomic_store(&h->broken, 1);
 	SEG_POINT("repair-begin");
 	/* Before the dead are looked for: one who is found later is counted anew, and settled the next time. */
 	atomic_store(&h->orphans, 0);
@@ -100,7 +117,7 @@ static void settle(seg *segment)
 	seg_settle_begin(segment);
 	SEG_POINT("repair-shards");
 	for (uint32_t i = 0; i < h->n_shards; i++) {
-		repair_shard(segment, &segment->shards[i]);
+		(broken ? repair_shard : settle_shard)(segment, &segment->shards[i]);
 	}
 	SEG_POINT("repair-filling");
 	uint32_t used = atomic_load(&h->used_slots);
@@ -113,7 +130,7 @@ static void settle(seg *segment)
 		}
 	}
 	SEG_POINT("repair-rest");
-	atomic_store(&h->quarantine, !seg_settle_end(segment, is_owned));
+	atomic_store(&h->quarantine, !seg_settle_end(segment, broken ? is_named : is_owned));
 	/* Each time in vain it is left alone for longer: who reads there may sleep for hours. */
 	h->settle_after = !atomic_load(&h->quarantine) || !again ? SETTLE_SOON : h->settle_after < SETTLE_LATE ? h->settle_after * 2 : SETTLE_LATE;
 	h->settle_at = seg_clock() + h->settle_after;
@@ -126,7 +143,7 @@ void seg_repair(seg *segment)
 
 	seg_lock_all(segment);
 	if (seg_is_broken(segment)) {
-		settle(segment);
+		settle(segment, true);
 		atomic_fetch_add(&h->recoveries, 1);
 		SEG_POINT("repair-counted");
 		atomic_store(&h->broken, 0);
@@ -144,12 +161,11 @@ void seg_settle(seg *segment, bool now)
 	seg_header *h = segment->header;
 
 	seg_lock_all(segment);
-	if (seg_is_broken(segment)) {
-		settle(segment);
-		atomic_fetch_add(&h->recoveries, 1);
-		atomic_store(&h->broken, 0);
-	} else if ((atomic_load(&h->orphans) || atomic_load(&h->quarantine)) && (now || h->settle_at <= seg_clock())) {
-		settle(segment);
+	/* What is broken is repaired by whoever takes a lock next. */
+	if (!seg_is_broken(segment) && (atomic_load(&h->orphans) || atomic_load(&h->quarantine)) && (now || h->settle_at <= seg_clock())) {
+		/* Whoever dies in here leaves it set. */
+		atomic_store(&h->broken, 1);
+		settle(segment, false);
 		atomic_store(&h->broken, 0);
 		SEG_POINT("settled");
 	}

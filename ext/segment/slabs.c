@@ -673,6 +673,10 @@ static bool settle_slab(seg *segment, slab *s, bool (*owned)(seg *, const seg_it
 			memcpy(item, &s->free, sizeof s->free);
 			SEG_POINT("settle-block");
 			s->free = seg_of(segment, item);
+		} else {
+			/* Whoever reads it does not look at this. */
+			item->state = SEG_LOST;
+			SEG_POINT("settle-lost");
 		}
 	}
 	SEG_POINT("settle-slab");
