@@ -70,6 +70,7 @@ final class BenchCommand extends Command
                   <info>%command.full_name% --list</info>              what there is
                   <info>%command.full_name% compare OLD.json NEW.json</info>
                                                     what changed between two reports; exit status 1 on a loss
+                                                    (%command.full_name%:compare --help)
                 HELP);
     }
 
