@@ -15,35 +15,40 @@ abstract class CoherenceTestCase extends TestCase
 {
     abstract protected function engine(): string;
 
+    protected function near(): string
+    {
+        return Experiment::APCU;
+    }
+
     protected function setUp(): void
     {
-        if (!FpmServer::isAvailable() || !\extension_loaded('apcu') || !Engine::isAvailable($this->engine())) {
-            self::markTestSkipped('Needs php-fpm, apcu and ' . $this->engine() . '.');
+        if (!FpmServer::isAvailable() || !\extension_loaded($this->near() === Experiment::APCU ? 'apcu' : 'larder') || !Engine::isAvailable($this->engine())) {
+            self::markTestSkipped('Needs php-fpm, ' . ($this->near() === Experiment::APCU ? 'apcu' : 'the extension (make ext)') . ' and ' . $this->engine() . '.');
         }
     }
 
     public function testKeepsItsPromises(): void
     {
-        $this->keeps(new Experiment($this->engine(), 4_000, \random_int(1, 1_000_000)));
+        $this->keeps(new Experiment($this->engine(), 4_000, \random_int(1, 1_000_000), near: $this->near()));
     }
 
     /** The proof that the experiment can fail. */
     public function testFailsWithoutAJournal(): void
     {
-        $outcome = (new Experiment($this->engine(), 2_000, \random_int(1, 1_000_000), journal: false))->run();
+        $outcome = (new Experiment($this->engine(), 2_000, \random_int(1, 1_000_000), journal: false, near: $this->near()))->run();
         self::assertStringContainsString('a value that was replaced or deleted', $outcome->summary());
     }
 
     #[Group('long')]
     public function testKeepsItsPromisesForLong(): void
     {
-        $this->keeps(new Experiment($this->engine(), 200_000, \random_int(1, 1_000_000)));
+        $this->keeps(new Experiment($this->engine(), 200_000, \random_int(1, 1_000_000), near: $this->near()));
     }
 
     #[Group('long')]
     public function testKeepsItsPromisesInChaos(): void
     {
-        $this->keeps(new Experiment($this->engine(), 0, \random_int(1, 1_000_000), chaos: true, minutes: 3.0));
+        $this->keeps(new Experiment($this->engine(), 0, \random_int(1, 1_000_000), chaos: true, minutes: 3.0, near: $this->near()));
     }
 
     private function keeps(Experiment $experiment): void

@@ -8,12 +8,14 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Config\Assembly;
 use Larder\Config\Options;
+use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
 use Larder\Tier\Alarm;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Envelope;
 use Larder\Tier\Intents;
 use Larder\Tier\Kept;
+use Larder\Tier\SegmentNear;
 use Larder\Tier\Space;
 use Larder\Tier\Tiers;
 use Larder\Tier\Truth;
@@ -31,8 +33,7 @@ final class Door
 
     public static function open(Settings $settings, string $prefix = 'items'): self
     {
-        $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0]
-            + ($settings->near ? ['near' => 'apcu'] : []);
+        $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0, 'near' => $settings->near];
         if ($settings->journal && \str_starts_with($settings->dsn, 'sqlite:')) {
             return self::over(...Assembly::build($source));
         }
@@ -46,10 +47,15 @@ final class Door
             new Alarm(null),
             \bin2hex(\random_bytes(6)),
         );
-        $nears = $options->near === null ? [] : [new ApcuNear($prefix, $files . '.lock', $options->nearBudget)];
+        $codec = Codec::create(null, null);
+        $nears = match ($options->near?->scheme) {
+            'apcu' => [new ApcuNear($prefix, $files . '.lock', $options->nearBudget)],
+            'segment' => [new SegmentNear(SegmentPlace::open($options->near, $options->nearBudget), $prefix, $codec)],
+            default => [],
+        };
 
         return self::over(
-            new Tiers($truth, $nears, new Envelope(null), Codec::create(null, null), (int) ($options->lease * 1000), $settings->dsn),
+            new Tiers($truth, $nears, new Envelope(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
             new Space(),
         );
     }

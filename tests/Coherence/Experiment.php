@@ -10,8 +10,8 @@ use Larder\Tests\Support\TemporaryDirectory;
  * Two php-fpm masters and two processes on the command line work at random over one truth tier, and everything that
  * they saw and did is held against the promises afterwards.
  *
- *     Experiment ─┬─ Server (php-fpm, APCu) ◀─ driver.php ─▶ page.php   ─┐
- *                 ├─ Server (php-fpm, APCu) ◀─ driver.php ─▶ page.php   ─┤  Program ─▶ Steps ─▶ the cache, Database
+ *     Experiment ─┬─ Server (php-fpm, near) ◀─ driver.php ─▶ page.php   ─┐
+ *                 ├─ Server (php-fpm, near) ◀─ driver.php ─▶ page.php   ─┤  Program ─▶ Steps ─▶ the cache, Database
  *                 ├─ Worker ─▶ worker.php                               ─┤              └──▶ Diary
  *                 ├─ Worker ─▶ worker.php                               ─┘
  *                 └─ Chaos: kills, reloads, restarts                  afterwards: History ─▶ Checker ─▶ Violation
@@ -22,6 +22,13 @@ final class Experiment
 {
     /** Seconds in which everything that was asked for must have ended, beyond the time asked for. */
     private const PATIENCE = 60;
+
+    /** What stands before the truth: APCu at the web alone; or a segment, which web and command line of a server share. */
+    public const APCU = 'apcu';
+    public const SEGMENT = 'segment';
+
+    /** Bytes of the segment: so few that it evicts. */
+    private const FEW = 1_048_576;
 
     /** @var list<Server> */
     private array $servers = [];
@@ -36,6 +43,7 @@ final class Experiment
         private readonly bool $chaos = false,
         private readonly bool $journal = true,
         private readonly float $minutes = 0.0,
+        private readonly string $near = self::APCU,
     ) {}
 
     /** @param ?\Closure(string): void $tell hears how far it is, about once in five seconds */
@@ -50,8 +58,8 @@ final class Experiment
             $until = $start + (int) (($this->minutes > 0.0 ? $this->minutes * 60 : 3600) * 1e9);
             $share = $this->minutes > 0.0 ? \PHP_INT_MAX >> 4 : (int) \ceil($this->operations / 10);
             for ($i = 0; $i < 2; $i++) {
-                $this->servers[] = new Server($this->settings($engine, $directory, 'web-' . $i, true), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
-                $this->workers[] = new Worker($this->settings($engine, $directory, 'cli-' . $i, false), $this->seed + ($i + 3) * 100_000_000, $until, $share);
+                $this->servers[] = new Server($this->settings($engine, $directory, 'web', $i), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
+                $this->workers[] = new Worker($this->settings($engine, $directory, 'cli', $i), $this->seed + ($i + 3) * 100_000_000, $until, $share);
             }
             $chaos = new Chaos($engine, $this->servers, $this->workers);
             $this->accompany($chaos, $until, $tell);
@@ -113,7 +121,7 @@ final class Experiment
             return;
         }
         $where = $server->whereabouts($stuck);
-        $apcu = $server->hangsInApcu($stuck);
+        $apcu = $this->near === self::APCU && $server->hangsInApcu($stuck);
         $chaos->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
         \fwrite(\STDERR, 'A request hangs' . ($apcu ? ' in APCu: ' : ': ') . $where . "\n");
         $chaos->reload($server);
@@ -121,9 +129,15 @@ final class Experiment
         $server->listen();
     }
 
-    private function settings(Engine $engine, TemporaryDirectory $directory, string $name, bool $near): Settings
+    private function settings(Engine $engine, TemporaryDirectory $directory, string $door, int $server): Settings
     {
+        $name = $door . '-' . $server;
         \mkdir($directory->file($name), 0o700);
+        $near = match (true) {
+            // Over one directory of SQLite's these are two builds of PHP, whose segments are never one.
+            $this->near === self::SEGMENT => 'segment://' . $directory->file('segment-' . $server) . '/segment?bytes=' . self::FEW,
+            default => $door === 'web' ? 'apcu' : 'none',
+        };
 
         return new Settings($engine->dsn(), $directory->file($name), $directory->path, $near, $this->journal, $this->chaos ? 0.25 : 2.0);
     }

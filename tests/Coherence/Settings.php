@@ -14,8 +14,8 @@ final class Settings
         public readonly string $directory,
         /** Where the database and the diaries of all are. */
         public readonly string $common,
-        /** APCu before the truth. */
-        public readonly bool $near,
+        /** What stands before the truth, as the option of that name. */
+        public readonly string $near,
         /** False: near tiers never hear of a change. */
         public readonly bool $journal,
         /** Seconds that a request waits for a part. */
@@ -29,7 +29,7 @@ final class Settings
             'dsn' => $this->dsn,
             'directory' => $this->directory,
             'common' => $this->common,
-            'near' => $this->near ? '1' : '',
+            'near' => $this->near,
             'journal' => $this->journal ? '1' : '',
             'timeout' => (string) $this->timeout,
         ];
@@ -42,7 +42,7 @@ final class Settings
             $values['dsn'],
             $values['directory'],
             $values['common'],
-            (bool) $values['near'],
+            $values['near'],
             (bool) $values['journal'],
             (float) $values['timeout'],
         );

@@ -2,7 +2,7 @@
 
 // The coherence test as a command:
 //
-//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--chaos] [--no-journal] [--minutes=5]
+//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--near=apcu|segment] [--chaos] [--no-journal] [--minutes=5]
 //
 // Ends with status 1 if a promise was broken. With --minutes the time counts, and not the operations. --no-journal
 // switches off what near tiers learn from, and must find violations.
@@ -15,10 +15,15 @@ use Larder\Tests\Coherence\Experiment;
 require __DIR__ . '/../../vendor/autoload.php';
 
 ini_set('memory_limit', '-1');
-$options = getopt('', ['engine:', 'operations:', 'seed:', 'chaos', 'no-journal', 'minutes:']);
+$options = getopt('', ['engine:', 'near:', 'operations:', 'seed:', 'chaos', 'no-journal', 'minutes:']);
 $engine = $options['engine'] ?? 'sqlite';
 if (!is_string($engine) || !in_array($engine, Engine::NAMES, true)) {
     fwrite(STDERR, "--engine is one of sqlite, redis, memcached\n");
+    exit(2);
+}
+$near = $options['near'] ?? Experiment::APCU;
+if ($near !== Experiment::APCU && $near !== Experiment::SEGMENT) {
+    fwrite(STDERR, "--near is one of apcu, segment\n");
     exit(2);
 }
 $seed = (int) ($options['seed'] ?? random_int(1, 99999));
@@ -29,8 +34,9 @@ $experiment = new Experiment(
     isset($options['chaos']),
     !isset($options['no-journal']),
     (float) ($options['minutes'] ?? 0),
+    $near,
 );
-echo "coherence: $engine, seed $seed", isset($options['chaos']) ? ', chaos' : '', isset($options['no-journal']) ? ', without a journal' : '', "\n";
+echo "coherence: $engine, $near, seed $seed", isset($options['chaos']) ? ', chaos' : '', isset($options['no-journal']) ? ', without a journal' : '', "\n";
 $outcome = $experiment->run(static function (string $line): void {
     fwrite(STDERR, "  $line\n");
 });

@@ -1,0 +1,21 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+use PHPUnit\Framework\Attributes\CoversNothing;
+
+#[CoversNothing]
+final class CoherenceOfSegmentOverSqliteTest extends CoherenceTestCase
+{
+    protected function engine(): string
+    {
+        return 'sqlite';
+    }
+
+    protected function near(): string
+    {
+        return Experiment::SEGMENT;
+    }
+}
