@@ -19,6 +19,7 @@
 #define BYTES (2 * 1024 * 1024)
 #define KEYS 400
 #define READ 300                       /* from this number on: values of the reader, nobody else changes them */
+#define WRITTEN 350
 #define LARGE 50000
 
 /* What is there, by the one who writes: in memory that outlives it. */
@@ -232,12 +233,14 @@ static void must_be_whole(seg *s, const char *where)
 	for (uint32_t i = 0; i < KEYS; i++) {
 		bool in_place, doing = book->busy && book->doing == i;
 		const seg_item *item = value_get(s, i, &in_place);
+		/* Of 60 to 79 the version 5 ends after a millisecond: it may be there or not. */
 		uint32_t expected = book->versions[i], version = item ? value_check(item, i) : 0;
 		MUST(!item || version, "%s: the value of key %u is damaged", where, i);
 		if (item && !in_place) {
 			free((void *) item);
 		}
-		MUST(version == expected || (doing && version == book->next) || (!version && book->may_be_gone),
+		MUST(version == expected || (doing && version == book->next) || (!version && book->may_be_gone)
+			|| (version == 5 && i >= 60 && i < 80 && !book->may_be_gone),
 			"%s: key %u has version %u in place of %u%s", where, i, version, expected, doing ? ", which was being changed" : "");
 	}
 	seg_leave(s);
@@ -317,6 +320,7 @@ static bool die_in_work(const char *point, int times, const char *how, bool bury
 
 typedef struct {
 	int told, tell;
+	uint32_t length;                   /* of what it writes */
 } talk;
 
 /* Holds values in place until it is told to look at them, and then again until it is told to end. */
@@ -332,12 +336,19 @@ static void read_and_sleep(void *with)
 		held[i] = value_get(s, READ + i, &in_place);
 		MUST(held[i] && in_place, "value %u cannot be read in place", i);
 	}
+	/* And it is writing something itself, that nobody sees. */
+	seg_item *item = value_reserve(s, WRITTEN, 2, t->length);
+	MUST(item, "there is no room");
 	for (;;) {
 		for (uint32_t i = 0; i < 8; i++) {
 			MUST(value_check(held[i], READ + i) == 1, "value %u was overwritten under its reader", i);
 		}
+		MUST(value_check(item, WRITTEN) == 2, "what it writes was overwritten by another");
 		MUST(write(t->tell, &word, 1) == 1, "nobody to tell");
 		if (read(t->told, &word, 1) != 1) {
+			MUST(seg_publish(s, item, SEG_SET) == SEG_OK, "what it wrote cannot be published");
+			const seg_item *published = value_get(s, WRITTEN, &in_place);
+			MUST(published && value_check(published, WRITTEN) == 2, "what it published is not there");
 			_exit(0);
 		}
 	}
@@ -350,7 +361,7 @@ static void reserve_and_die(void *name)
 	kill(getpid(), SIGKILL);
 }
 
-static void replace_one(void *name)
+static void set_one(void *name)
 {
 	seg *s = segment_open(name, BYTES);
 
@@ -358,7 +369,7 @@ static void replace_one(void *name)
 	for (uint32_t i = 0; i < 100; i++) {
 		hold(s, i);
 	}
-	value_set(s, 0, 9, 200, 0, SEG_SET);
+	value_set(s, book->doing, book->next, 200, 0, SEG_SET);
 }
 
 static void check(void *name)
@@ -366,16 +377,16 @@ static void check(void *name)
 	seg_check(segment_open(name, BYTES));
 }
 
-static bool die_in_repair(const char *point, int times, const char *how, bool bury_first, unsigned fit)
+static bool die_in_repair(const char *point, int times, const char *how, bool bury_first, unsigned fit, bool is_new)
 {
 	char where[128], word = 0;
-	int down[2], up[2];
+	int down[2], up[2], status;
 
 	snprintf(where, sizeof where, "killed at %s:%d while repairing (%s)", point, times, how);
 	seg *s = segment_open("repair", BYTES);
 	prepare(s);
 	MUST(pipe2(down, O_CLOEXEC) == 0 && pipe2(up, O_CLOEXEC) == 0, "no pipe");
-	talk t = {down[0], up[1]};
+	talk t = {down[0], up[1], is_new ? 700 : 9000};
 	fflush(NULL);
 	pid_t reader = fork();
 	if (reader == 0) {
@@ -392,9 +403,9 @@ static bool die_in_repair(const char *point, int times, const char *how, bool bu
 	}
 	child writer = start(reserve_and_die, "repair", NULL, 1, "kill");
 	wait_for_end(&writer, "kill");
-	child first = start(replace_one, "repair", "replace-entry", 1, "kill");
+	change(is_new ? 201 : 0, 9);
+	child first = start(set_one, "repair", is_new ? "insert-entry" : "replace-entry", 1, "kill");
 	MUST(wait_for_end(&first, "kill"), "the first did not die");
-	change(0, 9);
 	child second = start(check, "repair", point, times, how);
 	bool died = wait_for_end(&second, how);
 	if (died && bury_first) {
@@ -414,7 +425,7 @@ static bool die_in_repair(const char *point, int times, const char *how, bool bu
 	}
 	close(down[1]);
 	close(up[0]);
-	waitpid(reader, NULL, 0);
+	MUST(waitpid(reader, &status, 0) == reader && status == 0, "%s: the reader failed", where);
 	if (died) {
 		must_come_back(s, fit, where);
 	}
@@ -509,7 +520,10 @@ int test_death(void)
 		named++;
 		for (size_t j = 0; j < COUNT(times); j++, turn++) {
 			bool work = die_in_work(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit);
-			bool repair = die_in_repair(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit);
+			unsigned repair = 0;
+			for (int is_new = 0; is_new < 2; is_new++) {
+				repair += die_in_repair(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit, is_new);
+			}
 			reached += work + repair;
 			if (!work && !repair) {
 				break;

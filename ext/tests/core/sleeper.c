@@ -1,0 +1,117 @@
+/*
+ * A reader reads in place, and sleeps, while others fill the segment many times over.
+ *
+ * No set may fail, its values stay as they were, what is kept for it is an eighth of the segment at most, and comes
+ * back when it leaves. Large values lie between the pages that it holds: those of up to 32 KiB always find room, as an
+ * eighth held in the worst way still leaves a stretch of seven pages between two of its own.
+ */
+#include <sys/wait.h>
+
+#include "core.h"
+
+#define BYTES (16 * 1024 * 1024)
+#define KEYS 6000
+#define READ 2000
+#define LARGEST 32000
+#define ROUNDS 60000
+
+static uint32_t length_of(dice *d)
+{
+	uint32_t kind = any(d, 100);
+
+	return kind < 70 ? 16 + any(d, 1200) : kind < 95 ? 1000 + any(d, 6000) : 6000 + any(d, LARGEST - 6000);
+}
+
+static void read_and_sleep(int told, int tell)
+{
+	seg *s = segment_open("sleeper", BYTES);
+	static const seg_item *held[READ];
+	dice d = {77};
+	char word = 0;
+	unsigned in = 0, out = 0;
+
+	for (uint32_t i = 0; i < READ; i++) {
+		bool in_place;
+		/* The first of them among the last that were stored, and large ones too. */
+		held[i] = value_get(s, any(&d, KEYS), &in_place);
+		if (held[i] && !in_place) {
+			free((void *) held[i]);
+			held[i] = NULL;
+			out++;
+		}
+		in += held[i] != NULL;
+	}
+	MUST(in > 50, "only %u values were read in place", in);
+	MUST(out > 50, "only %u values were copied: it holds less than it may", out);
+	do {
+		for (uint32_t i = 0; i < READ; i++) {
+			uint32_t number;
+			if (held[i]) {
+				MUST(sscanf(held[i]->key, "key %u", &number) == 1 && value_check(held[i], number), "a value was overwritten under its reader");
+			}
+		}
+		MUST(write(tell, &word, 1) == 1, "nobody to tell");
+	} while (read(told, &word, 1) == 1);
+	seg_leave(s);
+	seg_close(s);
+	_exit(0);
+}
+
+int test_sleeper(void)
+{
+	int down[2], up[2], status;
+	char word = 0;
+	dice d = {4711};
+	seg_numbers n;
+	uint64_t most = 0;
+	unsigned refused = 0;
+
+	seg *s = segment_open("sleeper", BYTES);
+	uint64_t share = s->header->n_units * SEG_UNIT / 8;
+	for (uint32_t i = 0; i < 3 * KEYS; i++) {
+		MUST(value_set(s, any(&d, KEYS), 1, length_of(&d), 0, SEG_SET) == SEG_OK, "a set was refused before anybody slept");
+	}
+	MUST(pipe(down) == 0 && pipe(up) == 0, "no pipe");
+	pid_t reader = fork();
+	if (reader == 0) {
+		close(down[1]);
+		close(up[0]);
+		read_and_sleep(down[0], up[1]);
+	}
+	close(down[0]);
+	close(up[1]);
+	MUST(read(up[0], &word, 1) == 1, "the reader failed");
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint32_t number = any(&d, KEYS);
+		if (any(&d, 20) == 0) {
+			value_delete(s, number);
+		}
+		refused += value_set(s, number, 2 + i, length_of(&d), 0, SEG_SET) != SEG_OK;
+		if (i % 500 == 0) {
+			seg_count(s, &n);
+			most = n.retired_bytes > most ? n.retired_bytes : most;
+			MUST(n.readers == 1, "%d readers in place of one", (int) n.readers);
+		}
+		if (i % 20000 == 0) {
+			must_be_sound(s, "while one sleeps");
+			MUST(write(down[1], &word, 1) == 1 && read(up[0], &word, 1) == 1, "the reader lost its values");
+		}
+	}
+	MUST(refused == 0, "%u of %d sets were refused because of one sleeping reader", refused, ROUNDS);
+	/* It holds whole pages, so that all on them is kept: no more than the pages, and the value that crosses the end. */
+	MUST(most <= share + LARGEST + 64, "%llu bytes were kept for one reader, and its share is %llu", (unsigned long long) most, (unsigned long long) share);
+	MUST(most > share / 4, "only %llu bytes were ever kept: it did not hold much", (unsigned long long) most);
+	MUST(write(down[1], &word, 1) == 1 && read(up[0], &word, 1) == 1, "the reader lost its values");
+	close(down[1]);
+	MUST(waitpid(reader, &status, 0) == reader && status == 0, "the reader failed");
+	seg_count(s, &n);
+	MUST(n.retired_bytes == 0, "%llu bytes were kept for nobody", (unsigned long long) n.retired_bytes);
+	seg_flush(s);
+	must_be_sound(s, "after a sleeping reader");
+	MUST(s->header->free_units == s->header->n_units, "memory did not come back");
+	printf("%llu KiB kept at most, of %llu\n", (unsigned long long) most >> 10, (unsigned long long) share >> 10);
+	seg_close(s);
+	segment_remove("sleeper");
+
+	return 0;
+}
