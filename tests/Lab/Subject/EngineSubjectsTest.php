@@ -9,6 +9,7 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineSubjects;
+use Larder\Lab\Subject\LarderExtension;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
@@ -47,7 +48,7 @@ final class EngineSubjectsTest extends TestCase
         $names = \array_map(static fn(Subject $subject): string => $subject->name, EngineSubjects::all());
         $expected = ['opcache:process:none', 'larder-request:process:none', 'lookup:process:none'];
         foreach (self::SERIALIZERS as $serializer) {
-            foreach (['apcu', 'files', 'larder-apcu', 'larder-sqlite', 'larder-files'] as $engine) {
+            foreach (['apcu', 'files', 'larder-apcu', 'larder-segment', 'larder-sqlite', 'larder-files'] as $engine) {
                 $expected[] = "$engine:process:$serializer";
             }
             foreach (['socket', 'tcp', 'network'] as $connection) {
@@ -102,7 +103,7 @@ final class EngineSubjectsTest extends TestCase
         ], $services);
     }
 
-    /** But for the serializer of APCu, where APCu is measured. */
+    /** But for the serializer of APCu, where APCu is measured, and the extension, where it is what is measured. */
     public function testAllHaveTheSameSettings(): void
     {
         $all = [];
@@ -110,6 +111,10 @@ final class EngineSubjectsTest extends TestCase
             $ini = $subject->ini;
             self::assertSame(\in_array($subject->engine, ['apcu', 'larder-apcu'], true) ? $subject->serializer : 'php', $ini['apc.serializer'] ?? null);
             unset($ini['apc.serializer']);
+            if ($subject->engine === 'larder-segment') {
+                self::assertSame(LarderExtension::ini()['extension'] ?? null, $ini['extension'] ?? null);
+                unset($ini['extension']);
+            }
             \ksort($ini);
             $all[\serialize($ini)] = $ini;
         }
@@ -131,7 +136,7 @@ final class EngineSubjectsTest extends TestCase
             }
         }
 
-        self::assertCount(18, $prefixes);
+        self::assertCount(21, $prefixes);
         foreach ($prefixes as $users) {
             self::assertCount(1, $users);
         }
@@ -142,7 +147,7 @@ final class EngineSubjectsTest extends TestCase
         foreach (EngineSubjects::all() as $subject) {
             foreach ($subject->needs as $need) {
                 self::assertNotSame('', $need->what);
-                self::assertMatchesRegularExpression('/install|require/', $need->advice);
+                self::assertMatchesRegularExpression('/install|require|make ext/', $need->advice);
             }
         }
         $needs = static function (string $name): array {
@@ -159,6 +164,7 @@ final class EngineSubjectsTest extends TestCase
         self::assertSame(['the PHP extension redis', 'valkey-server'], $needs('valkey:socket:php'));
         self::assertSame(['memcached'], $needs('larder-memcached:socket:php'));
         self::assertSame(['the PHP extension apcu', 'the PHP extension pdo_sqlite', 'the PHP extension igbinary'], $needs('larder-apcu:process:igbinary'));
+        self::assertSame(['the PHP extension larder', 'the PHP extension pdo_sqlite'], $needs('larder-segment:process:php'));
         self::assertSame(['the PHP extension Zend OPcache'], $needs('opcache:process:none'));
         self::assertSame([], $needs('files:process:php'));
     }
@@ -185,7 +191,7 @@ final class EngineSubjectsTest extends TestCase
                 \mkdir($own, 0o700);
                 $child = Process::snippet(
                     self::CHILD,
-                    [\json_encode([$subject->driver, $address + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR)],
+                    [\json_encode([$subject->driver, $address + (isset($subject->parameters['shared']) ? ['shared' => "$own-shared"] : []) + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR)],
                     $subject->ini,
                 );
                 $said = $child->line() ?? $child->errors();

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\SegmentFormDriver;
 use Larder\Lab\Subject\SerializerDriver;
 use Larder\Lab\Subject\SerializerSubjects;
 use PHPUnit\Framework\TestCase;
@@ -17,8 +19,9 @@ final class SerializerSubjectsTest extends TestCase
         foreach (SerializerSubjects::all() as $subject) {
             $names[] = $subject->name;
             self::assertSame("$subject->serializer:$subject->compressor", $subject->name);
-            self::assertSame([$subject->serializer, Cell::PROCESS, SerializerDriver::class, null], [$subject->engine, $subject->connection, $subject->driver, $subject->service]);
-            self::assertSame(['serializer' => $subject->serializer, 'compressor' => $subject->compressor], $subject->parameters);
+            $segment = $subject->serializer === 'segment';
+            self::assertSame([$subject->serializer, Cell::PROCESS, $segment ? SegmentFormDriver::class : SerializerDriver::class, null], [$subject->engine, $subject->connection, $subject->driver, $subject->service]);
+            self::assertSame($segment ? ['serializer' => 'none', 'shared' => 1] : ['serializer' => $subject->serializer, 'compressor' => $subject->compressor], $subject->parameters);
             self::assertTrue($subject->answersTo($subject->serializer));
         }
 
@@ -26,6 +29,7 @@ final class SerializerSubjectsTest extends TestCase
             'php:none', 'php:gzdeflate', 'php:zstd', 'php:lz4',
             'igbinary:none', 'igbinary:gzdeflate', 'igbinary:zstd', 'igbinary:lz4',
             'msgpack:none', 'msgpack:gzdeflate', 'msgpack:zstd', 'msgpack:lz4',
+            'segment:none',
         ], $names);
     }
 
@@ -33,6 +37,10 @@ final class SerializerSubjectsTest extends TestCase
     {
         $lz4 = \extension_loaded('lz4') || \extension_loaded('horde_lz4');
         foreach (SerializerSubjects::all() as $subject) {
+            if ($subject->serializer === 'segment') {
+                self::assertSame(LarderExtension::version() !== null, $subject->missing() === []);
+                continue;
+            }
             $expected = ($subject->serializer === 'php' || \extension_loaded($subject->serializer))
                 && match ($subject->compressor) {
                     'gzdeflate' => \extension_loaded('zlib'),

@@ -1,0 +1,242 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Report\JsonReader;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Result;
+use Larder\Lab\Scenario\Segment;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\Test;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Segment::class)]
+final class SegmentTest extends TestCase
+{
+    private const IN_MEMORY = ['segment:process:none', 'apcu:process:php', 'apcu:process:igbinary', 'lookup:process:none'];
+    private const SHARED = ['segment:process:none', 'apcu:process:php', 'apcu:process:igbinary'];
+
+    /** @return iterable<string, array{string}> */
+    public static function levels(): iterable
+    {
+        yield 'every' => [Scope::EVERY];
+        yield 'quick' => [Scope::QUICK];
+    }
+
+    /** Seen to fail: a payload, an operation, a number of processes or the writer left out. */
+    #[Test]
+    #[DataProvider('levels')]
+    public function everyValueByEveryOperationIsThereOnceAndNothingElse(string $level): void
+    {
+        $expected = [];
+        foreach ([...self::IN_MEMORY, 'opcache:process:none', 'larder-segment:process:igbinary'] as $subject) {
+            $larder = \str_starts_with($subject, 'larder');
+            foreach (['short', '20kB', 'integers', '50x50', 'objects'] as $payload) {
+                foreach ($larder ? ['write', 'shuffled'] : ['write', 'shuffled', 'read'] as $operation) {
+                    $expected[] = "$subject/$payload/$operation/1 us";
+                }
+            }
+            if ($subject !== 'opcache:process:none') {
+                $expected[] = "$subject/short/missing/1 us";
+                $expected[] = "$subject/integer/increment/1 us";
+            }
+            foreach ($larder ? [] : [1, 2, 4] as $processes) {
+                $expected[] = "$subject/short/gets/$processes ops/s";
+                if (\in_array($subject, self::SHARED, true)) {
+                    $expected[] = "$subject/short/gets-written/$processes ops/s";
+                }
+            }
+        }
+        $found = \array_map(static fn(Cell $cell): string => \substr($cell->id(), \strlen('segment/')) . " $cell->unit", self::cells($level));
+
+        self::assertEqualsCanonicalizing($expected, $found);
+    }
+
+    #[Test]
+    public function aPartIsAPart(): void
+    {
+        $ids = static fn(string $level): array => \array_map(static fn(Cell $cell): string => $cell->id(), self::cells($level));
+        $part = $ids(Scope::PART);
+
+        self::assertContains('segment/segment:process:none/50x50/read/1', $part);
+        self::assertSame([], \array_diff($part, $ids(Scope::EVERY)));
+        self::assertLessThan(\count($ids(Scope::EVERY)) / 3, \count($part));
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function allLevels(): iterable
+    {
+        yield from self::levels();
+        yield 'part' => [Scope::PART];
+    }
+
+    /** Seen to fail: any limit changed. */
+    #[Test]
+    #[DataProvider('allLevels')]
+    public function whatIsPromisedIsComparedWithItsLimitAndThreeWithThemselves(string $level): void
+    {
+        $limits = $same = [];
+        foreach ((new Segment())->tasks(new Scope($level), self::subjects()) as $task) {
+            $pair = $task->pair();
+            if ($pair === null) {
+                continue;
+            }
+            [$of, $to] = $task->sides();
+            self::assertSame([$of->cell->payload, $of->cell->operation], [$to->cell->payload, $to->cell->operation]);
+            if ($pair->kind === Ratio::NOISE) {
+                self::assertSame($of->subject, $to->subject);
+                $same[] = $of->subject->engine;
+            } else {
+                self::assertNotNull($pair->limit);
+                $limits[\implode(' ', [$of->subject->name, $to->subject->name, $of->cell->payload, $of->cell->operation])] = $pair->limit;
+            }
+        }
+
+        self::assertSame(['segment', 'segment', 'apcu'], $same);
+        self::assertSame([
+            'segment:process:none apcu:process:php 50x50 read' => 0.001,
+            'segment:process:none opcache:process:none 50x50 read' => 1.0,
+            'segment:process:none apcu:process:php short read' => 0.5,
+            'segment:process:none apcu:process:php 50x50 write' => 1.0,
+            'segment:process:none apcu:process:php short write' => 1.0,
+        ], $limits);
+    }
+
+    /** Of times the base is APCu as it comes; of gets a second, what one process does alone. */
+    #[Test]
+    public function theBaseOfEachCellIsInTheTables(): void
+    {
+        $ids = \array_map(static fn(Cell $cell): string => $cell->id(), self::cells(Scope::EVERY));
+        $without = [];
+        foreach (self::cells(Scope::EVERY) as $cell) {
+            $base = (new Segment())->base($cell);
+            if ($base === null) {
+                $without[] = $cell->id();
+            } else {
+                self::assertContains($base, $ids);
+                self::assertNotSame($cell->id(), $base);
+                self::assertSame($cell->moreIsBetter() ? "segment/$cell->subject/short/$cell->operation/1" : "segment/apcu:process:php/$cell->payload/$cell->operation/1", $base);
+            }
+        }
+        foreach (['segment/apcu:process:php/50x50/read/1', 'segment/segment:process:none/short/gets/1', 'segment/segment:process:none/short/gets-written/1'] as $id) {
+            self::assertContains($id, $without);
+        }
+    }
+
+    #[Test]
+    public function withoutTheExtensionTheOthersAreMeasuredAndNoPairIsLeft(): void
+    {
+        $others = \array_values(\array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->engine === 'apcu'));
+        $pairs = \array_values(\array_filter((new Segment())->tasks(new Scope(Scope::EVERY), $others), static fn($task): bool => $task->pair() !== null));
+
+        self::assertCount(1, $pairs, 'only APCu with itself');
+        self::assertSame(Ratio::NOISE, $pairs[0]->pair()?->kind);
+    }
+
+    /**
+     * A request copies what it reads from a segment once it has read more than its share of it in place, and what is
+     * timed then is another thing. A copy takes memory, and what is read in place none.
+     *
+     * Seen to fail: 400 keys of the array in MemoryBench::KEYS.
+     */
+    #[Test]
+    public function whatATaskReadsIsReadInPlaceToItsEnd(): void
+    {
+        if (LarderExtension::version() === null) {
+            self::markTestSkipped('The extension is not built for this PHP: make ext');
+        }
+        $directory = new TemporaryDirectory('larder-l', \is_dir('/dev/shm') ? '/dev/shm' : null);
+        foreach (['20kB', 'integers', '50x50'] as $payload) {
+            $child = Process::snippet(
+                '
+                use Larder\Lab\Payload\MemoryPayloads;
+                use Larder\Lab\Subject\SegmentDriver;
+                use Larder\Lab\Worker\MemoryBench;
+                [, $shared, $payload] = $argv;
+                $value = MemoryPayloads::get($payload);
+                // As the worker does it: all operations of one kind of value in one process.
+                foreach (["write", "shuffled", "read"] as $side => $operation) {
+                    $bench = new MemoryBench(new SegmentDriver(["shared" => $shared]), $operation, $payload, $value, "lab:$side:0:", "lab:$side:", 1);
+                    $wrong = $bench->prepare();
+                    if ($wrong !== null) {
+                        exit("$wrong\n");
+                    }
+                    for ($i = 0; $i < 5; ++$i) {
+                        $bench->sample();
+                    }
+                }
+                // Nothing has been read of this yet.
+                $segment = Larder\Segment::open("$shared/segment");
+                $segment->set("last", $value);
+                unset($value, $bench);
+                $before = memory_get_usage();
+                $got = $segment->get("last");
+                echo memory_get_usage() - $before < 1000 ? "in place" : "copied", " ", $segment->stats()["evictions"], "\n";',
+                [$directory->file($payload), $payload],
+                LarderExtension::ini() + ['memory_limit' => '1G'],
+            );
+            self::assertSame('in place 0', $child->line(), $payload . $child->errors());
+        }
+    }
+
+    /** The real thing, by the command: every subject that is here, in processes of its own. */
+    #[Test]
+    #[Group('long')]
+    public function theReportHoldsThemAllAndNothingIsLeftInSharedMemory(): void
+    {
+        $directory = new TemporaryDirectory('lab');
+        $file = $directory->file('report.json');
+        $bench = Process::php(__DIR__ . '/../../../bin/larder', ['bench', 'segment', '--quick', '--rounds=1', "--json=$file"], [], ['XDG_CACHE_HOME' => $directory->path]);
+        self::assertSame(0, $bench->wait(300), $bench->errors());
+        $report = (new JsonReader())->read($file);
+
+        self::assertSame([], $report->disqualified);
+        $there = \array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->missing() === []);
+        $planned = [];
+        foreach ((new Segment())->tasks(new Scope(Scope::QUICK), \array_values($there)) as $task) {
+            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
+                $planned[] = $side->cell->id();
+            }
+        }
+        self::assertEqualsCanonicalizing($planned, \array_map(static fn(Result $result): string => $result->cell->id(), $report->results));
+        foreach (self::subjects() as $subject) {
+            self::assertSame($subject->missing() !== [], \in_array($subject->name, \array_column($report->missing, 'subject'), true));
+        }
+        foreach ($report->results as $result) {
+            if ($result->cell->moreIsBetter()) {
+                self::assertEqualsWithDelta($result->summary->median, $result->perSecond, 0.001 * $result->summary->median);
+            }
+        }
+        self::assertSame([], \glob("/dev/shm/larder-lab-$bench->pid-*"));
+        self::assertMatchesRegularExpression('/1, 2 and 4 processes together on \d+ cores/', \implode(' ', $report->notes));
+    }
+
+    /** @return list<Cell> */
+    private static function cells(string $level): array
+    {
+        $cells = [];
+        foreach ((new Segment())->tasks(new Scope($level), self::subjects()) as $task) {
+            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
+                $cells[] = $side->cell;
+            }
+        }
+
+        return $cells;
+    }
+
+    /** @return list<Subject> whatever this machine has */
+    private static function subjects(): array
+    {
+        return (new Segment())->subjects();
+    }
+}

@@ -1,0 +1,119 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Subject;
+
+use Larder\Lab\Payload\MemoryPayloads;
+use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\EngineFailure;
+use Larder\Lab\Subject\SegmentDriver;
+use Larder\Lab\Subject\SegmentFormDriver;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+
+#[RequiresPhpExtension('larder')]
+final class SegmentDriverTest extends DriverTestCase
+{
+    private ?TemporaryDirectory $directory = null;
+
+    protected function tearDown(): void
+    {
+        $this->directory?->remove();
+    }
+
+    public static function kinds(): array
+    {
+        return ['a segment' => [['shared' => 'in shared memory']]];
+    }
+
+    protected function driver(array $parameters): Driver
+    {
+        return new SegmentDriver($this->parameters());
+    }
+
+    public function testEveryValueIsWrittenAndRead(): void
+    {
+        $driver = new SegmentDriver($this->parameters());
+        $driver->connect();
+        foreach (MemoryPayloads::names() as $name) {
+            $driver->writeEach(["lab:$name" => 'before', "lab:$name:other" => 'another']);
+            $driver->writeEach(["lab:$name" => MemoryPayloads::get($name)]);
+            self::assertEquals(MemoryPayloads::get($name), $driver->read($driver->names(["lab:$name:other", "lab:$name"])));
+        }
+        self::assertSame('zero-copy', $driver->stats()['mode']);
+    }
+
+    public function testItCounts(): void
+    {
+        $driver = new SegmentDriver($this->parameters());
+        $driver->connect();
+
+        self::assertSame(3, $driver->increment('lab:count', 3));
+        self::assertSame(4, $driver->increment('lab:count', 1));
+        $driver->write(['lab:count'], 'a word');
+        self::assertFalse($driver->increment('lab:count', 1));
+    }
+
+    /** Seen to fail: with nothing in SharedFile::clear(). */
+    public function testTheNextProcessFindsNothingOfTheLast(): void
+    {
+        $parameters = $this->parameters();
+        $driver = new SegmentDriver($parameters);
+        $driver->connect();
+        $driver->write(['lab:a'], 'something');
+        $driver->disconnect();
+        SegmentDriver::clear($parameters);
+
+        self::assertSame([], \glob("$parameters[shared]/*"));
+        $driver->connect();
+        self::assertNull($driver->read(['lab:a']));
+        self::assertSame(0, $driver->stats()['entries']);
+    }
+
+    public function testThereIsNothingToClearBeforeTheFirst(): void
+    {
+        $parameters = $this->parameters();
+        SegmentDriver::clear($parameters);
+
+        self::assertDirectoryDoesNotExist((string) $parameters['shared']);
+    }
+
+    public function testWithoutAConnectionNothingIsRead(): void
+    {
+        $this->expectException(EngineFailure::class);
+        (new SegmentDriver($this->parameters()))->read(['lab:a']);
+    }
+
+    /** Seen to fail: a size() that measures the segment, without what was there before. */
+    public function testTheSizeOfAValueIsWhatItTakes(): void
+    {
+        $driver = new SegmentFormDriver($this->parameters());
+        $driver->connect();
+        self::assertSame(0, $driver->size());
+        $sizes = [];
+        foreach (['short', '20kB', '50x50'] as $name) {
+            $driver->write(['a', 'b', 'c'], MemoryPayloads::get($name));
+            $sizes[$name] = $driver->size();
+            self::assertSame($sizes[$name], $driver->size(), 'asking does not change it');
+            self::assertSame(MemoryPayloads::get($name), $driver->read(['a', 'b']));
+        }
+
+        // The value itself is in it, and what is around it is less than half as much again; of short ones, a hundred bytes.
+        self::assertGreaterThan(14, $sizes['short']);
+        self::assertLessThan(200, $sizes['short']);
+        self::assertGreaterThan(20_000, $sizes['20kB']);
+        self::assertLessThan(30_000, $sizes['20kB']);
+        // 2,500 strings of 32 bytes and as many places of 16 in arrays.
+        self::assertGreaterThan(2_500 * 48, $sizes['50x50']);
+        self::assertLessThan(2_500 * 72, $sizes['50x50']);
+    }
+
+    /** @return array<string, string|int> */
+    private function parameters(): array
+    {
+        $this->directory ??= new TemporaryDirectory('larder-l', \is_dir('/dev/shm') ? '/dev/shm' : null);
+
+        return ['shared' => $this->directory->path . '/subject'];
+    }
+}

@@ -1,0 +1,84 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Subject;
+
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Subject\EngineSubjects;
+use Larder\Lab\Subject\FreshDriver;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\SegmentSubjects;
+use Larder\Tests\Support\Process;
+use PHPUnit\Framework\TestCase;
+
+final class SegmentSubjectsTest extends TestCase
+{
+    public function testTheyAreTheSegmentAndWhatElseIsInMemory(): void
+    {
+        $names = \array_map(static fn(Subject $subject): string => $subject->name, SegmentSubjects::all());
+        \sort($names);
+
+        self::assertSame(['apcu:process:igbinary', 'apcu:process:php', 'larder-segment:process:igbinary', 'lookup:process:none', 'opcache:process:none', 'segment:process:none'], $names);
+    }
+
+    /** Seen to fail: without apc.entries_hint in INI for the segment only. */
+    public function testAllHaveTheSameSettingsButTheSerializerAndTheExtension(): void
+    {
+        $all = [];
+        foreach (SegmentSubjects::all() as $subject) {
+            self::assertTrue(\is_a($subject->driver, FreshDriver::class, true));
+            $ini = $subject->ini;
+            if (\in_array($subject->engine, ['segment', 'larder-segment'], true)) {
+                self::assertSame(LarderExtension::ini()['extension'] ?? null, $ini['extension'] ?? null);
+                self::assertSame(1, $subject->parameters['shared']);
+            } else {
+                self::assertArrayNotHasKey('shared', $subject->parameters);
+            }
+            unset($ini['extension'], $ini['apc.serializer']);
+            \ksort($ini);
+            $all[\serialize($ini)] = $ini;
+        }
+
+        self::assertCount(1, $all);
+        self::assertSame(32_768, \reset($all)['apc.entries_hint']);
+    }
+
+    public function testEachNeedsWhatItNeedsAmongTheEngines(): void
+    {
+        $engines = [];
+        foreach (EngineSubjects::all() as $subject) {
+            $engines[$subject->name] = $subject;
+        }
+        foreach (SegmentSubjects::all() as $subject) {
+            self::assertEquals($subject->engine === 'segment' ? [LarderExtension::need()] : $engines[$subject->name]->needs, $subject->needs);
+        }
+    }
+
+    /** The module is in no php.ini here, and not where it is looked for. Seen to fail: a met of extension_loaded() in this process. */
+    public function testWithoutTheExtensionItIsSaidHowToBuildIt(): void
+    {
+        $said = static fn(array $environment): string => (string) Process::snippet('
+            $need = Larder\Lab\Subject\LarderExtension::need();
+            echo json_encode([$need->met, $need->what, $need->advice, Larder\Lab\Subject\LarderExtension::ini()], JSON_UNESCAPED_SLASHES), "\n";', [], [], $environment)->line();
+        $none = ['PHP_INI_SCAN_DIR' => \PHP_CONFIG_FILE_SCAN_DIR, 'LARDER_MODULE' => '/nowhere/larder.so'];
+
+        self::assertSame('[false,"the PHP extension larder","make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)",[]]', $said($none));
+        self::assertSame('[false,"the PHP extension larder","make ext, and not LARDER_EXT=0",[]]', $said(['LARDER_EXT' => '0'] + $none));
+        // A file that is no module of this PHP.
+        self::assertMatchesRegularExpression('~^\[false,"the PHP extension larder","make ext \(.*MemoryPayloads\.php is of another PHP than this, [\d.]+[^"]*\)",\[]]$~', $said(['LARDER_MODULE' => \dirname(__DIR__, 3) . '/lab/Payload/MemoryPayloads.php'] + $none));
+    }
+
+    /** What was built is found where `make ext` puts it, and loaded by the processes that measure. */
+    public function testWhatWasBuiltIsFound(): void
+    {
+        $module = \dirname(__DIR__, 3) . '/ext/modules/larder.so';
+        if (LarderExtension::version() === null) {
+            self::markTestSkipped('The extension is not built for this PHP: make ext');
+        }
+        $said = Process::snippet('
+            echo json_encode(Larder\Lab\Subject\LarderExtension::ini(), JSON_UNESCAPED_SLASHES), "\n";', [], [], ['PHP_INI_SCAN_DIR' => \PHP_CONFIG_FILE_SCAN_DIR, 'LARDER_EXT' => '']);
+
+        self::assertContains($said->line(), ['[]', \json_encode(['extension' => $module], \JSON_UNESCAPED_SLASHES)], $said->errors());
+    }
+}

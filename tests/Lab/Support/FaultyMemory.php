@@ -1,0 +1,93 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Support;
+
+use Larder\Lab\Subject\CountingDriver;
+use Larder\Lab\Subject\FreshDriver;
+
+/**
+ * An engine in memory that says what was asked of it, and is as bad as its parameter "fault" says: "keeps the first",
+ * "forgets one", "finds everything", "counts twice", "loses count".
+ */
+final class FaultyMemory implements CountingDriver, FreshDriver
+{
+    /** @var array<string, mixed> */
+    public array $values = [];
+    /** @var list<list<string>> the keys of each read() */
+    public array $reads = [];
+    /** @var list<array<string, mixed>> the values of each writeEach() */
+    public array $written = [];
+    public bool $connected = false;
+
+    private readonly string $fault;
+    private int $increments = 0;
+
+    public function __construct(array $parameters = [])
+    {
+        $this->fault = (string) ($parameters['fault'] ?? '');
+    }
+
+    public function connect(): void
+    {
+        $this->connected = true;
+    }
+
+    public function disconnect(): void
+    {
+        $this->connected = false;
+    }
+
+    public function begin(): void {}
+
+    public function names(array $keys): array
+    {
+        return \array_map(static fn(string $key): string => "name of $key", $keys);
+    }
+
+    public function write(array $keys, mixed $value): void
+    {
+        $this->store(\array_fill_keys($keys, $value));
+    }
+
+    public function writeEach(array $values): void
+    {
+        $this->written[] = $values;
+        $this->store($values);
+    }
+
+    public function read(array $keys): mixed
+    {
+        $this->reads[] = $keys;
+        $value = null;
+        foreach ($keys as $name) {
+            $key = \substr($name, \strlen('name of '));
+            $value = \array_key_exists($key, $this->values) ? $this->values[$key] : ($this->fault === 'finds everything' ? 'something' : null);
+        }
+
+        return $value;
+    }
+
+    public function increment(string $key, int $times): mixed
+    {
+        ++$this->increments;
+        $count = $this->values[$key] ?? 0;
+        $count = \is_int($count) ? $count : 0;
+        $step = $this->fault === 'counts twice' && $this->increments > 2 ? 2 : 1;
+
+        return $this->fault === 'loses count' && $this->increments > 3 ? false : $this->values[$key] = $count + $step * $times;
+    }
+
+    /** @param array<string, mixed> $values */
+    private function store(array $values): void
+    {
+        foreach ($values as $key => $value) {
+            if ($this->fault === 'keeps the first') {
+                $this->values[$key] ??= $value;
+            } elseif ($this->fault !== 'forgets one' || !\str_ends_with($key, ':77')) {
+                $this->values[$key] = $value;
+            }
+        }
+    }
+}
