@@ -149,6 +149,10 @@ final readonly class Findings
             return $value < 1e7 ? \number_format($value) . ' B' : self::number($value / 1_048_576) . ' MiB';
         }
 
+        if ($unit === Cell::PER_SECOND) {
+            return self::number($value) . ' /s';
+        }
+
         return match (true) {
             $value < 1e4 => self::number($value) . ' us',
             $value < 1e7 => self::number($value / 1e3) . ' ms',

@@ -104,6 +104,28 @@ final class ComparisonTest extends TestCase
         self::assertTrue(self::comparison($thousand, Reports::report([Reports::of(1, [1123.0], Cell::BYTES)]), 0.122)->fails());
     }
 
+    /** Seen to fail: asTimes() without its division. */
+    public function testOfWhatIsCountedByTheSecondLessIsALoss(): void
+    {
+        $many = [100e3, 101e3, 99e3, 100.5e3, 99.5e3];
+        $half = \array_map(static fn(float $rate): float => $rate / 2, $many);
+        $twice = \array_map(static fn(float $rate): float => $rate * 2, $many);
+        $old = Reports::report([Reports::of(1, $many, Cell::PER_SECOND), Reports::of(2, $many, Cell::PER_SECOND), Reports::of(3, $many, Cell::PER_SECOND)]);
+        $new = Reports::report([Reports::of(1, $half, Cell::PER_SECOND), Reports::of(2, $twice, Cell::PER_SECOND), Reports::of(3, $many, Cell::PER_SECOND)]);
+        $comparison = self::comparison($old, $new);
+        $changes = [];
+        foreach ($comparison->changes() as $change) {
+            $changes[$change->cell->subject] = [$change->verdict, \round($change->ratio, 6), \round($change->old, 3), \round($change->new, 3)];
+        }
+
+        self::assertTrue($comparison->fails());
+        self::assertEquals([
+            'redis:socket:1' => [Verdict::Lost, 2.0, 100e3, 50e3],
+            'redis:socket:3' => [Verdict::Same, 1.0, 100e3, 100e3],
+            'redis:socket:2' => [Verdict::Gained, 0.5, 100e3, 200e3],
+        ], $changes);
+    }
+
     public function testWrongValuesAreALossWhateverTheTimesSay(): void
     {
         $results = [Reports::of(1, self::CALM), Reports::of(2, self::CALM), Reports::of(3, self::CALM)];

@@ -26,6 +26,9 @@ final class UnitsTest extends TestCase
         yield [Cell::BYTES, 45.0, '45 B'];
         yield [Cell::BYTES, 20_480.0, '20.5 kB'];
         yield [Cell::BYTES, 3e6, '3.00 MB'];
+        yield [Cell::PER_SECOND, 0.5, '0.500 /s'];
+        yield [Cell::PER_SECOND, 12_345.0, '12.3 thousand/s'];
+        yield [Cell::PER_SECOND, 23.8e6, '23.8 million/s'];
     }
 
     #[DataProvider('figures')]
@@ -43,6 +46,7 @@ final class UnitsTest extends TestCase
         yield 'all very slow' => [Cell::MICROSECONDS, [1.1e6, 2e6], 's', ['1.10', '2.00']];
         yield 'sizes' => [Cell::BYTES, [3_300.0, 270_000.0], 'kB', ['3.30', '270']];
         yield 'small sizes' => [Cell::BYTES, [33.0, 270_000.0], 'B', ['33', '270,000']];
+        yield 'rates' => [Cell::PER_SECOND, [920e3, 15.2e6], 'thousand/s', ['920', '15,200']];
         yield 'none' => [Cell::MICROSECONDS, [], 'µs', []];
     }
 

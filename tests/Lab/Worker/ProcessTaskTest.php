@@ -13,9 +13,13 @@ use Larder\Lab\Subject\FilesDriver;
 use Larder\Lab\Subject\LookupDriver;
 use Larder\Lab\Subject\SlowedDriver;
 use Larder\Lab\Worker\Crew;
+use Larder\Lab\Worker\Effort;
+use Larder\Lab\Worker\Measurable;
+use Larder\Lab\Worker\MemoryBench;
 use Larder\Lab\Worker\ProcessTask;
 use Larder\Lab\Worker\Worker;
 use Larder\Tests\Lab\Support\FaultyDriver;
+use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -56,6 +60,68 @@ final class ProcessTaskTest extends TestCase
             self::assertNull($one->wrong);
             self::assertCount(10, $one->samples);
         }
+    }
+
+    /**
+     * All read the same keys, and a writer beside them is none of those that are counted. Seen to fail: Worker's WRITERS
+     * with no writer, Crew that counts the one beside too.
+     */
+    #[Test]
+    public function getsASecondAreThoseOfTheReadersTogether(): void
+    {
+        $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php', 'work' => MemoryBench::NAME], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
+        foreach ([1, 2] as $readers) {
+            foreach ($this->perform(Tasks::task($subject, ['gets', 'gets-written'], $readers)) as $one) {
+                self::assertNull($one->wrong);
+                self::assertCount(1, $one->samples);
+                self::assertSame($one->perSecond, $one->samples[0]);
+            }
+        }
+        $members = static function (int $members, int $beside): array {
+            $found = (new Crew($members, $beside))->work(1, static function (int $side, int $member) use ($members): Measurable {
+                return new class ($member < $members) implements Measurable {
+                    public function __construct(private readonly bool $counts) {}
+
+                    public function prepare(): ?string
+                    {
+                        return null;
+                    }
+
+                    public function sample(): float
+                    {
+                        return 1.0;
+                    }
+
+                    public function average(): float
+                    {
+                        return $this->counts ? 2.0 : 1_000.0;
+                    }
+
+                    public function rate(): float
+                    {
+                        return $this->counts ? 10.0 : 1_000.0;
+                    }
+
+                    public function close(): void {}
+                };
+            }, new Effort(1, 1.0, 1.0));
+
+            return $found;
+        };
+        self::assertEquals([['samples' => [2.0, 2.0], 'perSecond' => 20.0]], $members(2, 1));
+        self::assertEquals([['samples' => [2.0], 'perSecond' => 10.0]], $members(1, 0));
+    }
+
+    /** Seen to fail: a Crew that does not look at what the one beside says. */
+    #[Test]
+    public function aWriterThatFailsIsToldAndNothingIsCounted(): void
+    {
+        $subject = Tasks::subject('files:x', LookupDriver::class, ['work' => MemoryBench::NAME]);
+        $found = (new Crew(1, 1))->work(1, static fn(int $side, int $member): Measurable => new MemoryBench(new FaultyMemory(['fault' => $member === 1 ? 'forgets one' : '']), 'gets', 'short', 'value', "own$member:", 'all:', 1), new Effort(1, 1.0, 1.0));
+
+        self::assertStringContainsString('null came back', (string) ($found[0]['wrong'] ?? ''));
+        self::assertArrayNotHasKey('perSecond', $found[0]);
+        self::assertNull($this->perform(Tasks::task($subject, ['gets'], 2))[0]->wrong);
     }
 
     /** @return iterable<string, array{string, int, string}> */
