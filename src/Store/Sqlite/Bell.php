@@ -92,6 +92,11 @@ final class Bell
         return true;
     }
 
+    public function isHeld(): bool
+    {
+        return $this->held;
+    }
+
     /** Becomes the only writer if that is possible at once. */
     public function tryLock(): bool
     {
@@ -124,17 +129,25 @@ final class Bell
         }
     }
 
-    /** After COMMIT or ROLLBACK. A bell that cannot be made even stays odd: slower, never wrong. */
+    /**
+     * After COMMIT or ROLLBACK. A bell that cannot be made even stays odd: slower, never wrong.
+     *
+     * Also without the lock, or when lock() was left by an exception between taking it and saying so.
+     */
     public function unlock(bool $finished = true): void
     {
-        if (!$this->held || $this->file === null) {
+        if ($this->file === null) {
             return;
         }
-        if ($finished && ($this->size & 1) === 1) {
-            $this->grow();
+        // Here too a signal handler may throw.
+        try {
+            if ($this->held && $finished && ($this->size & 1) === 1) {
+                $this->grow();
+            }
+        } finally {
+            $this->held = false;
+            \flock($this->file, \LOCK_UN);
         }
-        $this->held = false;
-        \flock($this->file, \LOCK_UN);
     }
 
     /** Ends the epoch: without a bell nobody reads or writes in it any more. */
@@ -156,8 +169,8 @@ final class Bell
     /** @return ?resource */
     private function open()
     {
-        \set_error_handler(static fn(): bool => true);
         try {
+            \set_error_handler(static fn(): bool => true);
             // Not a mode that creates: a bell that is gone must stay gone.
             $file = \fopen($this->path, 'r+');
         } finally {
@@ -182,9 +195,12 @@ final class Bell
         $done = false;
         if ($this->size < self::SOLID) {
             // On a full disk fwrite() would raise a notice.
-            \set_error_handler(self::$silence ??= static fn(): bool => true);
-            $done = \fwrite($this->file, '.') === 1;
-            \restore_error_handler();
+            try {
+                \set_error_handler(self::$silence ??= static fn(): bool => true);
+                $done = \fwrite($this->file, '.') === 1;
+            } finally {
+                \restore_error_handler();
+            }
         }
         // A hole needs no room.
         if (!$done && !\ftruncate($this->file, $this->size + 1)) {

@@ -52,11 +52,11 @@ final class Writing
     public function commit(array $changes, float $timeout): ?array
     {
         $database = $this->database;
-        $locked = $begun = $finished = false;
-        // From here on: a signal handler may throw at any place.
+        $begun = $finished = false;
+        $nested = $database->bell->isHeld();
+        // From here on: a signal handler may throw at any place, also while lock() returns.
         try {
-            $locked = $database->bell->lock($timeout);
-            if (!$locked) {
+            if (!$database->bell->lock($timeout)) {
                 return null;
             }
             $begun = true;
@@ -75,7 +75,7 @@ final class Writing
             $database->commit();
             $finished = true;
         } finally {
-            if ($locked) {
+            if (!$nested) {
                 $database->bell->unlock($finished || !$begun || $database->rollBack());
             }
         }

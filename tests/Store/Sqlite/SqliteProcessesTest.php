@@ -145,7 +145,13 @@ final class SqliteProcessesTest extends TestCase
         }
     }
 
-    /** A signal handler that throws, at any instant, leaves neither a lock nor half of a write. */
+    /**
+     * A signal handler that throws, at any instant, leaves neither a lock nor half of a write.
+     *
+     * Long: not by its second, but because PHP 8.2 and 8.4 themselves lose their heap in one of ten runs of it ("heap
+     * corrupted", with no extension of ours loaded), which would end all tests with it.
+     */
+    #[Group('long')]
     public function testAWriteThatIsInterruptedByAnExceptionLeavesNothingBehind(): void
     {
         $store = $this->store();
@@ -162,17 +168,16 @@ final class SqliteProcessesTest extends TestCase
         });
         $parent = \posix_getpid();
         $pid = $this->begin(static function () use ($parent): void {
-            for ($i = 0; $i < 300 && \posix_getppid() === $parent; $i++) {
+            while (\posix_getppid() === $parent) {
                 \usleep(\mt_rand(500, 1500));
                 \posix_kill($parent, \SIGALRM);
             }
         });
         try {
             $n = 0;
-            for ($running = true; $running;) {
+            while ($interrupted < 200) {
                 try {
                     $armed = true;
-                    $running = \pcntl_waitpid($pid, $status, \WNOHANG) === 0;
                     for ($i = 0; $i < 20; $i++) {
                         $n++;
                         $store->write([new Change('a', (string) $n, 'aaaaaaaaaaaa'), new Change('b', (string) $n, 'aaaaaaaaaaaa')]);
@@ -185,10 +190,11 @@ final class SqliteProcessesTest extends TestCase
             }
         } finally {
             $armed = false;
-            \pcntl_signal(\SIGALRM, \SIG_IGN);
+            \posix_kill($pid, \SIGKILL);
+            \pcntl_waitpid($pid, $status);
+            unset($this->children[$pid]);
+            \pcntl_signal(\SIGALRM, \SIG_DFL);
         }
-        unset($this->children[$pid]);
-        self::assertGreaterThan(20, $interrupted);
         self::assertSame(self::get($other, 'a'), self::get($other, 'b'), 'Both or none.');
         self::put($other, 'a', 'other');
         self::put($store, 'a', 'own');
