@@ -145,6 +145,7 @@ final class FileTest extends TestCase
             $s->set("k", "before");
             $pid = pcntl_fork();
             if ($pid === 0) {
+                pcntl_alarm(60);
                 while (posix_getppid() === $parent) usleep(1000);
                 usleep(300_000);
                 file_put_contents("$path.said", var_export([$s->set("k", "after"), $s->check()], true));
@@ -260,6 +261,7 @@ final class FileTest extends TestCase
             for ($i = 0; $i < 100; $i++) {
                 $pid = pcntl_fork();
                 if ($pid === 0) {
+                    pcntl_alarm(60); // if nobody starts
                     while (!file_exists($start)) usleep(200);
                     try {
                         $s = Larder\Segment::open($path, 1 << 20);
