@@ -9,7 +9,8 @@ use Larder\Lab\Subject\FreshDriver;
 
 /**
  * An engine in memory that says what was asked of it, and is as bad as its parameter "fault" says: "keeps the first",
- * "forgets one", "finds everything", "counts twice", "loses count".
+ * "forgets one", "finds everything", "counts twice", "loses count". "tells" is a good one that writes into a file of its
+ * directory how many values it was given at once.
  */
 final class FaultyMemory implements CountingDriver, FreshDriver
 {
@@ -22,11 +23,13 @@ final class FaultyMemory implements CountingDriver, FreshDriver
     public bool $connected = false;
 
     private readonly string $fault;
+    private readonly string $file;
     private int $increments = 0;
 
     public function __construct(array $parameters = [])
     {
         $this->fault = (string) ($parameters['fault'] ?? '');
+        $this->file = ($parameters['directory'] ?? '') . '/written';
     }
 
     public function connect(): void
@@ -54,6 +57,9 @@ final class FaultyMemory implements CountingDriver, FreshDriver
     public function writeEach(array $values): void
     {
         $this->written[] = $values;
+        if ($this->fault === 'tells') {
+            \file_put_contents($this->file, \count($values) . "\n", \FILE_APPEND);
+        }
         $this->store($values);
     }
 

@@ -63,8 +63,8 @@ final class ProcessTaskTest extends TestCase
     }
 
     /**
-     * All read the same keys, and a writer beside them is none of those that are counted. Seen to fail: Worker's WRITERS
-     * with no writer, Crew that counts the one beside too.
+     * All read the same keys, and a writer beside them is none of those that are counted. Seen to fail: a Crew that counts
+     * the one beside too.
      */
     #[Test]
     public function getsASecondAreThoseOfTheReadersTogether(): void
@@ -110,6 +110,21 @@ final class ProcessTaskTest extends TestCase
         };
         self::assertEquals([['samples' => [2.0, 2.0], 'perSecond' => 20.0]], $members(2, 1));
         self::assertEquals([['samples' => [2.0], 'perSecond' => 10.0]], $members(1, 0));
+    }
+
+    /** Seen to fail: Worker's WRITERS without one. */
+    #[Test]
+    public function besideReadersOneWritesManyValues(): void
+    {
+        foreach (['gets' => false, 'gets-written' => true] as $operation => $writes) {
+            $subject = Tasks::subject("memory:$operation", FaultyMemory::class, ['fault' => 'tells', 'work' => MemoryBench::NAME]);
+            self::assertNull($this->perform(Tasks::task($subject, [$operation], 2))[0]->wrong);
+            $written = \array_map(\intval(...), \file($this->directory->file("memory-$operation/written")) ?: []);
+
+            // All write one, that which proves that they take a new value.
+            self::assertSame($writes, \max($written) > 1);
+            self::assertSame($writes ? 3 : 2, \count(\array_keys($written, 1, true)));
+        }
     }
 
     /** Seen to fail: a Crew that does not look at what the one beside says. */
