@@ -24,7 +24,7 @@ final class Segment
      *
      * @throws SegmentException which says what is wrong with the file and what to do
      */
-    public static function open(string $path, int $bytes = 67108864): self {}
+    public static function open(string $path, int $bytes = 67108864): Segment {}
 
     public function get(string $key, mixed $default = null): mixed {}
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: eff8f409c421b8eaf16508498503b824960bf4c8 */
+ * Stub hash: 139763b11e81d0626d2426c4ef3e8f9fd5269254 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
