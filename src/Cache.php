@@ -43,6 +43,11 @@ final class Cache
     /** @var array<array-key, mixed> the copies' $values, by reference: a hit is an array look-up */
     private array $values;
     private readonly Copies $copies;
+
+    /** @var array<array-key, true> the copies' $own, by reference */
+    private array $own;
+
+    /** Gets that look at no clock; below zero they have been counted since $gets were. */
     private int $free = 0;
     private int $granted = 0;
     private int $checked = 0;
@@ -74,6 +79,7 @@ final class Cache
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
+        $this->own = &$copies->own;
     }
 
     /**
@@ -91,9 +97,11 @@ final class Cache
 
     public function get(string $key, mixed $default = null): mixed
     {
-        return --$this->free < 0
-            ? $this->checkAndGet($key, $default)
-            : $this->values[$key] ?? $this->lookup($key, $default);
+        if (--$this->free < 0) {
+            $this->check();
+        }
+
+        return $this->values[$key] ?? $this->lookup($key, $default);
     }
 
     /**
@@ -210,7 +218,7 @@ final class Cache
             $this->copies,
             $compute,
             $wrap,
-            isset($this->copies->own[$key]),
+            isset($this->own[$key]),
         );
     }
 
@@ -407,7 +415,6 @@ final class Cache
     private function check(): void
     {
         $now = \hrtime(true);
-        $this->gets += $this->granted + 1;
         if ($now >= $this->stack->due) {
             $this->tiers->here();
             $this->stack->renew();
@@ -415,18 +422,13 @@ final class Cache
         if ($now >= $this->copies->due) {
             $this->copies->expire();
         }
-        $gets = $this->granted + 1;
-        $this->streak = $now - $this->checked < self::CLOSE * $gets ? $this->streak + $gets : 0;
-        // Where a copy may end at any time, each get looks.
-        $this->free = $this->granted = $this->streak > self::STREAK && $this->copies->due === \PHP_INT_MAX ? self::RUN : 0;
+        $this->streak = $now - $this->checked < self::CLOSE * ($this->granted + 1) ? $this->streak + 1 : 0;
         $this->checked = $now;
-    }
-
-    private function checkAndGet(string $key, mixed $default): mixed
-    {
-        $this->check();
-
-        return $this->values[$key] ?? $this->lookup($key, $default);
+        if ($this->streak > self::STREAK || $this->granted !== 0) {
+            // Else $free goes on below zero, and each get looks; as it does where a copy may end at any time.
+            $this->gets += $this->granted - $this->free;
+            $this->free = $this->granted = $this->streak > self::STREAK && $this->copies->due === \PHP_INT_MAX ? self::RUN : 0;
+        }
     }
 
     private function lookup(string $key, mixed $default): mixed
@@ -437,7 +439,7 @@ final class Cache
         if ($this->segment !== null) {
             /** @var array{int, mixed}|null $copy */
             $copy = $this->segment->get($this->nearPrefix . $key);
-            if (isset($copy[1]) && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->copies->own[$key])) {
+            if (isset($copy[1]) && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->own[$key])) {
                 if ((++$this->nearHits & 1023) === 0) {
                     $this->copies->trim();
                 }
@@ -448,14 +450,14 @@ final class Cache
         } elseif ($this->near !== null) {
             $raw = \apcu_fetch($this->nearPrefix . $key);
             if (\is_string($raw)) {
-                if ($raw < $this->ceiling && $raw > $this->floor && !isset($this->copies->own[$key])) {
+                if ($raw < $this->ceiling && $raw > $this->floor && !isset($this->own[$key])) {
                     if ((++$this->nearHits & 1023) === 0) {
                         $this->copies->trim();
                     }
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
-            } elseif (\is_array($raw) && $raw[0] > $this->floorAt && $raw[0] <= $this->ceilingAt && !isset($this->copies->own[$key])) {
+            } elseif (\is_array($raw) && $raw[0] > $this->floorAt && $raw[0] <= $this->ceilingAt && !isset($this->own[$key])) {
                 $this->nearHits++;
 
                 // Long strings are read from APCu each time, in half a microsecond, and not kept twice.
@@ -480,7 +482,7 @@ final class Cache
 
             return $there ? $value : $this->tiers;
         }
-        $near = isset($this->copies->own[$key]) ? null : $this->stack->near($this->space->key($key), $this->space);
+        $near = isset($this->own[$key]) ? null : $this->stack->near($this->space->key($key), $this->space);
         if ($near === null) {
             return $this->tiers;
         }
@@ -500,7 +502,7 @@ final class Cache
         }
         $this->tiers->here();
         $name = $this->space->key($key);
-        $entry = $this->stack->nears === [] || isset($this->copies->own[$key]) ? null : $this->stack->near($name, $this->space);
+        $entry = $this->stack->nears === [] || isset($this->own[$key]) ? null : $this->stack->near($name, $this->space);
         $entry ??= $this->stack->fetch($name, $this->space);
         if ($entry === null) {
             return $default;
