@@ -61,7 +61,7 @@ final class SegmentSubjectsTest extends TestCase
         $said = static fn(array $environment): string => (string) Process::snippet('
             $need = Larder\Lab\Subject\LarderExtension::need();
             echo json_encode([$need->met, $need->what, $need->advice, Larder\Lab\Subject\LarderExtension::ini()], JSON_UNESCAPED_SLASHES), "\n";', [], [], $environment)->line();
-        $none = ['PHP_INI_SCAN_DIR' => \PHP_CONFIG_FILE_SCAN_DIR, 'LARDER_MODULE' => '/nowhere/larder.so'];
+        $none = ['LARDER_EXT' => '', 'PHP_INI_SCAN_DIR' => \PHP_CONFIG_FILE_SCAN_DIR, 'LARDER_MODULE' => '/nowhere/larder.so'];
 
         self::assertSame('[false,"the PHP extension larder","make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)",[]]', $said($none));
         self::assertSame('[false,"the PHP extension larder","make ext, and not LARDER_EXT=0",[]]', $said(['LARDER_EXT' => '0'] + $none));
