@@ -73,6 +73,7 @@ static PHP_RSHUTDOWN_FUNCTION(larder)
  */
 static ZEND_MODULE_POST_ZEND_DEACTIVATE_D(larder)
 {
+	larder_keep_stream_names();
 	larder_leave_all();
 #ifdef LARDER_DEBUG
 	if (is_hidden_after(NULL)) {

@@ -60,6 +60,13 @@ final class Segment
     public function flush(): bool {}
 
     /**
+     * Lets go of all that this request has read from here: for a process that does many jobs in one request, between
+     * two of them. Nothing that get() and getMultiple() gave may be used after it, nor anything that holds it; where
+     * that cannot be said for certain, do not call it: a request that has read much copies what it reads, and no more.
+     */
+    public function release(): void {}
+
+    /**
      * Stores a copy of what is elsewhere, as a near tier has them: if the integer under $guard is there and not above
      * $at, and there is no copy with a later $position. All of it is one step: who first raises the guard and then drops
      * a key leaves no copy of it there that was allowed by the guard as it was before.

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 139763b11e81d0626d2426c4ef3e8f9fd5269254 */
+ * Stub hash: ef70acc19589a21092444426b91dd3e80b36cd03 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -44,6 +44,9 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_flush, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_release, 0, 0, IS_VOID, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_fill, 0, 6, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
@@ -81,6 +84,7 @@ ZEND_METHOD(Larder_Segment, has);
 ZEND_METHOD(Larder_Segment, delete);
 ZEND_METHOD(Larder_Segment, increment);
 ZEND_METHOD(Larder_Segment, flush);
+ZEND_METHOD(Larder_Segment, release);
 ZEND_METHOD(Larder_Segment, fill);
 ZEND_METHOD(Larder_Segment, raise);
 ZEND_METHOD(Larder_Segment, drop);
@@ -100,6 +104,7 @@ static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_ME(Larder_Segment, delete, arginfo_class_Larder_Segment_delete, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, increment, arginfo_class_Larder_Segment_increment, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, flush, arginfo_class_Larder_Segment_flush, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, release, arginfo_class_Larder_Segment_release, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, fill, arginfo_class_Larder_Segment_fill, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, raise, arginfo_class_Larder_Segment_raise, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, drop, arginfo_class_Larder_Segment_drop, ZEND_ACC_PUBLIC)

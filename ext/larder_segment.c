@@ -4,10 +4,12 @@
 #endif
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "php.h"
+#include "php_streams.h"
 #include "zend_exceptions.h"
 #include "ext/spl/spl_exceptions.h"
 
@@ -49,10 +51,73 @@ static zend_object *create_object(zend_class_entry *class)
 
 /* ---- the thread, which without ZTS is the process ---- */
 
+/* What open() found removed or replaced: nothing of it is in use once the request has been left. */
+static void close_orphans(void)
+{
+	opened **link = &LARDER_G(opened);
+
+	while (*link) {
+		opened *one = *link;
+		if (one->path[0]) {
+			link = &one->next;
+			continue;
+		}
+		*link = one->next;
+		seg_close(one->segment);
+		free(one);
+	}
+}
+
 void larder_leave_all(void)
 {
+	bool orphans = false;
+
 	for (opened *one = LARDER_G(opened); one; one = one->next) {
 		seg_leave(one->segment);
+		orphans |= !one->path[0];
+	}
+	if (UNEXPECTED(orphans)) {
+		close_orphans();
+	}
+}
+
+static bool is_shared(const zend_string *string)
+{
+	for (opened *one = LARDER_G(opened); one; one = one->next) {
+		if (one->segment->ro && (const char *) string >= one->segment->ro && (const char *) string < one->segment->ro + one->segment->bytes) {
+			return true;
+		}
+	}
+
+	return false;
+}
+
+/*
+ * The names of a request's stream wrappers and filters are let go after post-deactivate (main/main.c,
+ * php_request_shutdown(), php_shutdown_stream_hashes()): those that lie in a segment get memory of their own before.
+ */
+static void keep_names(HashTable *names)
+{
+	Bucket *name;
+
+	if (!names) {
+		return;
+	}
+	ZEND_HASH_MAP_FOREACH_BUCKET(names, name) {
+		if (name->key && is_shared(name->key)) {
+			zend_string *copy = zend_string_init(ZSTR_VAL(name->key), ZSTR_LEN(name->key), 0);
+			ZSTR_H(copy) = name->h;
+			name->key = copy;
+			HT_FLAGS(names) &= ~HASH_FLAG_STATIC_KEYS;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+void larder_keep_stream_names(void)
+{
+	if (LARDER_G(opened)) {
+		keep_names(php_stream_get_url_stream_wrappers_hash());
+		keep_names(php_get_stream_filters_hash());
 	}
 }
 
@@ -108,17 +173,24 @@ static void after_fork_child(void)
 	}
 }
 
-/* Everything on which the form of a value in memory depends. */
+/* Whose locks lie in the file. */
+#ifdef __GLIBC__
+# define LIBC "glibc"
+#else
+# define LIBC "libc"
+#endif
+
+/* Everything on which the form of a value in memory depends, and of a lock. */
 static void identify(char *identity, size_t room)
 {
-	snprintf(identity, room, "PHP %d api %s debug %d zts %d zval %zu bucket %zu array %zu string %zu item %zu larder " PHP_LARDER_VERSION,
+	snprintf(identity, room, "PHP %d api %s debug %d zts %d zval %zu bucket %zu array %zu string %zu item %zu lock " LIBC " %zu larder " PHP_LARDER_VERSION,
 		PHP_VERSION_ID / 100, ZEND_MODULE_BUILD_ID, ZEND_DEBUG,
 #ifdef ZTS
 		1,
 #else
 		0,
 #endif
-		sizeof(zval), sizeof(Bucket), sizeof(zend_array), offsetof(zend_string, val), sizeof(seg_item));
+		sizeof(zval), sizeof(Bucket), sizeof(zend_array), offsetof(zend_string, val), sizeof(seg_item), sizeof(pthread_mutex_t));
 }
 
 /* ---- keys and times ---- */
@@ -528,10 +600,19 @@ ZEND_METHOD(Larder_Segment, check)
 
 /* ---- opening ---- */
 
-/* Never called: it is there to be private. */
+/* It is there to be private; who calls it all the same (PDO::FETCH_CLASS does) gets no segment without a file. */
 ZEND_METHOD(Larder_Segment, __construct)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
+
+	zend_throw_error(NULL, "A Larder\\Segment is made by Larder\\Segment::open()");
+}
+
+ZEND_METHOD(Larder_Segment, release)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	seg_leave(segment_of(ZEND_THIS));
 }
 
 ZEND_METHOD(Larder_Segment, open)
@@ -610,5 +691,10 @@ void larder_register_class(void)
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);
 	handlers.offset = XtOffsetOf(segment_object, std);
 	handlers.clone_obj = NULL;
-	pthread_atfork(before_fork, NULL, after_fork_child);
+	/* For good: a program in which PHP lives may start it more than once. */
+	static bool registered;
+	if (!registered) {
+		registered = true;
+		pthread_atfork(before_fork, NULL, after_fork_child);
+	}
 }
