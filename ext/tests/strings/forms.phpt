@@ -39,7 +39,7 @@ same('a key found in a shared array', 1, (static function () use ($segment) { $s
 
 $segment->set('t', 'the text');
 $changes = [
-    static function (string $s) { $s .= '!'; }, static function (string $s) { $s[0] = 'T'; }, static function (string $s) { $s++; },
+    static function (string $s) { $s .= '!'; }, static function (string $s) { $s[0] = 'T'; }, static function (string $s) { @$s++; },
     static function (string &$s) { $s = strtoupper($s); $s[3] = "\xff"; }, static function (string $s) { $s[20] = 'x'; }, static function (string $s) { unset($s); },
     static function (string $s) { settype($s, 'array'); }, static function (string $s) { [$a] = [&$s]; $a .= 'b'; $s .= 'c'; }, static function (string $s) { sscanf($s, '%s', $s); },
     static function (string $s) { $t = $s . $s; $s = "$s$t"; $s ^= $t; }, static function (string $s) { $s = ~$s; }, static function (string $s) { str_replace('t', 'x', $s, $n); ucfirst($s); strtolower($s); strtr($s, 'te', 'xy'); trim($s, 't'); substr($s, 0); },
