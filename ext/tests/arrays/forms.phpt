@@ -101,6 +101,10 @@ $globals = $GLOBALS;
 unset($globals['segment'], $globals['globals'], $globals['GLOBALS']);
 there_and_back($segment, 'globals', array_filter($globals, static fn ($one) => !is_object($one)));
 
+// Nothing in it points to what only this process has.
+$code = 'echo json_encode([isset($segment->get("empty under a key")["a"]["x"]), count($segment->get("empty in empty")[0]), $segment->get("hash")["key 5"], isset($segment->get("all")["a"]), $segment->get("mixed")["a\0b"]]);';
+same('in another process', '[false,0,5,false,"nul within"]', child($code)['output']);
+
 // From a stored array the engine's own position is at the beginning.
 $stored = $segment->get('pointer');
 same('position', 1, current($stored));

@@ -38,6 +38,8 @@ $expected['self'] = $original;
 $expected['a']['b'][] = $original;
 same('what was meant', $expected, $segment->get('five'));
 
+same('in another process', md5(serialize($expected)), child('echo md5(serialize($segment->get("five")));')['output']);
+
 $other = Larder\Segment::open(directory() . '/other', 4 << 20);
 $other->set('k', $segment->get('five'));
 $segment->flush();

@@ -5,7 +5,7 @@
  *   death.c     SIGKILL at every named point              sieve.c     hit ratios beside a plain SIEVE's
  *   stress.c    many processes, killed at random          expiry.c    what is over goes by itself
  *   sleeper.c   a reader that sleeps                      values.c    values that check themselves
- *   slots.c     more processes than slots
+ *   slots.c     more processes than slots                 threads.c   the same as stress.c for ThreadSanitizer
  *
  * A test that fails says why and ends the program with 1.
  */
@@ -61,5 +61,6 @@ int test_slots(void);
 int test_model(void);
 int test_sieve(void);
 int test_expiry(void);
+int test_threads(void);
 
 #endif

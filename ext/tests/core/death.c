@@ -2,6 +2,7 @@
  * A process is killed at each named point (points.h), and others go on: nothing is lost but what it was writing.
  *
  *   in work      it sets values of all sizes, adds, gives up, deletes, counts, reads, expires, evicts, flushes, closes
+ *                without a slot, too, where only such a one comes to it
  *   in repair    another one died in a lock before it, somebody reads what was retired, and it dies while it repairs
  *   in opening   it makes the file, attaches to it, or makes anew what nobody has closed
  *
@@ -279,18 +280,38 @@ static void prepare(seg *s)
 
 /* ---- in work ---- */
 
+/* Dies with a value reserved that nobody will publish. */
+static void reserve_and_die(void *name)
+{
+	value_reserve(segment_open(name, BYTES), 200, 3, 6000);
+	kill(getpid(), SIGKILL);
+}
+
 static void open_and_work(void *name)
 {
 	work(segment_open(name, BYTES));
 }
 
-static bool die_in_work(const char *point, int times, const char *how, bool bury_first, unsigned fit)
+static bool die_in_work(const char *point, int times, const char *how, bool bury_first, unsigned fit, bool is_crowded)
 {
+	seg *others[1024];
+	unsigned n_others = 0;
 	char where[128];
 
 	snprintf(where, sizeof where, "killed at %s:%d (%s)", point, times, how);
 	seg *s = segment_open("work", BYTES);
 	prepare(s);
+	/* Left over for the child to settle. */
+	child writer = start(reserve_and_die, "work", NULL, 1, "kill");
+	wait_for_end(&writer, "kill");
+	bury(&writer);
+	/* Until one has no slot; so the child will have none. */
+	while (is_crowded && n_others < COUNT(others)) {
+		others[n_others++] = segment_open("work", BYTES);
+		if (others[n_others - 1]->slot < 0) {
+			break;
+		}
+	}
 	child c = start(open_and_work, "work", point, times, how);
 	bool died = wait_for_end(&c, how);
 	if (died) {
@@ -309,6 +330,9 @@ static bool die_in_work(const char *point, int times, const char *how, bool bury
 		}
 	} else {
 		bury(&c);
+	}
+	while (n_others > 0) {
+		seg_close(others[--n_others]);
 	}
 	seg_close(s);
 	segment_remove("work");
@@ -352,13 +376,6 @@ static void read_and_sleep(void *with)
 			_exit(0);
 		}
 	}
-}
-
-/* Dies with a value reserved that nobody will publish. */
-static void reserve_and_die(void *name)
-{
-	value_reserve(segment_open(name, BYTES), 200, 3, 6000);
-	kill(getpid(), SIGKILL);
 }
 
 static void set_one(void *name)
@@ -489,6 +506,34 @@ static bool die_in_opening(const char *point, const char *how, bool bury_first, 
 	return died;
 }
 
+/* ---- stopped ---- */
+
+/* One that is stopped while it writes its value has no lock: others go on, and so does it, later. */
+static void stop_while_writing(void)
+{
+	int status;
+
+	seg *s = segment_open("stopped", BYTES);
+	prepare(s);
+	change(0, 9);
+	child c = start(set_one, "stopped", "reserve-unlocked", 1, "stop");
+	MUST(waitpid(c.pid, &status, WUNTRACED) == c.pid && WIFSTOPPED(status), "it was not stopped");
+	must_be_whole(s, "while one is stopped");
+	for (uint32_t i = 0; i < 3000; i++) {
+		MUST(value_set(s, 500 + i, 1, 1000, 0, SEG_SET) == SEG_OK, "a set was refused because one is stopped");
+	}
+	seg_flush(s);
+	must_be_sound(s, "while one is stopped");
+	kill(c.pid, SIGCONT);
+	MUST(waitpid(c.pid, &status, 0) == c.pid && status == 0, "it did not go on");
+	close(c.gone);
+	memset(book->versions, 0, sizeof book->versions);
+	changed();
+	must_be_whole(s, "after one was stopped");
+	seg_close(s);
+	segment_remove("stopped");
+}
+
 static int by_name(const void *one, const void *other)
 {
 	return strcmp(*(const char *const *) one, *(const char *const *) other);
@@ -497,7 +542,8 @@ static int by_name(const void *one, const void *other)
 int test_death(void)
 {
 	static const char *const ways[] = {"kill", "kill", "exec"};
-	static const int times[] = {1, 3, 20, 150};
+	static const int times[] = {1, 20, 3, 150};
+	size_t n_times = getenv("LARDER_LONG") ? COUNT(times) : 2;
 	size_t n, deaths = 0;
 	const char *const *table = seg_point_names(&n);
 	const char **names = malloc(n * sizeof *names);
@@ -518,8 +564,8 @@ int test_death(void)
 			continue;
 		}
 		named++;
-		for (size_t j = 0; j < COUNT(times); j++, turn++) {
-			bool work = die_in_work(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit);
+		for (size_t j = 0; j < n_times; j++, turn++) {
+			bool work = die_in_work(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit, false);
 			unsigned repair = 0;
 			for (int is_new = 0; is_new < 2; is_new++) {
 				repair += die_in_repair(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit, is_new);
@@ -532,12 +578,17 @@ int test_death(void)
 		for (int there = 0; there < 2; there++, turn++) {
 			reached += die_in_opening(names[i], ways[turn % 3], turn % 3 == 0, fit, there);
 		}
+		/* What only a process without a slot comes to. */
+		for (size_t j = 0; !reached && j < COUNT(times); j++, turn++) {
+			reached += die_in_work(names[i], times[j], ways[turn % 3], turn % 3 == 0, fit, true);
+		}
 		MUST(reached, "no death at %s: it is never reached", names[i]);
 		deaths += reached;
 	}
 	MUST(named > 100, "only %u points have a name", named);
 	printf("%zu deaths at %u points\n", deaths, named);
 	free(names);
+	stop_while_writing();
 
 	return 0;
 }

@@ -12,6 +12,7 @@ static const struct {
 	{"model", test_model},
 	{"sieve", test_sieve},
 	{"expiry", test_expiry},
+	{"threads", test_threads},
 };
 
 int main(int count, char **words)

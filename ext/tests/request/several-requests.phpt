@@ -16,7 +16,7 @@ require __DIR__ . '/../setup.inc';
 
 // In the debug build with LARDER_AFTER=none the values' addresses cannot be read once a request is over; between two
 // requests all that was stored is overwritten. Seen to fail: LARDER_AFTER=early (see too-early.phpt); strings with
-// IS_STR_PERMANENT (PCRE's cache keeps the pattern: dies at the second request).
+// IS_STR_PERMANENT (PCRE's cache keeps the pattern: dies when the server ends and frees them).
 require __DIR__ . '/values.inc';
 
 $settings = array_map(static fn (string $name) => "extension=$name", ['mbstring', 'dom', 'intl', 'pdo', 'pdo_sqlite', 'iconv']);
@@ -58,7 +58,7 @@ foreach (['none', null] as $after) {
         }
         same("$what: one process", 1, count(array_unique($pids)));
         same("$what: alive", true, $server->isAlive());
-        $server->stop();
+        same("$what: it ends well", 0, $server->stop());
         same("$what: check", null, $segment->check());
     }
 }
