@@ -252,17 +252,22 @@ bool seg_evict(seg *segment, seg_shard *shard)
 static seg_offset alloc_here(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *home)
 {
 	seg_offset block = seg_alloc(segment, shard, bytes, home);
+	bool is_small = seg_class(bytes) >= 0;
+	uint64_t evicted = 0;
 
 	if (!block && seg_reclaim(segment, shard, UINT64_MAX)) {
 		block = seg_alloc(segment, shard, bytes, home);
 	}
-	for (int i = 0; !block && i < TRIES && !seg_is_broken(segment); i++) {
+	/* No more than two slabs, or a large value's own bytes: others by age leave no long run. */
+	for (int i = 0; !block && i < TRIES && evicted < (is_small ? 2 * SEG_PAGE : bytes) && !seg_is_broken(segment); i++) {
+		uint64_t before = shard->queue.bytes;
 		if (!seg_sweep(segment, shard, 64) && !seg_evict(segment, shard)) {
 			break;
 		}
+		evicted += before - shard->queue.bytes;
 		block = seg_alloc(segment, shard, bytes, home);
 	}
-	for (int i = 0; !block && seg_class(bytes) >= 0 && i < TRIES && !seg_is_broken(segment); i++) {
+	for (int i = 0; !block && is_small && i < TRIES && !seg_is_broken(segment); i++) {
 		if (!seg_clear_a_slab(segment, shard)) {
 			break;
 		}
