@@ -500,7 +500,9 @@ static inline bool write_zval(writer *w, zend_array *parent, zval *to, zval *fro
 			Z_TYPE_INFO_P(to) = IS_ARRAY;
 			if (one && is_written(one)) {
 				Z_ARR_P(to) = one->to;
-				LARDER_PATH(parent) |= LARDER_PATH((zend_array *) ((char *) one->to - w->to_readers));
+				zend_array *there = (zend_array *) ((char *) one->to - w->to_readers);
+				LARDER_NOTES(there) |= LARDER_TWICE;
+				LARDER_NOTES(parent) |= LARDER_NOTES(there) & LARDER_PATH;
 				return false;
 			}
 			Z_ARR_P(to) = address(w, begin_array(w, Z_ARR_P(from)));
@@ -512,7 +514,7 @@ static inline bool write_zval(writer *w, zend_array *parent, zval *to, zval *fro
 		case IS_OBJECT:
 			Z_LVAL_P(to) = w->marker++;
 			Z_TYPE_INFO_P(to) = LARDER_MARKER;
-			LARDER_PATH(parent) = 1;
+			LARDER_NOTES(parent) |= LARDER_PATH;
 			return false;
 		default:
 			Z_LVAL_P(to) = Z_LVAL_P(from);
@@ -565,7 +567,7 @@ static void write_arrays(writer *w, const zend_array *outermost)
 		}
 		stack->depth--;
 		if (stack->depth) {
-			LARDER_PATH(stack->levels[stack->depth - 1].to) |= LARDER_PATH(copy);
+			LARDER_NOTES(stack->levels[stack->depth - 1].to) |= LARDER_NOTES(copy) & LARDER_PATH;
 		}
 	}
 }

@@ -32,8 +32,13 @@ enum { LARDER_NIL = 1, LARDER_NO, LARDER_YES, LARDER_INTEGER, LARDER_FLOAT, LARD
 /* The type of a zval that stands for an object: none that the engine knows, and no reader but readout.c sees it. */
 #define LARDER_MARKER 0x5f
 
-/* Of an array that holds a marker, itself or deeper: in a byte of zend_array that is nobody's. */
-#define LARDER_PATH(ht) ((ht)->u.v._unused)
+/*
+ * What is noted of an array in a byte of zend_array that is nobody's: that it holds a marker, itself or deeper; that it
+ * occurs more than once in its value, so that whoever builds it builds it once.
+ */
+#define LARDER_NOTES(ht) ((ht)->u.v._unused)
+#define LARDER_PATH 1
+#define LARDER_TWICE 2
 
 /* An array that is being gone through: from where to where, and which element is next. */
 typedef struct {

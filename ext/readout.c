@@ -35,6 +35,7 @@ typedef struct {
 	uintptr_t base;             /* where it would be */
 	HashTable *objects;         /* for the markers; NULL where there are none */
 	bool in_place;              /* what has no object in it is shared */
+	HashTable *built;           /* arrays that occur more than once, by where they lie; NULL before the first */
 } reader;
 
 static inline const void *here(const reader *r, const void *pointer)
@@ -55,8 +56,24 @@ static void begin_array(larder_stack *stack, const zend_array *from, zval *to)
 	level->next = 0;
 }
 
+static inline zend_ulong place_of(const zend_array *array)
+{
+	return (zend_ulong) (uintptr_t) array >> 3;
+}
+
+/* Twenty levels of arrays that hold the next one twice are a million arrays, if each is built where it is found. */
+static zend_array *built_before(reader *r, const zend_array *array)
+{
+	if (!r->built) {
+		ALLOC_HASHTABLE(r->built);
+		zend_hash_init(r->built, 8, NULL, NULL, 0);
+	}
+
+	return zend_hash_index_find_ptr(r->built, place_of(array));
+}
+
 /* True: the value is an array that is built now, and is the innermost level. */
-static bool build_zval(const reader *r, larder_stack *stack, const zval *from, zval *to)
+static bool build_zval(reader *r, larder_stack *stack, const zval *from, zval *to)
 {
 	switch (Z_TYPE_P(from)) {
 		case IS_STRING: {
@@ -70,12 +87,21 @@ static bool build_zval(const reader *r, larder_stack *stack, const zval *from, z
 		}
 		case IS_ARRAY: {
 			const zend_array *array = here(r, Z_ARR_P(from));
-			if (r->in_place && !LARDER_PATH(array)) {
+			if (r->in_place && !(LARDER_NOTES(array) & LARDER_PATH)) {
 				Z_ARR_P(to) = (zend_array *) array;
 				Z_TYPE_INFO_P(to) = IS_ARRAY;
 				return false;
 			}
+			zend_array *again = LARDER_NOTES(array) & LARDER_TWICE ? built_before(r, array) : NULL;
+			if (again) {
+				GC_ADDREF(again);
+				ZVAL_ARR(to, again);
+				return false;
+			}
 			begin_array(stack, array, to);
+			if (r->built && LARDER_NOTES(array) & LARDER_TWICE) {
+				zend_hash_index_add_new_ptr(r->built, place_of(array), Z_ARRVAL_P(to));
+			}
 			return true;
 		}
 		case LARDER_MARKER: {
@@ -94,7 +120,7 @@ static bool build_zval(const reader *r, larder_stack *stack, const zval *from, z
 	}
 }
 
-static void build_array(const reader *r, const zend_array *outermost, zval *to)
+static void build_array(reader *r, const zend_array *outermost, zval *to)
 {
 	larder_stack stack;
 
@@ -133,12 +159,17 @@ static void build_array(const reader *r, const zend_array *outermost, zval *to)
 		stack.depth--;
 	}
 	larder_stack_free(&stack);
+	if (r->built) {
+		zend_hash_destroy(r->built);
+		FREE_HASHTABLE(r->built);
+		r->built = NULL;
+	}
 }
 
 static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_place)
 {
 	const char *blob = blob_of(item);
-	reader r = {segment->rw, (uintptr_t) segment->header->base, NULL, in_place};
+	reader r = {segment->rw, (uintptr_t) segment->header->base, NULL, in_place, NULL};
 	int64_t number = atomic_load_explicit((_Atomic int64_t *) &item->number, memory_order_relaxed);
 	zval list;
 
