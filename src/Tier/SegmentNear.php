@@ -125,7 +125,11 @@ final class SegmentNear implements Near
         $seconds = 0;
         try {
             $encoded = Codec::isSnapshot($entry->payload);
-            $value = $encoded ? $entry->payload : $entry->given ?? $this->codec->decode($entry->payload);
+            $value = match (true) {
+                $encoded => $entry->payload,
+                $entry->isHeld => $entry->value,
+                default => $entry->given ?? $this->codec->decode($entry->payload),
+            };
             if ($encoded || $entry->tags !== [] || $entry->until() !== 0) {
                 $value = [$position, null, $value, $entry->created, $entry->expiry, $entry->soft, $entry->sure, $entry->tags, $encoded];
                 if ($entry->expiry !== 0) {
