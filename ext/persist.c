@@ -362,7 +362,10 @@ static bool is_utf8(const unsigned char *at, size_t length)
 	const unsigned char *end = at + length;
 
 	while (at < end) {
-		uint64_t eight;
+		uint64_t eight, four[4];
+		while (end - at >= 32 && (memcpy(four, at, 32), !((four[0] | four[1] | four[2] | four[3]) & UINT64_C(0x8080808080808080)))) {
+			at += 32;
+		}
 		while (end - at >= 8 && (memcpy(&eight, at, 8), !(eight & UINT64_C(0x8080808080808080)))) {
 			at += 8;
 		}

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: nNextFreeElement set to the number of elements; the hash of an array with holes without its holes;
+// Seen to fail: nNextFreeElement set to the number of elements; the links between keys that collide not copied;
 // the empty array pointing to the process's own empty block.
 $segment = segment(32 << 20);
 $holes = range(0, 19);

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: note() that always says "not there before" (the sizes below), and one that compares only the hash.
+// Seen to fail: note() that always says "not there before".
 $segment = segment(32 << 20);
 $bytes = static function (mixed $value) use ($segment): int {
     $segment->flush();

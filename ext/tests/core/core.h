@@ -34,6 +34,8 @@ seg *segment_open(const char *name, uint64_t bytes);
 void segment_remove(const char *name);
 void must_be_sound(seg *segment, const char *when);
 void *shared_memory(size_t bytes);
+/* fork(2); the child, and the program that it may become, end with their parent. */
+pid_t fork_child(void);
 
 /* xorshift64 (Marsaglia, 2003) */
 typedef struct { uint64_t state; } dice;

@@ -9,6 +9,13 @@
  * The names come from the program itself; a name that no death of these reaches is an error. By turns the dead is
  * buried by its parent before others go on, is a zombie meanwhile, or is no corpse at all: another program runs under its
  * process id by exec(3). So it shows that nothing depends on ids.
+ *
+ * LARDER_LONG=1: at more of the times that each is reached.
+ *
+ * Seen to fail: the bit of the first page only (what a reader has of a large value is given away by a repair); a slab of
+ * which somebody reads is not set apart; blocks of dead writers are not counted as orphans (units are missing after a
+ * flush); a tag is not compared in repair_shard(); the death in a lock is not said (no recovery); free memory is not set
+ * apart where somebody reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +25,8 @@
 #include "core.h"
 
 #define BYTES (2 * 1024 * 1024)
-#define KEYS 400
+#define KEYS 640
+#define BESIDE 400                     /* from this number on: values in the same slabs as the reader's */
 #define READ 300                       /* from this number on: values of the reader, nobody else changes them */
 #define WRITTEN 350
 #define LARGE 50000
@@ -164,8 +172,7 @@ static child start(void (*run)(void *), void *with, const char *point, int times
 	char where[128];
 
 	MUST(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
-	child c = {fork(), ends[0]};
-	MUST(c.pid >= 0, "no process");
+	child c = {fork_child(), ends[0]};
 	if (c.pid == 0) {
 		close(ends[0]);
 		if (point) {
@@ -275,6 +282,12 @@ static void prepare(seg *s)
 	}
 	for (uint32_t i = 0; i < 8; i++) {
 		put(s, READ + i, 1, lengths[4 * i % COUNT(lengths)], 0);
+	}
+	for (uint32_t i = 0; i < KEYS - BESIDE; i++) {
+		uint32_t length = lengths[4 * (i % 8) % COUNT(lengths)];
+		if (length < 2000) {
+			put(s, BESIDE + i, 1, length, 0);
+		}
 	}
 }
 
@@ -404,8 +417,7 @@ static bool die_in_repair(const char *point, int times, const char *how, bool bu
 	prepare(s);
 	MUST(pipe2(down, O_CLOEXEC) == 0 && pipe2(up, O_CLOEXEC) == 0, "no pipe");
 	talk t = {down[0], up[1], is_new ? 700 : 9000};
-	fflush(NULL);
-	pid_t reader = fork();
+	pid_t reader = fork_child();
 	if (reader == 0) {
 		close(down[1]);
 		close(up[0]);

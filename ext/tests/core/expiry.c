@@ -1,4 +1,8 @@
-/* What is over is gone at once for readers, and soon from memory, without anybody asking for it. */
+/*
+ * What is over is gone at once for readers, and soon from memory, without anybody asking for it.
+ *
+ * Seen to fail: seg_sweep() does nothing (what is over stays).
+ */
 #include "core.h"
 
 #define BYTES (4 * 1024 * 1024)

@@ -8,6 +8,9 @@
  *
  * Then sizes change on purpose: small values, large ones, small ones again. Memory must not stay in pieces, and no set
  * may evict many times its own bytes.
+ *
+ * Seen to fail: the visited bit is not looked at (10 points below); a large value evicts 32 others by age before a stretch
+ * is cleared (8 times its bytes); no stretch is cleared (a set is refused).
  */
 #include <math.h>
 

@@ -4,6 +4,9 @@
  * No set may fail, its values stay as they were, what is kept for it is an eighth of the segment at most, and comes
  * back when it leaves. Large values lie between the pages that it holds: those of up to 32 KiB always find room, as an
  * eighth held in the worst way still leaves a stretch of seven pages between two of its own.
+ *
+ * Seen to fail: seg_is_held() asks for the first page only (what lies beside a value that was read is kept as well); no
+ * share in seg_find() (it copies nothing); seg_is_held() never true (overwritten under its reader).
  */
 #include <sys/wait.h>
 
@@ -13,13 +16,14 @@
 #define KEYS 6000
 #define READ 2000
 #define LARGEST 32000
+#define HUGE 300000
 #define ROUNDS 60000
 
 static uint32_t length_of(dice *d)
 {
 	uint32_t kind = any(d, 100);
 
-	return kind < 70 ? 16 + any(d, 1200) : kind < 95 ? 1000 + any(d, 6000) : 6000 + any(d, LARGEST - 6000);
+	return kind < 70 ? 16 + any(d, 1200) : kind < 94 ? 1000 + any(d, 6000) : kind < 99 ? 6000 + any(d, LARGEST - 6000) : any(d, HUGE);
 }
 
 static void read_and_sleep(int told, int tell)
@@ -72,7 +76,7 @@ int test_sleeper(void)
 		MUST(value_set(s, any(&d, KEYS), 1, length_of(&d), 0, SEG_SET) == SEG_OK, "a set was refused before anybody slept");
 	}
 	MUST(pipe(down) == 0 && pipe(up) == 0, "no pipe");
-	pid_t reader = fork();
+	pid_t reader = fork_child();
 	if (reader == 0) {
 		close(down[1]);
 		close(up[0]);
@@ -86,7 +90,8 @@ int test_sleeper(void)
 		if (any(&d, 20) == 0) {
 			value_delete(s, number);
 		}
-		refused += value_set(s, number, 2 + i, length_of(&d), 0, SEG_SET) != SEG_OK;
+		uint32_t length = length_of(&d);
+		refused += value_set(s, number, 2 + i, length, 0, SEG_SET) != SEG_OK && length <= LARGEST;
 		if (i % 500 == 0) {
 			seg_count(s, &n);
 			most = n.retired_bytes > most ? n.retired_bytes : most;
@@ -98,8 +103,8 @@ int test_sleeper(void)
 		}
 	}
 	MUST(refused == 0, "%u of %d sets were refused because of one sleeping reader", refused, ROUNDS);
-	/* It holds whole pages, so that all on them is kept: no more than the pages, and the value that crosses the end. */
-	MUST(most <= share + LARGEST + 64, "%llu bytes were kept for one reader, and its share is %llu", (unsigned long long) most, (unsigned long long) share);
+	/* Whole pages, and so what lies on them and nowhere else. */
+	MUST(most <= share, "%llu bytes were kept for one reader, and its share is %llu", (unsigned long long) most, (unsigned long long) share);
 	MUST(most > share / 4, "only %llu bytes were ever kept: it did not hold much", (unsigned long long) most);
 	MUST(write(down[1], &word, 1) == 1 && read(up[0], &word, 1) == 1, "the reader lost its values");
 	close(down[1]);

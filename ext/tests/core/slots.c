@@ -1,6 +1,8 @@
 /*
  * More processes than slots (built with -DSEG_SLOTS=8): those without one copy what they read, and write one after the
  * other; and they have one as soon as somebody ends, however it ends.
+ *
+ * Seen to fail: seg_borrow_slot() takes no lock (what two of them write is one's only); seg_leave() looks for no slot.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,12 +26,19 @@ static void be(board *b, int number)
 	for (uint32_t i = 0; i < 200; i++) {
 		uint32_t key = (uint32_t) number * 1000 + i % 50;
 		bool in_place;
-		MUST(value_set(s, key, i + 1, 40 + i * 2, 0, SEG_SET) == SEG_OK, "process %d with slot %d cannot write", number, s->slot);
-		const seg_item *item = value_get(s, key, &in_place);
-		MUST(item && value_check(item, key) == i + 1, "process %d with slot %d does not see what it wrote", number, s->slot);
+		seg_item *item = value_reserve(s, key, i + 1, 40 + i * 2);
+		MUST(item, "process %d with slot %d cannot write", number, s->slot);
+		if (i % 16 == 0) {
+			nanosleep(&moment, NULL);
+		}
+		/* By this a repair knows that the block is somebody's. */
+		MUST(atomic_load(&s->slots[s->writing].filling) == seg_of(s, item), "what process %d writes is not said, or another's", number);
+		MUST(seg_publish(s, item, SEG_SET) == SEG_OK, "process %d cannot publish", number);
+		const seg_item *found = value_get(s, key, &in_place);
+		MUST(found && value_check(found, key) == i + 1, "process %d with slot %d does not see what it wrote", number, s->slot);
 		MUST(in_place == (s->slot >= 0), "process %d with slot %d reads the wrong way", number, s->slot);
 		if (!in_place) {
-			free((void *) item);
+			free((void *) found);
 		}
 		/* Or it would hold its share, and copy from then on. */
 		seg_leave(s);
@@ -76,7 +85,7 @@ int test_slots(void)
 	item->kind = KIND_INTEGER;
 	seg_publish(s, item, SEG_SET);
 	for (int i = 0; i < PROCESSES; i++) {
-		pids[i] = fork();
+		pids[i] = fork_child();
 		if (pids[i] == 0) {
 			be(b, i);
 		}

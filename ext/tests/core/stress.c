@@ -3,6 +3,9 @@
  *
  * Readers keep what they have read, and look at it again and again until they leave. No value is ever another's or
  * half one, nobody hangs, the invariants hold, and in the end all memory comes back. LARDER_SECONDS says how long (3).
+ *
+ * Seen to fail: seg_is_held() never true (a value is overwritten under its reader); no second look in seg_find() (a value
+ * is damaged, within five seconds).
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -109,7 +112,7 @@ static void read_on(seg *s, board *b, int number, dice *d)
 
 static pid_t begin(board *b, int number, uint64_t seed)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_child();
 
 	if (pid == 0) {
 		dice d = {seg_mix(seed) | 1};
@@ -118,7 +121,6 @@ static pid_t begin(board *b, int number, uint64_t seed)
 		seg_close(s);
 		_exit(0);
 	}
-	MUST(pid > 0, "no process");
 
 	return pid;
 }

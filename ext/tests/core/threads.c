@@ -4,6 +4,8 @@
  * For ThreadSanitizer, which sees one process only, and only by addresses: so readers look at the mapping that writers
  * write to. One function reads what others may be writing, and believes nothing of it: look() in pins.c. Everything
  * else must be ordered by locks or by the bits of the pages.
+ *
+ * Seen to fail: no second look in seg_find(); seg_is_held() never true (data races, both).
  */
 #include <sys/mman.h>
 

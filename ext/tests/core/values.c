@@ -1,6 +1,8 @@
 /* Values that check themselves, and a segment for each test. */
 #include <stdarg.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "core.h"
 
@@ -62,6 +64,20 @@ void *shared_memory(size_t bytes)
 	MUST(there != MAP_FAILED, "no shared memory");
 
 	return there;
+}
+
+pid_t fork_child(void)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	MUST(pid >= 0, "no process");
+	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)) {
+		_exit(1);
+	}
+
+	return pid;
 }
 
 uint64_t roll(dice *d)

@@ -7,8 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: serializing between seg_reserve() and seg_publish(), under the shard's lock (the others then wait for
-// ever for a process that goes on, or repair after it).
+// Seen to fail: looking at the value, which serializes, under the shard's lock (a process that waits for itself).
 $segment = segment();
 $endings = [
     'exception' => 'throw new LogicException("mine");',

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: the table of what may occur twice allocated under the shard's lock.
+// Seen to fail: looking at the value under the shard's lock (the others have to repair).
 $segment = segment(64 << 20);
 $segment->set('old', 'old');
 // The table of what occurs twice, and the list of objects: all of it is the engine's memory, asked for before any lock.

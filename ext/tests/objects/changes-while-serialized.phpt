@@ -7,8 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: a plan that is made before the objects are serialized, and looked up without looking whether it is there
-// (a string whose refcount grew in between: dies).
+// Seen to fail: what was not noted written to an empty place of the table, where the next such string then found it.
 $segment = segment();
 final class Meddler
 {

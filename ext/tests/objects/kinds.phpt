@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: markers numbered in the order of writing where the plan went breadth first; each object serialized alone.
+// Seen to fail: all markers with the same number.
 $segment = segment();
 enum Suit: string
 {

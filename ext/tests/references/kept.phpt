@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: dereferencing all of them; storing a loop as two levels of it.
+// Seen to fail: dereferencing all of them; a loop taken for an array that occurs twice.
 $segment = segment();
 $x = 'x';
 $segment->set('two', [&$x, &$x, 'other' => 'x']);

@@ -10,12 +10,12 @@ declare(strict_types=1);
 require __DIR__ . '/../setup.inc';
 
 // Seen to fail: no hash (dies when used as a key); IS_STR_VALID_UTF8 always set (preg_match('/./u') then matches "\xff");
-// is_utf8() that skips eight bytes with a test of seven of them.
+// is_utf8() that skips bytes with a test of seven of eight, or of three of four words.
 $segment = segment();
 $texts = ['', 'a', 'ab', 'abcdefg', 'abcdefgh', 'abcdefghi', 'ä', 'aä', '日本', '𝄞', "\u{7ff}\u{800}\u{ffff}\u{10000}\u{10ffff}"];
 $bad = ["\xff", "\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3", "\xe2\x82", "\xf0\x9d\x84", "\xc3a", "\xe2\x82a", "\xc3\xc3"];
 foreach ([...$texts, ...$bad] as $i => $text) {
-    foreach (range(0, 17) as $before) {
+    foreach ([...range(0, 17), 31, 32, 33, 63, 64, 65] as $before) {
         foreach ([0, 1, 8] as $after) {
             $whole = str_repeat('x', $before) . $text . str_repeat('y', $after);
             $own = substr("|$whole", 1);

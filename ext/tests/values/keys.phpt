@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: the key's length cut to 16 bits (65,536 bytes became none); getMultiple() with a string for "12".
+// Seen to fail: no upper bound for what is stored; getMultiple() that keeps "12" a string.
 $segment = segment();
 foreach ([1, 2, 7, 8, 9, 255, 256, 65534, 65535] as $length) {
     $key = str_repeat('k', $length);

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: storing null in place of a resource; deleting the key before looking at the value.
+// Seen to fail: resources in arrays stored as whatever lies there.
 $segment = segment();
 $segment->set('key', 'old');
 $closed = fopen('php://memory', 'r');
