@@ -1,5 +1,7 @@
 --TEST--
 Every internal function and many methods, with shared values in every position: no crash, no change
+--SKIPIF--
+<?php if (getenv('LARDER_VALGRIND')) { echo 'skip hours under Valgrind'; } ?>
 --FILE--
 <?php
 
