@@ -61,8 +61,32 @@ static void read_and_sleep(int told, int tell)
 	_exit(0);
 }
 
+/* Both begin on one page, and only the one that was read is kept. */
+static void keeps_what_it_reads(void)
+{
+	seg_numbers n;
+	bool in_place;
+
+	seg *s = segment_open("sleeper", BYTES);
+	MUST(value_set(s, 1, 1, 3000, 0, SEG_SET) == SEG_OK && value_set(s, 2, 1, HUGE, 0, SEG_SET) == SEG_OK, "a set was refused");
+	const seg_item *read = value_get(s, 1, &in_place);
+	MUST(read && in_place, "not read in place");
+	value_delete(s, 2);
+	seg_count(s, &n);
+	MUST(n.retired_bytes == 0, "%llu bytes are kept that nobody has read", (unsigned long long) n.retired_bytes);
+	MUST(value_set(s, 2, 2, HUGE, 0, SEG_SET) == SEG_OK && (read = value_get(s, 2, &in_place)) && in_place, "not read in place");
+	value_delete(s, 2);
+	MUST(value_set(s, 3, 1, HUGE, 0, SEG_SET) == SEG_OK && value_check(read, 2) == 2, "overwritten under its reader");
+	seg_count(s, &n);
+	MUST(n.retired_bytes > HUGE && n.retired_bytes < HUGE + 1000, "%llu bytes are kept of a value of %d", (unsigned long long) n.retired_bytes, HUGE);
+	seg_leave(s);
+	seg_close(s);
+	segment_remove("sleeper");
+}
+
 int test_sleeper(void)
 {
+	keeps_what_it_reads();
 	int down[2], up[2], status;
 	char word = 0;
 	dice d = {4711};
