@@ -32,7 +32,7 @@ final class CoreTest extends TestCase
     }
 
     /** @return array<string, array{string, string}> test, and what it prints when it was right */
-    public static function tests(): array
+    public static function everything(): array
     {
         return [
             'SIGKILL at every named point, under every lock; zombies, exec, dying twice' => ['death', '/^\d{3,} deaths at \d{3} points$/m'],
@@ -42,10 +42,11 @@ final class CoreTest extends TestCase
             'hit ratios beside a plain SIEVE, sizes that change' => ['sieve', '/^small values after those /m'],
             'what is over' => ['expiry', '/^\d+ of \d+ live values/m'],
             'threads' => ['threads', '/^$/'],
+            'children of fork, and what the dead left' => ['fork', '/^\d+ children of the dead$/m'],
         ];
     }
 
-    #[DataProvider('tests')]
+    #[DataProvider('everything')]
     public function testCore(string $test, string $right): void
     {
         self::assertMatchesRegularExpression($right, $this->runCore(self::program(), $test));
@@ -57,7 +58,7 @@ final class CoreTest extends TestCase
     }
 
     #[Group('long')]
-    #[DataProvider('tests')]
+    #[DataProvider('everything')]
     public function testWithAddressAndUndefinedBehaviourSanitizers(string $test, string $right): void
     {
         $program = self::program('-fsanitize=address,undefined', '-fno-sanitize-recover=all');

@@ -6,6 +6,7 @@
  *   stress.c    many processes, killed at random          expiry.c    what is over goes by itself
  *   sleeper.c   a reader that sleeps                      values.c    values that check themselves
  *   slots.c     more processes than slots                 threads.c   the same as stress.c for ThreadSanitizer
+ *   fork.c      children, and what the dead left
  *
  * A test that fails says why and ends the program with 1.
  */
@@ -64,5 +65,6 @@ int test_model(void);
 int test_sieve(void);
 int test_expiry(void);
 int test_threads(void);
+int test_fork(void);
 
 #endif

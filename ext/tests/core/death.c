@@ -109,6 +109,15 @@ static void work(seg *s)
 			MUST(item, "no room to give up");
 			seg_give_up(s, item);
 		}
+		/* Copies with a position, as a near tier has them: the later one stays. */
+		for (uint32_t i = 0; i < 6; i++) {
+			change(i, round + 20);
+			seg_item *item = value_reserve(s, i, round + 20, 300);
+			MUST(item && seg_fill(s, item, &(seg_terms) {.position = round}) == SEG_OK, "a fill was refused");
+			changed();
+			item = value_reserve(s, i, 97, 300);
+			MUST(item && seg_fill(s, item, &(seg_terms) {.position = round - 1}) == SEG_EXISTS, "an older fill was stored");
+		}
 		/* What it holds itself is retired when it is replaced and deleted, and reclaimed afterwards. */
 		for (uint32_t i = 0; i < 60; i += 3) {
 			hold(s, i);

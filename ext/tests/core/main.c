@@ -13,6 +13,7 @@ static const struct {
 	{"sieve", test_sieve},
 	{"expiry", test_expiry},
 	{"threads", test_threads},
+	{"fork", test_fork},
 };
 
 int main(int count, char **words)
