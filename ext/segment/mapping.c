@@ -266,7 +266,7 @@ static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 	if (h->layout != SEG_LAYOUT || h->header_bytes != sizeof *h) {
 		return OTHER_BUILD;
 	}
-	if (h->check != checksum(h) || h->bytes != bytes || bytes < SEG_SMALLEST) {
+	if (h->check != checksum(h) || bytes < SEG_SMALLEST) {
 		return REPLACEABLE;
 	}
 	lay_out(&expected, bytes, identity);
@@ -846,7 +846,10 @@ void seg_close(seg *segment)
 {
 	struct seg_file *file = segment->file;
 
-	seg_drop_slot(segment);
+	if (!seg_drop_slot(segment)) {
+		/* Another thread has the slot, and its list of locks leads through this memory: it stays until the process ends. */
+		return;
+	}
 	pthread_mutex_lock(&files_lock);
 	if (--file->users == 0) {
 		struct seg_file **link = &files;

@@ -16,7 +16,8 @@ final class FileTest extends TestCase
     /** Of a segment of one MiB, which is the smallest. */
     private const SIZE = 1 << 20;
 
-    /** Where header.boot and header.check begin (ext/segment/layout.h). */
+    /** Where header.base, header.boot and header.check begin (ext/segment/layout.h). */
+    private const BASE = 216;
     private const BOOT = 232;
     private const CHECK = 320;
 
@@ -138,6 +139,7 @@ final class FileTest extends TestCase
             PHP));
     }
 
+    // Seen to fail: before_fork() that marks nothing (the parent locks out everybody as long as the child lives).
     public function testAForkedChildThatLivesOnStillHasItOpen(): void
     {
         $first = Child::at($this->path);
@@ -146,18 +148,19 @@ final class FileTest extends TestCase
             $pid = pcntl_fork();
             if ($pid === 0) {
                 pcntl_alarm(60);
-                while (posix_getppid() === $parent) usleep(1000);
-                usleep(300_000);
+                while (!file_exists("$path.go")) usleep(1000);
                 file_put_contents("$path.said", var_export([$s->set("k", "after"), $s->check()], true));
                 posix_kill(getmypid(), SIGKILL);
             }
             return $pid;
-            PHP, path: $this->path, parent: $first->process->pid);
+            PHP, path: $this->path);
         self::assertIsInt($orphan);
         self::assertSame(0, $first->end());
         $second = Child::at($this->path);
         // It did not take itself for the only one: it has repaired nothing while the orphan has it.
         self::assertSame(0, $second->run('return $s->stats()["recoveries"];'));
+        self::assertFalse(Process::ends($orphan, 0.0));
+        \touch($this->path . '.go');
         self::assertTrue(Process::ends($orphan, 10.0));
         self::assertSame(\var_export([true, null], true), \file_get_contents($this->path . '.said'));
         self::assertSame(['after', null], $second->run('return [$s->get("k"), $s->check()];'));
@@ -205,7 +208,7 @@ final class FileTest extends TestCase
         yield 'noise behind the first word' => [8, \random_bytes(self::SIZE - 8)];
     }
 
-    // Seen to fail: attach() that maps before it reads (SIGBUS); judge() without the size; without the checksum.
+    // Seen to fail: judge() that compares nothing but the checksum and the identity.
     #[DataProvider('files')]
     public function testAnythingElseInItsPlaceIsMadeAnew(int $kept, string $rest): void
     {
@@ -213,8 +216,9 @@ final class FileTest extends TestCase
         \file_put_contents($this->path, $bytes);
         \chmod($this->path, 0o600);
         $child = Child::at($this->path);
-        $found = $child->run('return [$s->set("new", [1, [2]]), $s->get("new"), $s->check(), $s->stats()["mode"]];');
-        self::assertSame([true, [1, [2]], null, 'zero-copy'], $found);
+        $found = $child->run('return [$s->get("k0"), $s->set("new", [1, [2]]), $s->get("new"), $s->check(), $s->stats()["mode"], $s->stats()["bytes_total"]];');
+        self::assertSame([null, true, [1, [2]], null, 'zero-copy', self::SIZE], $found);
+        self::assertSame(self::SIZE, \filesize($this->path));
         self::assertSame(0, $child->end());
     }
 
@@ -222,7 +226,7 @@ final class FileTest extends TestCase
      * Bytes at random places of a file whose last process was killed, outside of what is in the values: it opens, and
      * what is found is what was stored.
      */
-    // Seen to fail: seg_owned() without the comparison with n_units; revive() that leaves the slots as they were (a hang).
+    // Seen to fail: revive() without make_locks() (a hang).
     public function testNoiseInASegmentThatWasKilledDoesNoHarm(): void
     {
         $this->flip(120);
@@ -232,6 +236,17 @@ final class FileTest extends TestCase
     public function testNoiseInASegmentThatWasKilledDoesNoHarmAThousandTimes(): void
     {
         $this->flip(1000);
+    }
+
+    /** An address that could be one, and is not that for which the values were made: they would be followed to nowhere. */
+    // Seen to fail: judge() without the checksum.
+    public function testAnotherAddressInTheHeader(): void
+    {
+        $bytes = $this->leftByAKill();
+        $bytes[self::BASE + 4] = \chr(\ord($bytes[self::BASE + 4]) ^ 1);
+        \file_put_contents($this->path, $bytes);
+        \chmod($this->path, 0o600);
+        self::assertSame([null, true, null], Child::at($this->path)->run('return [$s->get("k7"), $s->set("k7", [7]), $s->check()];'));
     }
 
     /** A header that another process's use would follow out of the file. */
