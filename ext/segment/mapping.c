@@ -514,8 +514,13 @@ static const char *fill(char *rw, uint64_t bytes, int fd, const char *identity)
 static verdict allocate(place *p, int fd, uint64_t bytes)
 {
 	struct statvfs system;
-	int error = posix_fallocate(fd, 0, (off_t) bytes);
+	sigset_t every, before;
 
+	/* A signal would end it in the middle, and a timer's would do so each time. */
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	int error = posix_fallocate(fd, 0, (off_t) bytes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!error) {
 		return GOOD;
 	}
@@ -751,15 +756,11 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	place p = {-1, path, "", why, room};
 	struct seg_file *file = NULL;
 	seg *segment = NULL;
-	sigset_t every, before;
 	struct stat found;
 
 	why[0] = 0;
 	bytes = page_up(bytes < SEG_SMALLEST ? SEG_SMALLEST : bytes);
 	pthread_once(&once, begin);
-	/* A signal would end posix_fallocate(3) in the middle; and its handler may want to open the segment. */
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
 	pthread_mutex_lock(&files_lock);
 	verdict result = open_directory(&p);
 	if (result == GOOD) {
@@ -790,7 +791,6 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 		close(p.directory);
 	}
 	pthread_mutex_unlock(&files_lock);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (segment) {
 		find_parts(segment);
 		seg_take_slot(segment);
