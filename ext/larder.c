@@ -46,15 +46,22 @@ static bool is_hidden_after(const char *when)
 
 	return after && (!when || strcmp(after, when) == 0);
 }
+#endif
 
+/* A program in which PHP lives may run each request in another thread. */
 static PHP_RINIT_FUNCTION(larder)
 {
+	larder_enter_all();
+#ifdef LARDER_DEBUG
 	if (is_hidden_after(NULL)) {
 		larder_hide_all(false);
 	}
+#endif
 
 	return SUCCESS;
 }
+
+#ifdef LARDER_DEBUG
 
 static PHP_RSHUTDOWN_FUNCTION(larder)
 {
@@ -98,11 +105,10 @@ zend_module_entry larder_module_entry = {
 	NULL,
 	PHP_MINIT(larder),
 	NULL,
-#ifdef LARDER_DEBUG
 	PHP_RINIT(larder),
+#ifdef LARDER_DEBUG
 	PHP_RSHUTDOWN(larder),
 #else
-	NULL,
 	NULL,
 #endif
 	PHP_MINFO(larder),

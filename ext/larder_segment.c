@@ -121,6 +121,13 @@ void larder_keep_stream_names(void)
 	}
 }
 
+void larder_enter_all(void)
+{
+	for (opened *one = LARDER_G(opened); one; one = one->next) {
+		seg_enter(one->segment);
+	}
+}
+
 #ifdef LARDER_DEBUG
 /* So that whoever looks at a value when its request is over dies of it. */
 void larder_hide_all(bool hidden)
@@ -163,6 +170,13 @@ static void before_fork(void)
 {
 	for (opened *one = of_forking_thread(); one; one = one->next) {
 		seg_before_fork(one->segment);
+	}
+}
+
+static void after_fork_parent(void)
+{
+	for (opened *one = of_forking_thread(); one; one = one->next) {
+		seg_after_fork_parent(one->segment);
 	}
 }
 
@@ -502,7 +516,7 @@ ZEND_METHOD(Larder_Segment, fill)
 	uint64_t hash = hash_of(key);
 	seg_terms terms = {position_of(position), ZSTR_VAL(guard), hash_of(guard), (uint32_t) ZSTR_LEN(guard), LARDER_INTEGER, at};
 	/* Looked at before the work, too: what is refused is mostly so for good. */
-	if (!end_of(ttl, &end) || segment->slot < 0 || !seg_allowed(segment, &terms)) {
+	if (!end_of(ttl, &end) || !seg_allowed(segment, &terms)) {
 		seg_drop(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), terms.position);
 		CHECK(segment);
 		RETURN_FALSE;
@@ -695,6 +709,6 @@ void larder_register_class(void)
 	static bool registered;
 	if (!registered) {
 		registered = true;
-		pthread_atfork(before_fork, NULL, after_fork_child);
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	}
 }

@@ -25,6 +25,7 @@ ZEND_EXTERN_MODULE_GLOBALS(larder)
 /* larder_segment.c */
 extern zend_class_entry *larder_exception_class;
 void larder_register_class(void);
+void larder_enter_all(void);
 void larder_leave_all(void);
 void larder_keep_stream_names(void);
 void larder_close_all(zend_larder_globals *globals);

@@ -198,6 +198,10 @@ bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most)
 			SEG_POINT("sweep");
 			seg_evict_item(segment, shard, item);
 			freed = true;
+			if (UNLIKELY(shard->sweep == seg_of(segment, item))) {
+				/* The index does not know it, in a file that is damaged. */
+				shard->sweep = item->newer;
+			}
 			continue;
 		}
 		if (item->expires && (!shard->next_soonest || item->expires < shard->next_soonest)) {
@@ -311,6 +315,9 @@ static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t b
 	return item;
 }
 
+/* Stretches of memory that are cleared for one value, at most. */
+#define STRETCHES 4
+
 seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out)
 {
 	uint64_t bytes = (seg_item_head(length) + value_bytes + 7) & ~UINT64_C(7);
@@ -320,6 +327,7 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 
 	/* What takes more than a quarter of all would empty the segment for one key. */
 	if (value_bytes > segment->header->n_units * SEG_UNIT || bytes > segment->header->n_units * SEG_UNIT / 4) {
+		atomic_fetch_add_explicit(&seg_shard_of(segment, hash)->refused, 1, memory_order_relaxed);
 		return SEG_FULL;
 	}
 	seg_borrow_slot(segment);
@@ -345,7 +353,8 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 		/* Whatever lies in one stretch of memory, whoever it belongs to; so that nobody takes it before us, all wait. */
 		seg_lock_shards(segment);
 		SEG_POINT("reserve-all-locked");
-		if (seg_clear_stretch(segment, bytes)) {
+		/* A reader may take something of the stretch while it is cleared: then there may be another. */
+		for (int i = 0; i < STRETCHES && !block && !seg_is_broken(segment) && seg_clear_stretch(segment, bytes); i++) {
 			block = seg_alloc(segment, shard, bytes, &home);
 		}
 		if (block) {
@@ -532,6 +541,8 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 	} else {
 		SEG_POINT("increment");
 		atomic_store(&item->number, *result);
+		/* Used, though nobody read it. */
+		atomic_fetch_or_explicit(&b->visited, (uint8_t) (1 << way), memory_order_relaxed);
 		SEG_POINT("incremented");
 	}
 	seg_unlock(shard);
@@ -553,24 +564,10 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
  */
 bool seg_allowed(seg *segment, const seg_terms *terms)
 {
-	bool in_place, allowed;
+	int64_t number;
 
-	if (!terms->guard_length) {
-		return true;
-	}
-	/* Without a lock, as every reader does; what is held by it is one page. */
-	const seg_item *guard = seg_find(segment, terms->guard_hash, terms->guard, terms->guard_length, &in_place);
-	if (!guard) {
-		segment->misses--;
-		return false;
-	}
-	allowed = guard->kind == terms->integer && atomic_load(&((seg_item *) guard)->number) <= terms->at;
-	if (!in_place) {
-		seg_copied(segment);
-	}
-	segment->hits--;
-
-	return allowed;
+	return !terms->guard_length
+		|| (seg_peek(segment, terms->guard_hash, terms->guard, terms->guard_length, terms->integer, &number) && number <= terms->at);
 }
 
 /* What is not stored is given up; what is older than that goes in both cases. */
@@ -597,7 +594,9 @@ seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
 	} else {
 		seg_free(segment, shard, item);
 	}
+	SEG_POINT("fill-done");
 	atomic_store(&segment->slots[segment->writing].filling, 0);
+	SEG_POINT("fill-filling");
 	seg_unlock(shard);
 	seg_return_slot(segment);
 

@@ -32,10 +32,10 @@
  * time-outs decide who is alive.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "segment.h"
@@ -82,9 +82,15 @@ static void clear_row(seg *segment, uint32_t slot)
 	atomic_store(&segment->slots[slot].pinned, 0);
 }
 
-/* Of one whose owner is dead, while we hold its lock: it reads nothing, and what it was writing nobody will see. */
-void seg_bury(seg *segment, seg_slot *slot)
+/*
+ * Of one whose owner is dead, while we hold its lock: it reads nothing, and what it was writing nobody will see.
+ * False: it has forked, and the child, which reads the same, has no slot yet.
+ */
+bool seg_bury(seg *segment, seg_slot *slot)
 {
+	if (atomic_load(&slot->forking)) {
+		return false;
+	}
 	if (atomic_load(&slot->pinned)) {
 		clear_row(segment, (uint32_t) (slot - segment->slots));
 	}
@@ -98,6 +104,8 @@ void seg_bury(seg *segment, seg_slot *slot)
 		atomic_store(&slot->filling, 0);
 	}
 	SEG_POINT("buried");
+
+	return true;
 }
 
 /* Buries the slot's owner if it is dead. Whether the slot is in use. */
@@ -112,13 +120,14 @@ static bool is_alive(seg *segment, uint32_t number)
 	if (error == EBUSY) {
 		return true;
 	}
-	if (error == EOWNERDEAD) {
-		seg_bury(segment, slot);
-		pthread_mutex_consistent(&slot->life);
-	}
 	if (error == 0 || error == EOWNERDEAD) {
+		/* Also of one that was seen to be dead before, while its child had no slot yet. */
+		bool gone = seg_bury(segment, slot);
+		if (error) {
+			pthread_mutex_consistent(&slot->life);
+		}
 		pthread_mutex_unlock(&slot->life);
-		return false;
+		return !gone;
 	}
 
 	/* Not to be told (an unrecoverable lock): what cannot be known to be free is not freed. */
@@ -140,14 +149,20 @@ void seg_take_slot(seg *segment)
 
 	segment->slot = -1;
 	segment->pid = (int) getpid();
+	segment->thread = pthread_self();
 	/* The last is for those who have none. */
 	for (uint32_t i = 0; i < h->n_slots - 1; i++) {
 		seg_slot *slot = &segment->slots[i];
 		int error = pthread_mutex_trylock(&slot->life);
-		if (error == EOWNERDEAD) {
-			seg_bury(segment, slot);
+		if (error != 0 && error != EOWNERDEAD) {
+			continue;
+		}
+		bool gone = seg_bury(segment, slot);
+		if (error) {
 			pthread_mutex_consistent(&slot->life);
-		} else if (error != 0) {
+		}
+		if (!gone) {
+			pthread_mutex_unlock(&slot->life);
 			continue;
 		}
 		SEG_POINT("take-slot");
@@ -156,7 +171,6 @@ void seg_take_slot(seg *segment)
 		}
 		SEG_POINT("take-slot-used");
 		atomic_store(&slot->taken, 1);
-		atomic_store(&slot->forking, 0);
 		SEG_POINT("slot-taken");
 		segment->slot = segment->writing = (int) i;
 		segment->row = row_of(segment, i);
@@ -193,16 +207,22 @@ void seg_return_slot(seg *segment)
 	}
 }
 
-void seg_drop_slot(seg *segment)
+/*
+ * Whether the slot is ours: a lock belongs to a thread. Of another thread's, which may be alive or dead, nothing is
+ * touched; the kernel gives it up.
+ */
+static bool is_ours(const seg *segment)
 {
-	if (segment->slot >= 0 && segment->pid == (int) getpid()) {
+	return segment->slot >= 0 && segment->pid == (int) getpid() && pthread_equal(segment->thread, pthread_self());
+}
+
+bool seg_drop_slot(seg *segment)
+{
+	bool ours = is_ours(segment), had = segment->slot >= 0;
+
+	if (ours) {
 		seg_slot *slot = &segment->slots[segment->slot];
-		/* Children take over what we hold before anything else that they do; only a fork(2) that failed has none. */
-		struct timespec moment = {0, 1000000};
-		for (int i = 0; i < 1000 && atomic_load(&slot->forking); i++) {
-			nanosleep(&moment, NULL);
-		}
-		atomic_store(&slot->forking, 0);
+		/* With a child that has no slot yet (seg_before_fork()) the bits stay, and are cleared by whoever sees it later. */
 		seg_leave(segment);
 		SEG_POINT("drop-slot");
 		atomic_store(&slot->taken, 0);
@@ -210,6 +230,16 @@ void seg_drop_slot(seg *segment)
 		SEG_POINT("slot-dropped");
 	}
 	segment->slot = -1;
+
+	return ours || !had || segment->pid != (int) getpid();
+}
+
+/* A request begins, perhaps in another thread than that which opened. */
+void seg_enter(seg *segment)
+{
+	if (UNLIKELY(segment->slot >= 0 && !is_ours(segment))) {
+		seg_take_slot(segment);
+	}
 }
 
 /* ---- writers: what may be freed ---- */
@@ -333,7 +363,8 @@ static const seg_item *look(const seg *segment, uint64_t hash, const char *key, 
 			}
 			/* Where no bit guards it this may be another's by now, half written: it is only compared, and looked up again. */
 			const seg_item *item = (const seg_item *) (segment->view + seg_entry_offset(found));
-			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
+			if (item->hash == hash && item->key_length == length
+				&& seg_entry_offset(found) + sizeof(seg_item) + length < segment->bytes && memcmp(item->key, key, length) == 0) {
 				*bucket = b;
 				*way = w;
 				*entry = found;
@@ -479,6 +510,33 @@ bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length)
 	return false;
 }
 
+/*
+ * The number of an integer, without holding it, as seg_has(). False: there is none. Whoever takes it out and puts
+ * another into the same block and under the same key while this looks may show a number that was neither's: not for keys
+ * that come back.
+ */
+bool seg_peek(seg *segment, uint64_t hash, const char *key, uint32_t length, uint16_t integer, int64_t *number)
+{
+	seg_bucket *bucket;
+	const seg_item *item;
+	uint64_t entry;
+	int way;
+
+	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
+		bool good = item->kind == integer && !seg_is_over(item);
+		*number = atomic_load(&((seg_item *) item)->number);
+		if (atomic_load(&bucket->entries[way]) != entry) {
+			continue;
+		}
+		if (!(atomic_load_explicit(&bucket->visited, memory_order_relaxed) >> way & 1)) {
+			atomic_fetch_or_explicit(&bucket->visited, (uint8_t) (1 << way), memory_order_relaxed);
+		}
+		return good;
+	}
+
+	return false;
+}
+
 /* The request has ended: it holds nothing any more. */
 void seg_leave(seg *segment)
 {
@@ -544,29 +602,51 @@ seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t l
 
 /* ---- fork(2): the child has the parent's values, and no slot ---- */
 
-/* The parent keeps its bits until each child has said what it holds. */
+/*
+ * From here on nobody clears the parent's bits, not even when the parent is dead, until the child has a slot of its
+ * own with the same. The parent waits for that: it reads a pipe to its end, which is there when the child has taken
+ * over, has died, or was never made.
+ */
 void seg_before_fork(seg *segment)
 {
-	if (segment->slot >= 0) {
-		atomic_fetch_add(&segment->slots[segment->slot].forking, 1);
+	segment->handover[0] = segment->handover[1] = -1;
+	if (segment->slot >= 0 && atomic_load(&segment->slots[segment->slot].pinned)) {
+		if (pipe2(segment->handover, O_CLOEXEC) != 0) {
+			/* Then the child alone says so, and until then the parent leaves nothing. */
+			segment->handover[0] = segment->handover[1] = -1;
+		}
+		atomic_store(&segment->slots[segment->slot].forking, 1);
+	}
+}
+
+void seg_after_fork_parent(seg *segment)
+{
+	char nothing;
+
+	if (segment->handover[0] >= 0) {
+		close(segment->handover[1]);
+		while (read(segment->handover[0], &nothing, 1) < 0 && errno == EINTR) {
+		}
+		close(segment->handover[0]);
+		segment->handover[0] = -1;
+		atomic_store(&segment->slots[segment->slot].forking, 0);
 	}
 }
 
 /* What the parent has read is read by the child from memory of its own, at the same address. */
-static void keep_privately(seg *segment)
+static void keep_privately(seg *segment, _Atomic uint64_t *row)
 {
-	void *there = (void *) (uintptr_t) segment->ro;
-	void *copy = mmap(NULL, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *there = (char *) (uintptr_t) segment->ro;
 
-	if (copy == MAP_FAILED) {
+	if (mmap(there, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != there) {
+		/* It could not go on with the parent's values, and has no others. */
 		_exit(255);
 	}
-	memcpy(copy, there, segment->bytes);
-	if (mmap(there, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != there) {
-		_exit(255);
+	for (uint64_t page = 0; page < segment->bytes / SEG_PAGE; page++) {
+		if (atomic_load(&row[page >> 6]) >> (page & 63) & 1) {
+			memcpy(there + page * SEG_PAGE, segment->rw + page * SEG_PAGE, SEG_PAGE);
+		}
 	}
-	memcpy(there, copy, segment->bytes);
-	munmap(copy, segment->bytes);
 	mprotect(there, segment->bytes, PROT_READ);
 	seg_forget_address(segment);
 	segment->ro = NULL;
@@ -584,18 +664,24 @@ void seg_after_fork_child(seg *segment)
 		segment->view = segment->rw;
 	}
 	seg_take_slot(segment);
-	if (parents < 0) {
+	if (parents < 0 || !atomic_load(&segment->slots[parents].forking)) {
 		return;
 	}
 	seg_slot *theirs = &segment->slots[parents];
+	_Atomic uint64_t *row = row_of(segment, (uint32_t) parents);
 	if (segment->slot >= 0) {
-		_Atomic uint64_t *row = row_of(segment, (uint32_t) parents);
 		atomic_store(&segment->slots[segment->slot].pinned, atomic_load(&theirs->pinned));
 		for (uint64_t i = segment->first_word; i <= segment->last_word; i++) {
 			atomic_store(&segment->row[i], atomic_load(&row[i]));
 		}
-	} else if (segment->ro && atomic_load(&theirs->pinned)) {
-		keep_privately(segment);
+	} else if (segment->ro) {
+		keep_privately(segment, row);
 	}
-	atomic_fetch_sub(&theirs->forking, 1);
+	atomic_store(&theirs->forking, 0);
+	for (int end = 0; end < 2; end++) {
+		if (segment->handover[end] >= 0) {
+			close(segment->handover[end]);
+			segment->handover[end] = -1;
+		}
+	}
 }

@@ -114,7 +114,7 @@ static void settle(seg *segment, bool broken)
 	SEG_POINT("repair-bury");
 	seg_bury_the_dead(segment);
 	SEG_POINT("repair-buried");
-	seg_settle_begin(segment);
+	seg_settle_begin(segment, broken);
 	SEG_POINT("repair-shards");
 	for (uint32_t i = 0; i < h->n_shards; i++) {
 		(broken ? repair_shard : settle_shard)(segment, &segment->shards[i]);
@@ -125,6 +125,9 @@ static void settle(seg *segment, bool broken)
 		seg_offset filling = atomic_load(&segment->slots[i].filling);
 		if (filling) {
 			seg_item *item = seg_at(segment, filling);
+			if (!seg_owned(segment, seg_shard_of(segment, item->hash), filling)) {
+				continue;
+			}
 			seg_settle_item(segment, seg_shard_of(segment, item->hash), item);
 			SEG_POINT("repair-filling-settled");
 		}

@@ -39,6 +39,8 @@ typedef struct seg {
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
 	int writing;                       /* the slot in which it says what it is writing: ours, or the common one */
 	int pid;                           /* that took it */
+	pthread_t thread;
+	int handover[2];                   /* a pipe, between fork(2) and what the child does first */
 	_Atomic uint64_t *row;             /* our slot's pins, and which words of it may have any */
 	uint64_t first_word, last_word;
 	uint64_t passing, passing_last;    /* pages that are held only as long as something is copied out of them; SEG_NONE */
@@ -68,10 +70,13 @@ extern int64_t seg_clock_ahead;        /* milliseconds by which our monotonic cl
 /* pins.c: reading. An item that seg_find() gave in place is there until seg_leave(), whatever others do. */
 const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place);
 bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length);
+bool seg_peek(seg *segment, uint64_t hash, const char *key, uint32_t length, uint16_t integer, int64_t *number);
 seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_offset *offset);
 void seg_leave(seg *segment);
 void seg_copied(seg *segment);
+void seg_enter(seg *segment);
 void seg_before_fork(seg *segment);
+void seg_after_fork_parent(seg *segment);
 void seg_after_fork_child(seg *segment);
 
 /* index.c: writing. seg_reserve() gives a block that nobody sees; it is filled, then published or given up. */
@@ -202,17 +207,17 @@ uint64_t seg_class_bytes(int class);
 bool seg_clear_a_slab(seg *segment, seg_shard *shard);
 bool seg_clear_stretch(seg *segment, uint64_t bytes);
 bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
-void seg_settle_begin(seg *segment);
+void seg_settle_begin(seg *segment, bool broken);
 bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item);
 const char *seg_check_memory(seg *segment, uint64_t items);
 bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *));
 
 /* pins.c */
 void seg_take_slot(seg *segment);
-void seg_drop_slot(seg *segment);
+bool seg_drop_slot(seg *segment);
 void seg_borrow_slot(seg *segment);
 void seg_return_slot(seg *segment);
-void seg_bury(seg *segment, seg_slot *slot);
+bool seg_bury(seg *segment, seg_slot *slot);
 void seg_bury_the_dead(seg *segment);
 bool seg_is_pinned(seg *segment, uint64_t page);
 bool seg_is_held(seg *segment, const seg_item *item);

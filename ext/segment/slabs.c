@@ -586,7 +586,7 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
 	}
 	seg_offset home = unit_offset(segment, item->home);
 	if (class < 0) {
-		return home == offset && bytes <= h->bytes - offset;
+		return home == offset && item->home + (bytes + SEG_UNIT - 1) / SEG_UNIT <= h->n_units;
 	}
 
 	return item->home + SLAB_UNITS <= h->n_units && offset >= home + 64
@@ -599,9 +599,20 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
  * What nobody owns becomes free, except where somebody reads: that may be a retired value, of which nothing tells any
  * more. It is set apart (QUARANTINE) until a later settling finds nobody there.
  */
-void seg_settle_begin(seg *segment)
+void seg_settle_begin(seg *segment, bool broken)
 {
 	SEG_POINT("settle-begin");
+	for (uint32_t i = 0; !broken && i < segment->header->n_shards; i++) {
+		/* From here on a block is judged by its state, also one that was never used. */
+		seg_offset first = segment->shards[i].slabs, at = first;
+		while (at) {
+			slab *s = slab_at(segment, at);
+			for (unsigned n = s->fresh; n < s->capacity; n++) {
+				block(s, n)->state = 0;
+			}
+			at = s->next == first ? 0 : s->next;
+		}
+	}
 	memset(segment->units, 0, segment->header->n_units * sizeof *segment->units);
 	SEG_POINT("settle-begin-units");
 	memset(segment->header->bins, 0, sizeof segment->header->bins);
