@@ -18,6 +18,7 @@
 #define TIMES 200
 
 static seg *forking;
+static bool dies;
 
 static void before(void)
 {
@@ -28,6 +29,9 @@ static void before(void)
 
 static void after_parent(void)
 {
+	if (dies) {
+		kill(getpid(), SIGKILL);
+	}
 	if (forking) {
 		seg_after_fork_parent(forking);
 	}
@@ -36,6 +40,8 @@ static void after_parent(void)
 static void after_child(void)
 {
 	if (forking) {
+		/* Long enough for others to see that the parent is dead. */
+		usleep(dies ? 2000 : 0);
 		seg_after_fork_child(forking);
 	}
 }
@@ -62,6 +68,7 @@ static void parent_is_killed(void)
 			const seg_item *item = value_get(mine, 1, &in_place);
 			MUST(item && in_place, "not read in place");
 			forking = mine;
+			dies = true;
 			if (fork() == 0) {
 				bool good = seg_is_held(mine, seg_at(mine, (seg_offset) ((const char *) item - mine->view)));
 				/* Whoever replaces it now must leave it alone. */
@@ -70,7 +77,7 @@ static void parent_is_killed(void)
 				char word = good && value_check(item, 1) ? 'g' : 'b';
 				_exit(write(tell[1], &word, 1) != 1);
 			}
-			kill(getpid(), SIGKILL);
+			_exit(1);
 		}
 		char word;
 		MUST(waitpid(parent, &status, 0) == parent && read(tell[0], &word, 1) == 1, "the child is gone");
