@@ -703,7 +703,8 @@ static bool settle_slab(seg *segment, slab *s, bool (*owned)(seg *, const seg_it
 bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
 {
 	seg_header *h = segment->header;
-	bool all = true;
+	uint64_t page = SEG_NONE;
+	bool all = true, is_page_read = false;
 
 	for (uint64_t unit = 0; unit < h->n_units;) {
 		uint64_t w = segment->units[unit], end = unit;
@@ -717,12 +718,17 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
 			continue;
 		}
 		/* Free, or set apart: the next stretch of the one or the other. */
-		uint64_t page = unit_offset(segment, unit) / SEG_PAGE;
-		bool read = seg_is_pinned(segment, page);
+		bool read = is_page_read;
 		for (; end < h->n_units && !segment->units[end]; end++) {
 			uint64_t its = unit_offset(segment, end) / SEG_PAGE;
-			/* Asked once a page. A unit does not cross one: both begin at multiples of 1 KiB. */
-			if (its != page && seg_is_pinned(segment, page = its) != read) {
+			/* Asked once a page: the next time it could be otherwise. A unit does not cross one: both begin at multiples of 1 KiB. */
+			if (its != page) {
+				page = its;
+				is_page_read = seg_is_pinned(segment, page);
+			}
+			if (end == unit) {
+				read = is_page_read;
+			} else if (is_page_read != read) {
 				break;
 			}
 		}

@@ -181,8 +181,12 @@ const seg_item *value_get(seg *segment, uint32_t number, bool *in_place)
 	}
 	const seg_item *item = seg_find(segment, hash, key, key_length, in_place);
 	if (item && !*in_place) {
-		seg_item *copy = malloc(seg_item_bytes(item));
-		memcpy(copy, item, seg_item_bytes(item));
+		seg_item *copy = calloc(1, seg_item_bytes(item));
+		/* What a reader may look at: neighbours and state are the writers', under their lock. */
+		copy->size = item->size;
+		copy->key_length = item->key_length;
+		copy->kind = item->kind;
+		memcpy(copy->key, item->key, seg_item_bytes(item) - offsetof(seg_item, key));
 		seg_copied(segment);
 		return copy;
 	}
