@@ -39,7 +39,7 @@ final readonly class Answer
     /** "edition 1, from APCu", or "edition 1, computed". */
     public function story(): string
     {
-        $from = ['apcu' => 'APCu', 'sqlite' => 'SQLite', 'file' => 'files', 'redis' => 'Redis', 'request' => 'the request\'s memory'];
+        $from = ['segment' => 'the segment', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'file' => 'files', 'redis' => 'Redis', 'request' => 'the request\'s memory'];
 
         return $this->text() . ', ' . ($this->computed ? 'computed' : 'from ' . ($from[$this->engine] ?? ($this->engine === '' ? 'nowhere' : $this->engine)));
     }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Demo;
 
+use Larder\Config\SegmentPlace;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
@@ -11,6 +12,7 @@ use Larder\Tests\Support\RedisServer;
 /** What this machine has, and the Debian package of what it lacks. */
 enum Part
 {
+    case Segment;
     case Apcu;
     case Sqlite;
     case Fpm;
@@ -38,6 +40,7 @@ enum Part
     public function isHere(): bool
     {
         return match ($this) {
+            self::Segment => SegmentPlace::isUsable(),
             self::Apcu => \function_exists('apcu_enabled') && \apcu_enabled(),
             self::Sqlite => \extension_loaded('pdo_sqlite'),
             self::Fpm => FpmServer::isAvailable(),
@@ -54,6 +57,7 @@ enum Part
         $php = 'php' . \PHP_MAJOR_VERSION . '.' . \PHP_MINOR_VERSION . '-';
 
         return match ($this) {
+            self::Segment => 'make ext, then make demo',
             self::Predis => 'composer require --dev predis/predis',
             default => 'apt-get install ' . match ($this) {
                 self::Apcu => $php . 'apcu',
@@ -70,6 +74,7 @@ enum Part
     public function label(): string
     {
         return match ($this) {
+            self::Segment => 'the extension larder',
             self::Apcu => 'APCu',
             self::Sqlite => 'pdo_sqlite',
             self::Fpm => 'php-fpm',

@@ -79,6 +79,28 @@ final class Stage
         return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file($name) . '?' . \implode('&', [self::TIMEOUT, ...$options]);
     }
 
+    /**
+     * What is in memory before the disk: the segment by itself where its extension is, else APCu; or nothing.
+     *
+     * @param string $server of which it is, where there are several: each has a segment of its own
+     *
+     * @return list<string>
+     */
+    public function near(string $server = ''): array
+    {
+        return match (true) {
+            Part::Segment->isHere() => $server === '' ? [] : ['near=' . \rawurlencode('segment://' . $this->file('memory-of-' . $server) . '/segment?bytes=16M')],
+            Part::Apcu->isHere() => ['near=apcu'],
+            default => [],
+        };
+    }
+
+    /** For people; '' where there is nothing. */
+    public function nearName(): string
+    {
+        return Part::Segment->isHere() ? 'a segment of shared memory' : (Part::Apcu->isHere() ? 'APCu' : '');
+    }
+
     public function diskName(): string
     {
         return Part::Sqlite->isHere() ? 'SQLite' : 'files';

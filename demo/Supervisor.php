@@ -39,6 +39,10 @@ final class Supervisor
         }
         $traces = new Traces();
         $directory = new TemporaryDirectory('larder-demo');
+        $shared = self::sharedMemory($directory->path);
+        // What is started, php-fpm too, has the segment there and not where the user's own is.
+        \mkdir($directory->file('settings'));
+        $settings = $directory->write('settings/larder.ini', 'larder.segment="' . $shared . "/segment\"\n");
         $signal = 0;
         \pcntl_async_signals(true);
         foreach ([\SIGINT, \SIGTERM, \SIGHUP, \SIGQUIT] as $number) {
@@ -46,7 +50,7 @@ final class Supervisor
                 $signal = $got;
             });
         }
-        $show = \proc_open(self::command($script), [\STDIN, \STDOUT, \STDERR], $pipes, null, ['TMPDIR' => $directory->path, 'LARDER_DSN' => ''] + \getenv());
+        $show = \proc_open(self::command($script), [\STDIN, \STDOUT, \STDERR], $pipes, null, ['TMPDIR' => $directory->path, 'LARDER_DSN' => '', 'PHP_INI_SCAN_DIR' => \getenv('PHP_INI_SCAN_DIR') . ':' . \dirname($settings)] + \getenv());
         if ($show === false) {
             throw new \RuntimeException('The demonstration does not start: ' . $script);
         }
@@ -59,6 +63,8 @@ final class Supervisor
         self::end($show, $state['pid']);
         $traces->remove($directory->path);
         $directory->remove();
+        \array_map(\unlink(...), \glob($shared . '/*') ?: []);
+        \is_dir($shared) && \rmdir($shared);
         if ($signal !== 0) {
             \fwrite(\STDERR, "\n   Interrupted. What was started is stopped, and its directory is gone.\n");
 
@@ -82,6 +88,15 @@ final class Supervisor
         for ($i = 0; $i < 100 && \posix_kill(-$session, \SIGKILL); ++$i) {
             \usleep(10_000);
         }
+    }
+
+    /** A directory in memory, where the system has a file system for that. */
+    private static function sharedMemory(string $otherwise): string
+    {
+        $path = \is_dir('/dev/shm') && \is_writable('/dev/shm') ? '/dev/shm/' . \basename($otherwise) : $otherwise . '/segment';
+        \mkdir($path, 0o700);
+
+        return $path;
     }
 
     /** @return non-empty-list<string> */

@@ -88,6 +88,6 @@ final class Web
 
     private function scratch(): string
     {
-        return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file('warm-' . $this->name) . (Part::Apcu->isHere() ? '?near=apcu' : '');
+        return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file('warm-' . $this->name) . (Part::Apcu->isHere() && !Part::Segment->isHere() ? '?near=apcu' : '');
     }
 }

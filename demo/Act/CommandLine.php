@@ -23,7 +23,7 @@ final class CommandLine implements Act
 
     public function play(Stage $stage): void
     {
-        $stage->say('The same page by php-fpm; then "bin/larder delete report" in a shell, and the page\'s next request. The shell can never look into php-fpm\'s APCu.');
+        $stage->say('The same page by php-fpm; then "bin/larder delete report" in a shell, and the page\'s next request. ' . (Part::Segment->isHere() ? 'Shell and php-fpm share one segment of memory. ' : '') . 'Into php-fpm\'s APCu the shell can never look.');
         $web = $stage->web('php-fpm');
         $this->delete($stage, $web, $stage->disk('plain'));
         if (Part::Apcu->isHere()) {
@@ -47,9 +47,11 @@ final class CommandLine implements Act
         $stage->step('php-fpm', $after->story(), $after->milliseconds);
         $stage->claim(
             !$before->computed && $status === 0 && $after->computed && $after->value !== $before->value,
-            \str_contains($dsn, 'near=apcu')
+            Part::Segment->isHere() && !\str_contains($dsn, 'near=')
+                ? 'seen at the next request, where it was in the segment' . ($before->engine === 'segment' ? '' : ' (but it was not)')
+                : (\str_contains($dsn, 'near=apcu')
                 ? 'seen at the next request, also where it was in APCu' . ($before->engine === 'apcu' ? '' : ' (but it was not)')
-                : 'seen at the next request',
+                : 'seen at the next request'),
         );
     }
 }

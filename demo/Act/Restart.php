@@ -22,12 +22,12 @@ final class Restart implements Act
 
     public function play(Stage $stage): void
     {
-        $apcu = Part::Apcu->isHere();
-        $stage->say('Now the web: php-fpm, with ' . ($apcu ? 'APCu before ' : '') . $stage->diskName() . '. Then php-fpm is stopped, so that no php is left, and started again.');
-        if (!$apcu) {
+        $near = $stage->nearName();
+        $stage->say('Now the web: php-fpm, with ' . ($near === '' ? '' : $near . ' before ') . $stage->diskName() . '. Then php-fpm is stopped, so that no php is left, and started again.');
+        if ($near === '') {
             $stage->skip(Part::Apcu, 'The tier in memory is');
         }
-        $dsn = $stage->disk('cache', $apcu ? ['near=apcu'] : []);
+        $dsn = $stage->disk('cache', $stage->near());
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 1];
         $web = $stage->web('web');
         $before = $web->pid();
@@ -46,7 +46,12 @@ final class Restart implements Act
         $web->stop();
         [$first, $second, $third, $fourth] = $answers;
         $stage->claim($first->computed && !$second->computed && !$third->computed && !$fourth->computed, 'computed once, before the restart');
-        if ($apcu) {
+        if (Part::Segment->isHere()) {
+            $stage->claim(
+                $second->engine === 'segment' && $third->engine === 'segment' && $fourth->engine === 'segment',
+                'the segment is nobody\'s: it was there when php-fpm was not, and the first request after the restart reads from it',
+            );
+        } elseif ($near !== '') {
             $stage->claim(
                 $second->engine === 'apcu' && $third->engine !== 'apcu' && $third->engine !== '' && $fourth->engine === 'apcu',
                 'APCu was empty after the restart; the disk was not, and fills it again',

@@ -11,6 +11,7 @@ use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
+use Larder\Console\Doctor\SharedMemory;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -78,6 +79,7 @@ final class DoctorCommand extends Command
             if ($place->directory !== null) {
                 yield from Folder::findings($place->directory, $place->options);
             }
+            yield from SharedMemory::findings($place->options);
             yield RoundTrip::finding($place);
         } catch (InvalidConfiguration $e) {
             yield Finding::fail('truth tier', $e->getMessage(), 'Mend that first.');

@@ -6,6 +6,7 @@ namespace Larder\Console\Doctor;
 
 use Larder\Config\Extension;
 use Larder\Config\Options;
+use Larder\Config\SegmentPlace;
 
 /** This PHP: its version, what is loaded, and which tiers that gives. */
 final class Machine
@@ -53,7 +54,7 @@ final class Machine
 
         return Finding::ok(
             'tiers here',
-            'request; near: ' . (\extension_loaded('apcu') ? 'apcu://' : 'none')
+            'request; near: ' . (\implode(', ', \array_filter([SegmentPlace::isUsable() ? 'segment://' : '', \extension_loaded('apcu') ? 'apcu://' : ''])) ?: 'none')
             . '; disk: ' . (\extension_loaded('pdo_sqlite') ? 'sqlite://, ' : '') . 'file://'
             . '; far: ' . ($far === [] ? 'none' : \implode(', ', $far)),
         );

@@ -1,0 +1,138 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console\Doctor;
+
+use Larder\Config\Dsn;
+use Larder\Config\Extension;
+use Larder\Config\Options;
+use Larder\Config\SegmentPlace;
+use Larder\Console\Text;
+use Larder\Store\StoreFailure;
+
+/** The segment: whether it is used, what is in it, and if it is not there, why. */
+final class SharedMemory
+{
+    /** Of the file: above, and with evictions, more would be used. A quarter of it is the index and the like. */
+    private const FULL = 0.6;
+
+    /** Hits of all gets, below which a full segment is worth a word. */
+    private const POOR = 0.8;
+
+    /** Gets before a ratio means anything. */
+    private const MANY = 1000;
+
+    /** @return iterable<Finding> */
+    public static function findings(Options $options): iterable
+    {
+        if (!\extension_loaded('larder')) {
+            yield self::notLoaded($options);
+        } elseif (!SegmentPlace::isUsable()) {
+            yield Finding::warn('segment', 'not used: the extension larder ' . \phpversion('larder') . ' is older than this library needs', 'Build it anew (type "make ext" where Larder is) and restart php-fpm.');
+        } elseif ($options->near?->scheme !== 'segment') {
+            yield Finding::ok('segment', 'not used: ' . match (true) {
+                $options->near !== null => 'near=' . $options->near->scheme . ' is in its place',
+                $options->withoutApcu => 'near=apcu was asked for, which is switched off here',
+                $options->disk === null && $options->far === null => 'there is no tier that outlives the process, before which it could stand',
+                default => 'near=none, or larder.segment=none in php.ini, says so',
+            });
+        } else {
+            yield from self::opened($options->near, $options);
+        }
+    }
+
+    private static function notLoaded(Options $options): Finding
+    {
+        $line = self::settingThatNamesIt();
+        if ($line !== null) {
+            return Finding::warn(
+                'segment',
+                'not used: ' . $line . ' names the extension larder, and this PHP has not loaded it',
+                'See what "php -v" says first: a module of another version or build of PHP is refused. Build it with this PHP\'s php-config ("make ext" where Larder is).',
+            );
+        }
+
+        return $options->segment === 'missing'
+            ? Finding::warn('segment', 'near=segment was asked for, and this PHP (' . \PHP_SAPI . ') has not the extension larder: values come from the next tier', Extension::advice('larder'))
+            : Finding::ok('segment', 'not used: the extension larder is not loaded');
+    }
+
+    /** A settings file that would load it. */
+    private static function settingThatNamesIt(): ?string
+    {
+        $files = \array_filter(\array_map(\trim(...), [(string) \php_ini_loaded_file(), ...\explode(',', (string) \php_ini_scanned_files())]));
+        foreach ($files as $file) {
+            if (\is_readable($file) && \preg_match('~^\s*extension\s*=\s*"?(\S*/)?larder(\.so)?"?\s*(;.*)?$~m', (string) \file_get_contents($file)) === 1) {
+                return $file;
+            }
+        }
+
+        return null;
+    }
+
+    /** @return iterable<Finding> */
+    private static function opened(Dsn $dsn, Options $options): iterable
+    {
+        $path = SegmentPlace::path($dsn);
+        try {
+            $segment = SegmentPlace::open($dsn, $options->nearBudget);
+        } catch (StoreFailure $failure) {
+            yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Mend that, or give another file (near=segment:///dev/shm/app/segment), or near=none.');
+
+            return;
+        }
+        /** @var array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, sets: int, evictions: int, expired: int, refused: int, mode: string, address: string, retired_bytes: int, readers: int, recoveries: int} $stats */
+        $stats = $segment->stats();
+        yield $stats['mode'] === 'zero-copy'
+            ? Finding::ok('segment', $path . ', used: values are read in place, at ' . $stats['address'])
+            : Finding::warn(
+                'segment',
+                $path . ', used, but values are copied: this process could not have it at ' . $stats['address'] . ', or more processes use it than it has slots for',
+                'It works, and is slower for large values. If it is so at the web too, restart php-fpm; then remove the file while nothing uses it.',
+            );
+        yield self::size($stats, $dsn, $options);
+        if ($stats['refused'] > 0 && $stats['refused'] * 100 > $stats['sets']) {
+            yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' found no room, since they were too large or long requests held what could go', self::larger($path, $stats['bytes_total']));
+        }
+        if ($stats['recoveries'] > 0) {
+            yield Finding::ok('segment, deaths', $stats['recoveries'] . ' times a process died while it wrote, and another put all in order');
+        }
+        $beside = \glob($path . '-????????') ?: [];
+        if ($beside !== []) {
+            yield Finding::ok('segment, others', \implode(', ', $beside) . ': of other builds of PHP that use the same configuration; they learn of changes by the journal');
+        }
+    }
+
+    /** @param array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, evictions: int, expired: int, ...} $stats */
+    private static function size(array $stats, Dsn $dsn, Options $options): Finding
+    {
+        $gets = $stats['hits'] + $stats['misses'];
+        $ratio = $gets === 0 ? 1.0 : $stats['hits'] / $gets;
+        $text = \sprintf(
+            '%d entries, %s of %s; %s; %d evicted, %d expired',
+            $stats['entries'],
+            Text::bytes($stats['bytes_used']),
+            Text::bytes($stats['bytes_total']),
+            $gets === 0 ? 'not read yet' : \sprintf('%.1f %% of %d gets hit', 100 * $ratio, $gets),
+            $stats['evictions'],
+            $stats['expired'],
+        );
+        $path = SegmentPlace::path($dsn);
+        if ($gets >= self::MANY && $ratio < self::POOR && $stats['evictions'] > 0 && $stats['bytes_used'] > self::FULL * $stats['bytes_total']) {
+            return Finding::warn('segment, size', $text . ': it is full, and much of what is asked for has gone', self::larger($path, $stats['bytes_total']));
+        }
+        $asked = $dsn->bytes === 0 ? $options->nearBudget : $dsn->bytes;
+        // It has whole pages, and a little more or less is what was asked for.
+        if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
+            $text .= '. ' . Text::bytes($asked) . ' are asked for: a file that is there keeps its size, and a new one is smaller where there is no room';
+        }
+
+        return Finding::ok('segment, size', $text);
+    }
+
+    private static function larger(string $path, int $bytes): string
+    {
+        return 'Give it more, as near=segment://' . $path . '?bytes=' . \max(2, 2 * $bytes >> 20) . 'M, remove ' . $path . ' and restart php-fpm.';
+    }
+}
