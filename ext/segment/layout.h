@@ -77,6 +77,7 @@ typedef struct {
 	uint64_t bytes;                    /* of the file */
 	uint64_t base;                     /* where it is mapped for reading */
 	uint64_t id;                       /* drawn when it was made */
+	uint64_t pids;                     /* namespace of process ids in which it is used: the kernel names the holder of a lock by its id there */
 	uint64_t boot;                     /* which start of the machine it was made after: clocks and locks begin anew with it */
 	uint32_t n_slots, n_shards;
 	uint64_t n_buckets;                /* of a shard */

@@ -170,6 +170,21 @@ static uint64_t boot(void)
 	return hash_text(id);
 }
 
+/*
+ * In which namespace of process ids we are. A lock names its holder by the number that it has in its own; at a death
+ * the kernel compares that with the number of the dead in the dead's own (kernel/futex/core.c, handle_futex_death()):
+ * of two containers it would take the one's lock for the other's. So they never have a segment open together.
+ */
+static uint64_t pids(void)
+{
+	char name[64] = "";
+	ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
+
+	name[length > 0 ? length : 0] = 0;
+
+	return hash_text(name);
+}
+
 static uint64_t draw(void)
 {
 	uint64_t number = 0;
@@ -275,6 +290,7 @@ static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 	}
 	expected.base = h->base;
 	expected.id = h->id;
+	expected.pids = h->pids;
 	expected.boot = h->boot;
 	if (memcmp(h, &expected, offsetof(seg_header, check)) != 0
 		|| h->base % BASE_STEP || h->base < FIRST_BASE || h->base >= FIRST_BASE + BASES * BASE_STEP) {
@@ -497,6 +513,7 @@ static const char *fill(char *rw, uint64_t bytes, int fd, const char *identity)
 
 	lay_out(h, bytes, identity);
 	h->id = draw();
+	h->pids = pids();
 	h->boot = boot();
 	for (uint64_t i = 0; i < BASE_TRIES && !ro; i++) {
 		h->base = FIRST_BASE + (h->id + i) % BASES * BASE_STEP;
@@ -638,6 +655,25 @@ static void revive(seg *segment)
 	seg_repair(segment);
 }
 
+/*
+ * Whether it may be replaced: a segment, however damaged, or a file that nobody has written to yet. What was named by
+ * mistake is somebody's.
+ */
+static bool is_ours(const seg_header *h)
+{
+	const unsigned char *byte = (const unsigned char *) h;
+	size_t i = 0;
+
+	if (h->magic == SEG_MAGIC || (h->layout == SEG_LAYOUT && h->header_bytes == sizeof *h) || strncmp(h->identity, "PHP ", 4) == 0) {
+		return true;
+	}
+	while (i < sizeof *h && byte[i] == 0) {
+		i++;
+	}
+
+	return i == sizeof *h;
+}
+
 static verdict attach(place *p, const char *identity, struct seg_file **file)
 {
 	seg_header h;
@@ -657,12 +693,24 @@ static verdict attach(place *p, const char *identity, struct seg_file **file)
 		}
 	}
 	uint64_t bytes = (uint64_t) found.st_size;
-	bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
-	if (!alone && !wait_for_lock(fd, LOCK_SH, bytes)) {
+	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0, alone = locked;
+	/* Once more: it may have been somebody who only looked. The lock is lost on the way, if that fails. */
+	for (int i = 0; i < 2 && !alone; i++) {
+		locked = wait_for_lock(fd, LOCK_SH, bytes);
+		alone = locked && i == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	}
+	if (!locked) {
 		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm, or end the process that has it", p->path, strerror(errno));
 	} else {
 		/* Read, not mapped: what is too short would be a SIGBUS there. */
+		memset(&h, 0, sizeof h);
 		result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
+		if (result == REPLACEABLE && !is_ours(&h)) {
+			result = refuse(p, "%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
+		}
+	}
+	if (result == GOOD && !alone && h.pids != pids()) {
+		result = OTHER_BUILD;
 	}
 	/* Nobody has one open for longer than the machine runs; alone it tells whether it was made since. */
 	if (result == GOOD && (alone ? h.boot != boot() : !is_sane(&h))) {
@@ -684,8 +732,14 @@ static verdict attach(place *p, const char *identity, struct seg_file **file)
 		close(fd);
 		return result;
 	}
-	atomic_store(&((seg_header *) rw)->closed, 0);
+	seg_header *there = (seg_header *) rw;
+	atomic_store(&there->closed, 0);
 	SEG_POINT("attach-opened");
+	if (there->pids != pids()) {
+		/* We are alone: the other container has ended. */
+		there->pids = pids();
+		there->check = checksum(there);
+	}
 	const char *ro = map_at(h.base, bytes, fd);
 	if (alone) {
 		if (!closed) {
@@ -765,7 +819,7 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	verdict result = open_directory(&p);
 	if (result == GOOD) {
 		strcpy(origin, p.name);
-		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) hash_text(identity));
+		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) (hash_text(identity) ^ pids()));
 		result = OTHER_BUILD;
 		/* Where this build has once had to step aside it stays, or two of its processes would have two. */
 		if (fstatat(p.directory, strrchr(beside, '/') + 1, &found, AT_SYMLINK_NOFOLLOW) != 0) {

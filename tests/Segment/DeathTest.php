@@ -114,7 +114,11 @@ final class DeathTest extends TestCase
         $this->assertNothingIsLost($child, null);
     }
 
-    /** Two containers, each with process ids of its own: all of them are number 1. */
+    /**
+     * Containers have process ids of their own, and the kernel finds the dead holder of a lock by that: each has its own
+     * segment beside, as long as others are in use; alone it takes over what is there.
+     */
+    // Seen to fail: attach() that does not compare header.pids (they share, and one's death opens the other's lock).
     public function testContainers(): void
     {
         $container = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
@@ -122,29 +126,26 @@ final class DeathTest extends TestCase
         if ($status !== 0) {
             self::markTestSkipped('Needs the right to make a namespace of process ids (unshare --pid): ' . \implode(' ', $said));
         }
-        $one = new Child(before: $container);
-        $two = new Child(before: $container);
         $host = $this->full();
-        foreach ([$one, $two] as $child) {
+        foreach ([1, 2] as $number) {
+            $child = new Child(before: $container);
             $child->open($this->path);
-            self::assertSame([1, 'zero-copy', null], $child->run('return [getmypid(), $s->stats()["mode"], $s->check()];'));
+            self::assertSame([1, null, null, 'zero-copy'], $child->run('return [getmypid(), $s->get("k5"), $s->check(), $s->stats()["mode"]];'));
+            self::assertTrue($child->run('return $s->set("k5", $number);', number: $number));
+            self::assertSame($number, $child->run('return $s->get("k5");'));
+            self::assertCount(1 + $number, \glob($this->path . '{,-????????}', \GLOB_BRACE) ?: []);
+            $children[] = $child;
         }
-        // They see each other's writes, and hold what they have read against each other.
-        $one->run('$held = $s->get("k5");');
-        $two->run('for ($i = 0; $i < 200; $i++) $s->set("k5", ["other" => $i]);');
-        self::assertSame([['n' => 5, 'text' => 'xxxxx'], ['other' => 199]], $one->run('return [$held, $s->get("k5")];'));
-        self::assertGreaterThan(0, $two->run('return $s->stats()["retired_bytes"];'));
-        $two->run('$s->set("k5", ["n" => 5, "text" => "xxxxx"]);');
-
-        // Number 1 cannot be killed by itself: number 2 dies.
-        self::assertSame([2, \SIGKILL], $two->run('if (($pid = pcntl_fork()) === 0) { putenv("LARDER_POINT=publish"); $s->set("k0", "never seen"); } pcntl_waitpid($pid, $status); return [$pid, pcntl_wtermsig($status)];'));
-        $this->assertNothingIsLost($one, 1);
-        $this->assertNothingIsLost($host, 1);
-        // Who has it open is known across them, too: nobody takes it for left.
+        // Number 1 cannot be killed by itself: number 2 dies, in its own.
+        self::assertSame([2, \SIGKILL], $children[0]->run('if (($pid = pcntl_fork()) === 0) { putenv("LARDER_POINT=publish"); $s->set("k0", "never seen"); } pcntl_waitpid($pid, $status); return [$pid, pcntl_wtermsig($status)];'));
+        self::assertSame([1, true, 1], $children[0]->run('return [$s->get("k5"), $s->set("k0", 1), $s->stats()["recoveries"]];'));
+        self::assertSame([2, 0], $children[1]->run('return [$s->get("k5"), $s->stats()["recoveries"]];'));
+        $this->assertNothingIsLost($host, 0);
+        // Nobody has the first one open any more.
         $host->kill();
-        $three = new Child(before: $container);
-        $three->open($this->path);
-        $this->assertNothingIsLost($three, 1);
+        $late = new Child(before: $container);
+        $late->open($this->path);
+        $this->assertNothingIsLost($late, 1);
     }
 
     /** A child that has stored k0 to k99. */

@@ -18,8 +18,8 @@ final class FileTest extends TestCase
 
     /** Where header.base, header.boot and header.check begin (ext/segment/layout.h). */
     private const BASE = 216;
-    private const BOOT = 232;
-    private const CHECK = 320;
+    private const BOOT = 240;
+    private const CHECK = 328;
 
     private TemporaryDirectory $directory;
     private string $path;
@@ -202,8 +202,6 @@ final class FileTest extends TestCase
         yield 'a byte long' => [self::SIZE, 'x'];
         yield 'twice' => [self::SIZE, \str_repeat("\0", self::SIZE)];
         yield 'zeros' => [0, \str_repeat("\0", self::SIZE)];
-        yield 'text' => [0, \str_repeat('To whom it may concern. ', 60_000)];
-        yield 'noise' => [0, \random_bytes(self::SIZE)];
         yield 'noise behind the header' => [4096, \random_bytes(self::SIZE - 4096)];
         yield 'noise behind the first word' => [8, \random_bytes(self::SIZE - 8)];
     }
@@ -220,6 +218,22 @@ final class FileTest extends TestCase
         self::assertSame([null, true, [1, [2]], null, 'zero-copy', self::SIZE], $found);
         self::assertSame(self::SIZE, \filesize($this->path));
         self::assertSame(0, $child->end());
+    }
+
+    // Seen to fail: is_ours() that is always true.
+    public function testWhatWasNeverASegmentIsLeftAlone(): void
+    {
+        foreach (['Dear diary', \str_repeat('To whom it may concern. ', 60_000), \random_bytes(self::SIZE)] as $bytes) {
+            \file_put_contents($this->path, $bytes);
+            \chmod($this->path, 0o600);
+            try {
+                Child::at($this->path);
+                self::fail('It was opened.');
+            } catch (Thrown $thrown) {
+                self::assertStringContainsString('is no segment and has something else in it', $thrown->getMessage());
+            }
+            self::assertSame($bytes, \file_get_contents($this->path));
+        }
     }
 
     /**
@@ -528,8 +542,10 @@ final class FileTest extends TestCase
                     pcntl_alarm(20);
                     try {
                         $s = Larder\Segment::open("$path.$n", 1 << 20);
-                    } catch (Larder\SegmentException) {
-                        posix_kill(getmypid(), SIGUSR1);
+                    } catch (Larder\SegmentException $exception) {
+                        // Where nothing of the header is left, it may be anybody's.
+                        $refused = $n % 12 === 0 && str_contains($exception->getMessage(), 'is no segment and has something else in it');
+                        posix_kill(getmypid(), $refused ? SIGKILL : SIGUSR1);
                     }
                     $good = $s->check() === null;
                     for ($i = 0; $i < 300; $i++) {
