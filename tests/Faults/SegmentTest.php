@@ -1,0 +1,130 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Faults;
+
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+
+/** The segment before the truth goes, is full, or cannot be had; nothing is wrong or lost. */
+#[RequiresPhpExtension('larder')]
+final class SegmentTest extends FaultCase
+{
+    private TemporaryDirectory $parent;
+    private string $segment;
+    /** @var array{disk: string, near: string, timeout: float} */
+    private array $options;
+
+    protected function setUp(): void
+    {
+        $this->parent = new TemporaryDirectory();
+        $this->segment = $this->parent->path . '/memory/segment';
+        $this->options = ['near' => 'segment://' . $this->segment . '?bytes=1M', 'disk' => 'sqlite://' . $this->parent->path . '/cache', 'timeout' => self::TIMEOUT];
+        parent::setUp();
+    }
+
+    // Seen to fail: follow() that drops nothing.
+    public function testItsFileIsDeletedWhileProcessesUseIt(): void
+    {
+        $one = new Client($this->options);
+        $one->call('set', 'k', 0);
+        for ($i = 1; $i < 6; $i++) {
+            \unlink($this->segment);
+            $other = new Client($this->options);
+            self::assertSame($i - 1, $other->call('get', 'k'));
+            self::assertFileExists($this->segment, 'it has one of its own now');
+            self::assertTrue($other->call('set', 'k', $i));
+            self::assertSame($i - 1, $one->call('get', 'k'), 'its request goes on');
+            $one->call('refresh');
+            self::assertSame($i, $one->call('get', 'k'), 'by the journal');
+            self::assertTrue($one->call('set', 'k', $i));
+            $other->call('refresh');
+            self::assertSame($i, $other->call('get', 'k'));
+            self::assertSame([[], []], [$one->log(), $other->log()]);
+        }
+    }
+
+    // Seen to fail: SegmentNear that throws where there is no room, and put() that lets it pass.
+    public function testItIsFull(): void
+    {
+        $one = new Client($this->options);
+        $other = new Client($this->options);
+        for ($i = 0; $i < 200; $i++) {
+            $value = \str_repeat("value $i ", 1000 + 100 * $i);
+            self::assertTrue($one->call('set', "k$i", 'older'));
+            self::assertTrue($one->call('set', "k$i", $value));
+            $other->call('refresh');
+            $i % 3 === 0 && self::assertTrue($other->call('set', "k$i", "others $i"));
+            $one->call('refresh');
+            for ($n = \max(0, $i - 2); $n <= $i; $n++) {
+                self::assertSame($n % 3 === 0 ? "others $n" : \str_repeat("value $n ", 1000 + 100 * $n), $one->call('get', "k$n"));
+            }
+        }
+        self::assertSame([[], []], [$one->log(), $other->log()]);
+    }
+
+    // Seen to fail: Assembly that lets the exception pass; one that says nothing.
+    public function testWhereItCannotBeHadOneLineSaysSo(): void
+    {
+        \mkdir(\dirname($this->segment), 0o700);
+        \symlink('/dev/null', $this->segment);
+        $one = new Client($this->options);
+        self::assertTrue($one->call('set', 'k', 'v'));
+        $one->call('refresh');
+        self::assertSame('v', $one->call('get', 'k'));
+        $lines = $one->log();
+        self::assertCount(1, $lines);
+        self::assertStringContainsString($this->segment . ' is a symbolic link', $lines[0]);
+        self::assertStringEndsWith('going on without it', \rtrim($lines[0]));
+    }
+
+    public function testTheDirectoryIsAnothers(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('Only root can give a directory away.');
+        }
+        \mkdir(\dirname($this->segment), 0o700);
+        \chown(\dirname($this->segment), 65534);
+        $one = new Client($this->options);
+        self::assertTrue($one->call('set', 'k', 'v'));
+        self::assertCount(1, $one->log());
+        self::assertFileDoesNotExist($this->segment);
+    }
+
+    // Seen to fail: SegmentPlace that tries only once.
+    public function testWithoutASizeItTakesWhatThereIsRoomFor(): void
+    {
+        $small = $this->parent->file('small');
+        \mkdir($small, 0o700);
+        $process = new Process(['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o size=16m,mode=700 larder "$1" || exit 77; exec "$2" -d display_errors=stderr -r "$3" -- "$1"', 'sh', $small, \PHP_BINARY, \sprintf(
+            'require %s; $segment = Larder\Config\SegmentPlace::open(new Larder\Config\Dsn("segment", $argv[1] . "/segment"), 64 << 20); echo $segment->stats()["bytes_total"];',
+            \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true),
+        )]);
+        $output = $process->output();
+        $status = $process->wait();
+        if ($status === 77 || $status === 1 && \str_contains($process->errors(), 'unshare')) {
+            self::markTestSkipped('A small file system cannot be had here: ' . $process->errors());
+        }
+        self::assertSame([0, ''], [$status, $process->errors()]);
+        self::assertSame(4 << 20, (int) $output);
+    }
+
+    public function testWhereSomethingElseLiesNothingIsTouched(): void
+    {
+        $one = new Client(['near' => 'none'] + $this->options);
+        $one->call('set', 'k', 'v');
+        \mkdir(\dirname($this->segment), 0o700);
+        \file_put_contents($this->segment, $garbage = \str_repeat('garbage ', 1 << 17));
+        \chmod($this->segment, 0o600);
+        $other = new Client($this->options);
+        self::assertSame('v', $other->call('get', 'k'));
+        self::assertTrue($other->call('set', 'k', 'w'));
+        $other->call('refresh');
+        self::assertSame('w', $other->call('get', 'k'));
+        self::assertStringContainsString('is no segment', \implode($other->log()));
+        self::assertCount(1, $other->log());
+        self::assertSame($garbage, \file_get_contents($this->segment));
+    }
+}
