@@ -75,7 +75,7 @@ final class SqliteStepsTest extends TestCase
     /** @return iterable<string, array{array<string, array<string, string>>, list<string>, int}> */
     public static function taken(): iterable
     {
-        $even = 'if ($finished && ($this->size & 1) === 1) { $this->grow(); }';
+        $even = 'if ($this->held && $finished && ($this->size & 1) === 1) { $this->grow(); }';
 
         yield 'the bell rings after the commit only' => [
             ['Store\Sqlite\Bell' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => 'if (false) { if (!$this->grow()) {', $even => '$this->grow(); $this->grow();']],
