@@ -21,13 +21,14 @@ final class ExamplesTest extends TestCase
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
+    private ?TemporaryDirectory $shared = null;
 
     #[After]
     protected function stop(): void
     {
         $this->redis?->stop();
         $this->memcached?->end();
-        $this->redis = $this->memcached = null;
+        $this->redis = $this->memcached = $this->shared = null;
     }
 
     /** @return iterable<string, array{Example}> */
@@ -73,6 +74,13 @@ final class ExamplesTest extends TestCase
             $this->redis = new RedisServer();
 
             return ['/run/redis.sock' => $this->redis->socket, '127.0.0.1:6379' => '127.0.0.1:' . $this->redis->port];
+        }
+        if ($need === 'ext') {
+            if (!\extension_loaded('larder')) {
+                self::markTestSkipped('No extension: make ext builds it.');
+            }
+
+            return ['/dev/shm/shop' => ($this->shared = new TemporaryDirectory(parent: '/dev/shm'))->path];
         }
         self::assertSame('memcached', $need, 'a page asks for a server that is not known here');
         if (!MemcachedServer::installed()) {
