@@ -39,7 +39,8 @@ final class FarServer
     /** @return array<string, mixed> for Cache::open() */
     public function options(float $timeout = FaultCase::TIMEOUT): array
     {
-        return ['far' => $this->dsn, 'timeout' => $timeout];
+        // No near tier, which may be there by itself: it would go on answering what it had before the server was lost.
+        return ['far' => $this->dsn, 'near' => 'none', 'timeout' => $timeout];
     }
 
     public function redis(): RedisServer

@@ -200,7 +200,8 @@ final class LarderDriverTest extends SharedDriverTestCase
         $driver->write(['lab:a'], Payloads::get('50x50'));
         $rows = $driver->cache()->inspect('lab:a');
 
-        self::assertSame(5 + \strlen(\serialize(Payloads::get('50x50'))), $rows[1]['size'] ?? null);
+        // The last tier is the one that the DSN names; where there is a segment it stands before it.
+        self::assertSame(5 + \strlen(\serialize(Payloads::get('50x50'))), $rows[\array_key_last($rows)]['size'] ?? null);
     }
 
     public function testAnUnknownSchemeIsAnsweredWithThoseThereAre(): void
