@@ -100,7 +100,7 @@ final class DeathTest extends TestCase
      *
      * @param list<string> $points
      */
-    // Seen to fail: seg_repair() that clears `broken` when it begins.
+    // Seen to fail: take() (ext/segment/locks.c) that says nothing of the dead to others.
     #[DataProvider('repairs')]
     public function testTheOwnerDiesAndThenWhoRepairs(array $points): void
     {

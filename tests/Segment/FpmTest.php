@@ -144,7 +144,7 @@ final class FpmTest extends TestCase
     }
 
     /** Another build than the one that made it has one of its own beside it, and both go on. */
-    // Seen to fail: judge() that does not compare the identity; seg_open() that does not step aside.
+    // Seen to fail: judge() that does not compare the identity.
     public function testAnotherBuildHasItsOwn(): void
     {
         $other = Extension::other();

@@ -64,7 +64,7 @@ final class ReaderTest extends TestCase
     }
 
     /** It reads in place until it holds its share, and by copying from then on; nobody's set fails, its own neither. */
-    // Seen to fail: seg_find() that refuses beyond the share; seg_copied() that does not let go (sets fail).
+    // Seen to fail: seg_copied() that does not let go (sets fail).
     public function testALongLivedProcessThatReadsAndWrites(): void
     {
         $other = Child::at($this->path, 4 << 20);
