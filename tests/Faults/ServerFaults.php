@@ -42,7 +42,8 @@ abstract class ServerFaults extends FaultCase
         $other = $this->open($server->options());
         $server->kill();
         self::assertSame('right', $cache->get('k'), 'what this request has, it has');
-        self::assertNull($other->get('k'));
+        // From the segment, where there is one: this request began when nobody had changed it.
+        self::assertContains($other->get('k'), [null, 'right']);
         self::assertFalse($cache->set('k', 'newer'));
         self::assertNull($cache->get('k'), 'neither the one nor the other is known to be right');
         $this->assertDown($cache);
