@@ -146,6 +146,8 @@ final class BenchCommandTest extends TestCase
         $bench = $this->bench(...$arguments);
         self::until(static fn(): bool => \str_contains($bench->errors(), 'Going on'), 'that it goes on');
         self::assertStringContainsString("$kept measurements are there", $bench->errors());
+        // It says so before it has begun, and only what it has begun is ended in good order.
+        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
         $bench->signal(\SIGTERM);
         self::assertSame(130, $bench->wait(60), $bench->errors());
     }
