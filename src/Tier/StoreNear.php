@@ -83,7 +83,7 @@ final class StoreNear implements Near
                 if (!$changes->news($epoch, $position)) {
                     return true;
                 }
-                [$end, $token] = $epoch === $changes->epoch && $position > $changes->end
+                [$end, $next] = $epoch === $changes->epoch && $position > $changes->end
                     ? [$position, $token] : [$changes->end, $changes->token];
                 $gone = [];
                 if ($epoch !== $changes->epoch || !$changes->complete) {
@@ -91,17 +91,16 @@ final class StoreNear implements Near
                 } else {
                     $gone = $this->outdated($changes, $position);
                 }
-                // First the copies, then the state: whoever is killed between has only dropped too much. The state is
-                // written also where its position stays: copies that others read before are refused by its guard.
+                // The copies before the state's new position: whoever is killed between has only dropped too much. But
+                // before that the state is written as it is: copies that others read before are refused by its guard
+                // from then on, and none comes in after it was dropped.
+                if ($gone !== [] && !$this->writeState($epoch, $position, $token)) {
+                    continue;
+                }
                 foreach (\array_chunk($gone, self::BATCH) as $batch) {
                     $this->store->write($batch);
                 }
-                $body = 'n' . $this->generation . ' ' . $changes->epoch . ' ' . $end . ' ' . $token;
-                $outcome = $this->store->write([
-                    new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true),
-                ])[0];
-                if ($outcome->done) {
-                    $this->guard = $outcome->position;
+                if ($this->writeState($changes->epoch, $end, $next)) {
                     $this->position = $end;
 
                     return true;
@@ -165,6 +164,18 @@ final class StoreNear implements Near
         }
 
         return $stats + ['errors' => $this->errors, 'refused' => $this->refused];
+    }
+
+    /** False: somebody else was first. */
+    private function writeState(string $epoch, int $position, string $token): bool
+    {
+        $body = 'n' . $this->generation . ' ' . $epoch . ' ' . $position . ' ' . $token;
+        $outcome = $this->store->write([new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true)])[0];
+        if ($outcome->done) {
+            $this->guard = $outcome->position;
+        }
+
+        return $outcome->done;
     }
 
     private function store(string $key, string $body, int $position, int $at, int $expiry): void

@@ -12,9 +12,11 @@ use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Entry;
 use Larder\Tier\Near;
 use Larder\Tier\SegmentNear;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
 /** The segment as a near tier: what it refuses, what it gives, and what happens when something of it is gone. */
+#[RequiresPhpExtension('larder')]
 final class SegmentNearTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -22,9 +24,6 @@ final class SegmentNearTest extends TestCase
 
     protected function setUp(): void
     {
-        if (!\extension_loaded('larder')) {
-            self::markTestSkipped('The extension is not loaded: type make ext, then make test.');
-        }
         $this->directory = new TemporaryDirectory();
         $this->segment = Segment::open($this->directory->file('segment'), 4 << 20);
         \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
