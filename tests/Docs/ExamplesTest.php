@@ -52,7 +52,7 @@ final class ExamplesTest extends TestCase
     public function testItRunsAndGivesWhatThePageSays(Example $example): void
     {
         $directory = new TemporaryDirectory();
-        $places = ['/var/cache/app' => $directory->file('app')];
+        $places = ['/var/cache/app' => $directory->file('app'), '/dev/shm/app' => $directory->file('memory')];
         foreach ($example->needs as $need) {
             $places += $this->start($need);
         }
