@@ -24,7 +24,6 @@ final class SegmentDoctorTest extends TestCase
         $this->directory = new TemporaryDirectory();
     }
 
-    // Seen to fail: a shared file's size taken for the one that was asked for; a ratio of hits of this process alone.
     public function testItSaysWhatIsInIt(): void
     {
         $segment = $this->segment(2 << 20);
@@ -48,7 +47,6 @@ final class SegmentDoctorTest extends TestCase
         self::assertStringContainsString('64.0 MiB are asked for: a file that is there keeps its size', $this->segmentOf('64M')[1]->text);
     }
 
-    // Seen to fail: no look at the ratio; none at what was refused.
     public function testItSaysWhenItIsTooSmall(): void
     {
         $segment = $this->segment(1 << 20);
@@ -81,7 +79,6 @@ final class SegmentDoctorTest extends TestCase
         self::assertStringContainsString('is a symbolic link', $findings[0]->text);
     }
 
-    // Seen to fail: isUsable() asked before the extension is.
     public function testItSaysWhyThereIsNone(): void
     {
         $loaded = \extension_loaded('larder');
@@ -103,7 +100,6 @@ final class SegmentDoctorTest extends TestCase
         [$level, $text, $value] = $this->withSettings($settings);
         self::assertSame(['warn', 'v'], [$level, $value]);
         self::assertStringContainsString('near=segment was asked for', $text);
-        // Seen to fail: settings not looked at; a comment taken for a setting.
         [$level, $text, $value] = $this->withSettings($this->directory->write('other.ini', "extension=\"/of/another/build/larder.so\"\n"));
         self::assertSame(['warn', 'v'], [$level, $value]);
         self::assertStringContainsString('other.ini names the extension larder, and this PHP has not loaded it', $text);

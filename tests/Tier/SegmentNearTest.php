@@ -223,7 +223,7 @@ final class SegmentNearTest extends TestCase
         self::assertNull($near->get('e::k'));
     }
 
-    // Seen to fail: tags left out of a copy; a snapshot kept as a value; an expiry that is forgotten.
+    // Seen to fail: tags left out of a copy.
     public function testValuesOfEveryShapeComeBack(): void
     {
         $near = $this->near();

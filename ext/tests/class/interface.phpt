@@ -7,7 +7,6 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: a parameter renamed; the flags of the class left out.
 use Larder\Segment;
 use Larder\SegmentException;
 

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-// Seen to fail: $initial alone for a missing value; a sum that wraps; a ttl that is taken over for what is there.
+// Seen to fail: $initial alone for a missing value; a sum that wraps.
 $segment = segment();
 same('missing', 1, $segment->increment('a'));
 same('there', 3, $segment->increment('a', 2));
