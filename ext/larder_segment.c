@@ -393,7 +393,7 @@ static void store(INTERNAL_FUNCTION_PARAMETERS, seg_mode mode)
 		RETURN_THROWS();
 	}
 	/* From here to the end nothing of the engine is called that could leave by longjmp(). */
-	seg_status status = seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
+	seg_status status = seg_reserve_held(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
 	if (status == SEG_OK) {
 		item->expires = end;
 		larder_persist(&plan, segment, item);

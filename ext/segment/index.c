@@ -86,9 +86,18 @@ static inline uint64_t entry_of(seg *segment, const seg_item *item)
 	return seg_entry_of(seg_of(segment, item), seg_item_bytes(item));
 }
 
+/* Of what only changes under the shard's lock, and is read without it. */
+static inline void count(_Atomic uint64_t *number)
+{
+	atomic_store_explicit(number, atomic_load_explicit(number, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
 static inline void clear_visited(seg_bucket *b, int way)
 {
-	atomic_fetch_and_explicit(&b->visited, (uint8_t) ~(1 << way), memory_order_relaxed);
+	/* A store that all others wait for is dear: mostly there is nothing to clear. */
+	if (atomic_load_explicit(&b->visited, memory_order_relaxed) >> way & 1) {
+		atomic_fetch_and_explicit(&b->visited, (uint8_t) ~(1 << way), memory_order_relaxed);
+	}
 }
 
 /* ---- the queue ---- */
@@ -170,7 +179,7 @@ void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
 	_Atomic uint64_t *entry = seg_entry(segment, shard, item);
 
 	if (entry) {
-		atomic_fetch_add_explicit(seg_is_over(item) ? &shard->expired : &shard->evictions, 1, memory_order_relaxed);
+		count(seg_is_over(item) ? &shard->expired : &shard->evictions);
 		SEG_POINT("evict");
 		take_out(segment, shard, item, entry);
 	}
@@ -309,7 +318,7 @@ static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t b
 	memcpy(item->key, key, length);
 	item->key[length] = 0;
 	SEG_POINT("reserve-key");
-	atomic_store(&segment->slots[segment->writing].filling, block);
+	atomic_store_explicit(&segment->slots[segment->writing].filling, block, memory_order_release);
 	SEG_POINT("reserve-filling");
 
 	return item;
@@ -318,7 +327,7 @@ static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t b
 /* Stretches of memory that are cleared for one value, at most. */
 #define STRETCHES 4
 
-seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out)
+static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **out, bool hold)
 {
 	uint64_t bytes = (seg_item_head(length) + value_bytes + 7) & ~UINT64_C(7);
 	seg_shard *shard = seg_shard_of(segment, hash);
@@ -341,6 +350,10 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 		seg_offset block = alloc_here(segment, shard, bytes, &home);
 		if (block) {
 			*out = begin(segment, block, home, bytes, hash, key, length);
+			if (hold && seg_class(bytes) >= 0) {
+				segment->holding = true;
+				return SEG_OK;
+			}
 			seg_unlock(shard);
 			SEG_POINT("reserve-unlocked");
 			return SEG_OK;
@@ -378,13 +391,23 @@ seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t le
 	}
 }
 
+seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item)
+{
+	return reserve(segment, hash, key, length, value_bytes, item, false);
+}
+
+seg_status seg_reserve_held(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item)
+{
+	return reserve(segment, hash, key, length, value_bytes, item, true);
+}
+
 void seg_give_up(seg *segment, seg_item *item)
 {
 	seg_shard *shard = seg_shard_of(segment, item->hash);
 
 	seg_lock(segment, shard);
 	SEG_POINT("give-up");
-	atomic_store(&segment->slots[segment->writing].filling, 0);
+	atomic_store_explicit(&segment->slots[segment->writing].filling, 0, memory_order_release);
 	SEG_POINT("give-up-filling");
 	seg_free(segment, shard, item);
 	SEG_POINT("given-up");
@@ -441,7 +464,8 @@ static void insert(seg *segment, seg_shard *shard, seg_item *item)
 	clear_visited(b, way);
 	item->state = SEG_LIVE;
 	SEG_POINT("insert-alive");
-	atomic_store(entry, entry_of(segment, item));
+	/* Nobody had anything here that would have to be looked for: whole before it is seen is enough. */
+	atomic_store_explicit(entry, entry_of(segment, item), memory_order_release);
 	SEG_POINT("insert-entry");
 	atomic_store_explicit(&b->tags[way], seg_tag(item->hash), memory_order_release);
 	SEG_POINT("insert-tag");
@@ -453,7 +477,7 @@ static void put_in(seg *segment, seg_shard *shard, seg_item *item, seg_item *old
 {
 	if (old) {
 		if (seg_is_over(old)) {
-			atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
+			count(&shard->expired);
 		}
 		item->state = SEG_LIVE;
 		SEG_POINT("replace-alive");
@@ -469,7 +493,7 @@ static void put_in(seg *segment, seg_shard *shard, seg_item *item, seg_item *old
 		insert(segment, shard, item);
 	}
 	SEG_POINT("put-in");
-	atomic_fetch_add_explicit(&shard->sets, 1, memory_order_relaxed);
+	count(&shard->sets);
 }
 
 seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
@@ -479,7 +503,11 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 	int way;
 	seg_status status = SEG_OK;
 
-	seg_lock(segment, shard);
+	if (segment->holding) {
+		segment->holding = false;
+	} else {
+		seg_lock(segment, shard);
+	}
 	seg_item *old = in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
 	bool there = old && !seg_is_over(old);
 	if (mode == SEG_ADD ? there : mode == SEG_REPLACE && !there) {
@@ -491,7 +519,7 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 		put_in(segment, shard, item, old, b, way);
 	}
 	SEG_POINT("published");
-	atomic_store(&segment->slots[segment->writing].filling, 0);
+	atomic_store_explicit(&segment->slots[segment->writing].filling, 0, memory_order_release);
 	SEG_POINT("publish-filling");
 	seg_unlock(shard);
 	SEG_POINT("publish-unlocked");
@@ -512,7 +540,7 @@ seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t len
 	if (item) {
 		status = seg_is_over(item) ? SEG_NOT_FOUND : SEG_OK;
 		if (status == SEG_NOT_FOUND) {
-			atomic_fetch_add_explicit(&shard->expired, 1, memory_order_relaxed);
+			count(&shard->expired);
 		}
 		take_out(segment, shard, item, &b->entries[way]);
 		seg_reclaim(segment, shard, 4);
@@ -595,7 +623,7 @@ seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
 		seg_free(segment, shard, item);
 	}
 	SEG_POINT("fill-done");
-	atomic_store(&segment->slots[segment->writing].filling, 0);
+	atomic_store_explicit(&segment->slots[segment->writing].filling, 0, memory_order_release);
 	SEG_POINT("fill-filling");
 	seg_unlock(shard);
 	seg_return_slot(segment);

@@ -37,6 +37,7 @@ typedef struct seg {
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
+	bool holding;                      /* the lock of the shard in which something has been reserved */
 	int writing;                       /* the slot in which it says what it is writing: ours, or the common one */
 	int pid;                           /* that took it */
 	pthread_t thread;
@@ -81,6 +82,8 @@ void seg_after_fork_child(seg *segment);
 
 /* index.c: writing. seg_reserve() gives a block that nobody sees; it is filled, then published or given up. */
 seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
+/* The same, but of a small block the shard's lock is kept until seg_publish(): nothing else may be called between. */
+seg_status seg_reserve_held(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
 seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode);
 void seg_give_up(seg *segment, seg_item *item);
 seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t length);

@@ -116,14 +116,16 @@ static uint64_t word_at(uint32_t number, uint32_t version, uint32_t i)
 	return seg_mix((uint64_t) number << 32 ^ (uint64_t) version << 12 ^ i) | 1;
 }
 
-seg_item *value_reserve(seg *segment, uint32_t number, uint32_t version, uint32_t length)
+typedef seg_status reserving(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
+
+static seg_item *reserve(seg *segment, uint32_t number, uint32_t version, uint32_t length, reserving *how)
 {
 	char key[24];
 	uint32_t key_length = key_of(number, key);
 	seg_item *item;
 
 	length = length < 16 ? 16 : length & ~7u;
-	if (seg_reserve(segment, hash_of(key, key_length), key, key_length, length, &item) != SEG_OK) {
+	if (how(segment, hash_of(key, key_length), key, key_length, length, &item) != SEG_OK) {
 		return NULL;
 	}
 	uint64_t *words = (uint64_t *) ((char *) item + seg_item_head(key_length));
@@ -136,9 +138,15 @@ seg_item *value_reserve(seg *segment, uint32_t number, uint32_t version, uint32_
 	return item;
 }
 
+seg_item *value_reserve(seg *segment, uint32_t number, uint32_t version, uint32_t length)
+{
+	return reserve(segment, number, version, length, seg_reserve);
+}
+
+/* In both ways. */
 seg_status value_set(seg *segment, uint32_t number, uint32_t version, uint32_t length, int64_t expires, seg_mode mode)
 {
-	seg_item *item = value_reserve(segment, number, version, length);
+	seg_item *item = reserve(segment, number, version, length, number & 1 ? seg_reserve_held : seg_reserve);
 
 	if (!item) {
 		return SEG_FULL;
