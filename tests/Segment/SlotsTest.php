@@ -115,7 +115,8 @@ final class SlotsTest extends TestCase
             self::assertSame(128 + \SIGKILL, $victim->process->wait());
             $stopped = new Child(['LARDER_POINT' => 'reserve-unlocked', 'LARDER_POINT_HOW' => 'stop']);
             $stopped->open($this->path);
-            $stopped->start('return $s->set("stopped", [1]);');
+            // A value that is not small: nobody is stopped with a shard's lock.
+            $stopped->start('return $s->set("stopped", str_repeat("x", 5000));');
             $this->await(static fn(): bool => \str_contains((string) \file_get_contents('/proc/' . $stopped->process->pid . '/stat'), ') T '));
             $waits = Child::at($this->path);
             $waits->start('return $s->set("waited", [2]) && true;');
