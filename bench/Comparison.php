@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Bench;
 
+use Larder\Lab\Statistics\Quantile;
+use Larder\Lab\Statistics\Summary;
 use Random\Randomizer;
 
 /** The samples of one comparison (nanoseconds an operation, a list a side, the first side being the base) and their statistics. */
@@ -26,22 +28,8 @@ final readonly class Comparison
     public static function median(array $values): float
     {
         \sort($values);
-        $count = \count($values);
-        $middle = \intdiv($count, 2);
 
-        return $count % 2 === 1 ? $values[$middle] : ($values[$middle - 1] + $values[$middle]) / 2;
-    }
-
-    /**
-     * The median distance from the median.
-     *
-     * @param non-empty-list<float> $values
-     */
-    public static function mad(array $values): float
-    {
-        $median = self::median($values);
-
-        return self::median(\array_map(static fn(float $value): float => \abs($value - $median), $values));
+        return Quantile::median($values);
     }
 
     /**
@@ -75,9 +63,8 @@ final readonly class Comparison
         $widest = \max(0, ...\array_map(\strlen(...), $this->names));
         $table = $this->title . "\n" . \sprintf("  %-{$widest}s  %3s  %10s  %8s  %7s  %s\n", '', 'n', 'median', 'MAD', 'ratio', '95 % interval');
         foreach ($this->names as $side => $name) {
-            $samples = self::some($this->samples[$side]);
-            $median = self::median($samples);
-            $line = \sprintf("  %-{$widest}s  %3d  %10s  %8s", $name, \count($samples), self::time($median), self::time(self::mad($samples)));
+            $summary = new Summary(self::some($this->samples[$side]));
+            $line = \sprintf("  %-{$widest}s  %3d  %10s  %8s", $name, $summary->n, self::time($summary->median), self::time($summary->mad));
             if ($side > 0) {
                 [$ratio, $from, $to] = $this->ratio($side);
                 $line .= \sprintf('  %7s  %s to %s', self::number($ratio), self::number($from), self::number($to));

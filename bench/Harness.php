@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Bench;
 
+use Larder\Lab\Run\Machine;
 use Random\Engine\Mt19937;
 use Random\Randomizer;
 
@@ -49,13 +50,13 @@ final readonly class Harness
     /** What has to be said before any figure: where it comes from and how to get it again. */
     public function banner(string $script): string
     {
-        $model = \preg_match('/^model name\s*:\s*(.+)$/m', (string) \file_get_contents('/proc/cpuinfo'), $match) === 1 ? $match[1] : 'unknown processor';
+        $machine = Machine::facts();
 
         return \sprintf(
             "PHP %s, %s, %s\n%d rounds; each runs all sides in random order. Again: php %s --rounds=%d --seed=%d\n\n",
             \PHP_VERSION,
-            \php_uname('s') . ' ' . \php_uname('r'),
-            $model,
+            $machine['kernel'],
+            $machine['processor'],
             $this->rounds,
             $script,
             $this->rounds,

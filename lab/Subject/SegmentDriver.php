@@ -36,11 +36,7 @@ final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
 
     public function connect(): void
     {
-        if (!\class_exists(Segment::class, false)) {
-            throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
-        }
-        SharedFile::makeRoom($this->path);
-        $segment = $this->segment = Segment::open($this->path, self::BYTES);
+        $segment = $this->segment = SharedFile::open($this->path);
         if (($segment->stats()['mode'] ?? null) !== 'zero-copy') {
             // What would be measured then is something else.
             throw EngineFailure::off('The segment cannot be read in place by this process', 'see bin/larder doctor: its address is taken, or all of its slots for readers are');

@@ -34,11 +34,7 @@ final class SegmentFormDriver implements Afresh, Sized
 
     public function connect(): void
     {
-        if (!\class_exists(Segment::class, false)) {
-            throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
-        }
-        SharedFile::makeRoom($this->path);
-        $this->segment = Segment::open($this->path, SegmentDriver::BYTES);
+        $this->segment = SharedFile::open($this->path);
     }
 
     public function disconnect(): void

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Subject;
 
+use Larder\Segment;
+
 /** Where a subject's segment lies: a file in a private directory in shared memory, which goes with the run. */
 final class SharedFile
 {
@@ -11,6 +13,21 @@ final class SharedFile
     public static function path(array $parameters): string
     {
         return \rtrim((new Parameters($parameters))->text('shared'), '/') . '/segment';
+    }
+
+    /**
+     * Opens it there, as large as APCu is in the same scenario.
+     *
+     * @throws EngineFailure
+     */
+    public static function open(string $path): Segment
+    {
+        if (!\class_exists(Segment::class, false)) {
+            throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
+        }
+        self::makeRoom($path);
+
+        return Segment::open($path, SegmentDriver::BYTES);
     }
 
     /** Makes the directory; processes at once come here together, and who does not make it finds it made. */

@@ -53,13 +53,19 @@ final class SegmentPlace
         return (string) \ini_get('open_basedir') === '' && \is_dir(self::MEMORY);
     }
 
+    /** What is asked for. */
+    public static function bytes(Dsn $dsn, int $budget): int
+    {
+        return $dsn->bytes === 0 ? $budget : $dsn->bytes;
+    }
+
     /**
      * @throws StoreFailure
      */
     public static function open(Dsn $dsn, int $budget): Segment
     {
         $path = self::path($dsn);
-        $bytes = \max(self::LEAST, $dsn->bytes === 0 ? $budget : $dsn->bytes);
+        $bytes = \max(self::LEAST, self::bytes($dsn, $budget));
         try {
             self::prepare(\dirname($path));
 

@@ -80,6 +80,15 @@ final class Leases
         return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true);
     }
 
+    /** Gives one back by itself, where nothing is written that it could go with. */
+    public function giveBack(string $key): void
+    {
+        $change = $this->release($key);
+        if ($change !== null) {
+            $this->truth->write([$change]);
+        }
+    }
+
     /** @return list<Change> */
     public function releaseAll(): array
     {

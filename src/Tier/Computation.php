@@ -126,7 +126,7 @@ final class Computation
                 $value = $copies->put($key, $entry, $found);
                 if ($found) {
                     $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
-                    $this->release($name);
+                    $this->leases->giveBack($name);
 
                     return $value;
                 }
@@ -153,7 +153,7 @@ final class Computation
             $entry = $wrap($value);
         } catch (\Throwable $throwable) {
             if ($release) {
-                $this->release($name);
+                $this->leases->giveBack($name);
             }
 
             throw $throwable;
@@ -164,13 +164,5 @@ final class Computation
         }
 
         return $value;
-    }
-
-    private function release(string $name): void
-    {
-        $change = $this->leases->release($name);
-        if ($change !== null) {
-            $this->truth->write([$change]);
-        }
     }
 }

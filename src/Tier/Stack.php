@@ -25,8 +25,8 @@ final class Stack
     /** Nanoseconds after which a process that lives on renews its copies. */
     private const RENEWAL = 1000000000;
 
-    /** Nanoseconds that the making of a marker by another process is waited for. */
-    private const MAKING = 1000000000;
+    /** Milliseconds that the making of a marker by another process is waited for. */
+    private const MAKING = 1000;
 
     /** Microseconds between two looks whether it is made, about. */
     private const LONGEST_PAUSE = 16000;
@@ -461,9 +461,9 @@ final class Stack
             return $outcome->position ?? \PHP_INT_MAX;
         }
         $turn = 'm' . $marker;
-        $end = \hrtime(true) + self::MAKING;
+        $end = \hrtime(true) + self::MAKING * 1000000;
         for ($pause = 500; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
-            $taken = $this->leases->take($turn, \intdiv(self::MAKING, 1000000));
+            $taken = $this->leases->take($turn, self::MAKING);
             $view = $this->truth->read([$marker]);
             $position = $view->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
@@ -472,10 +472,7 @@ final class Stack
                 // Those who began before anybody waited may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? $outcome->position : 0);
             }
-            $release = $this->leases->release($turn);
-            if ($release !== null) {
-                $this->truth->write([$release]);
-            }
+            $this->leases->giveBack($turn);
             if ($view === null || $position !== 0) {
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }

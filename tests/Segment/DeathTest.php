@@ -4,27 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Segment;
 
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\TestCase;
 
 /**
  * Processes that die inside a lock, in all the ways in which PHP's do: others go on, and miss nothing.
  *
  * That it holds for every named point is tested without PHP, by ext/tests/core.
  */
-final class DeathTest extends TestCase
+final class DeathTest extends SegmentTestCase
 {
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
-
     /** Nobody has waited for it: kill(2) says that it is there, and its process id is taken. */
     // Seen to fail: seg_make_lock() without PTHREAD_MUTEX_ROBUST (nobody goes on).
     public function testAZombie(): void

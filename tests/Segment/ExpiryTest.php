@@ -4,23 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Segment;
 
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\TestCase;
 
 /** When values end: by a clock that nobody sets, that all containers share. */
-final class ExpiryTest extends TestCase
+final class ExpiryTest extends SegmentTestCase
 {
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
-
     /** A second is a second, at whatever moment of the clock's it begins. */
     // Seen to fail: a clock in whole seconds (of ten, some end at once).
     public function testASecondIsASecond(): void

@@ -5,13 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\Process;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /** The file of a segment: whose it may be, where it may lie, what may be in it, and who makes it. */
-final class FileTest extends TestCase
+final class FileTest extends SegmentTestCase
 {
     /** Of a segment of one MiB, which is the smallest. */
     private const SIZE = 1 << 20;
@@ -20,16 +18,6 @@ final class FileTest extends TestCase
     private const BASE = 216;
     private const BOOT = 240;
     private const CHECK = 328;
-
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
 
     /** @return iterable<string, array{string, string, string}> what prepares the place in $d, what is opened, what is said */
     public static function refused(): iterable

@@ -5,11 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\Process;
-use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\TestCase;
 
 /** What a process holds its forked children hold, however long it lives itself. */
-final class ForkTest extends TestCase
+final class ForkTest extends SegmentTestCase
 {
     /** A value that takes many pages, and a writer that overwrites everything many times over. */
     private const VALUE = '["list" => range(1, 400), "texts" => array_map(fn($i) => str_repeat(chr(65 + $i % 26), 100) . $i, range(1, 200)), "deep" => [[["end"]]]]';
@@ -21,16 +19,6 @@ final class ForkTest extends TestCase
         }
         return $s->check();
         PHP;
-
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
 
     // Seen to fail: seg_after_fork_child() that takes over no bits.
     public function testTheParentEndsFirstAndItsValuesAreOverwritten(): void

@@ -4,22 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Segment;
 
-use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\TestCase;
-
 /** Processes whose one request lasts as long as they live: what they hold, and what they keep from others. */
-final class ReaderTest extends TestCase
+final class ReaderTest extends SegmentTestCase
 {
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
-
     // Seen to fail: seg_find() that copies nothing, whatever it holds (more than an eighth); seg_is_pinned() that is always false.
     public function testASleepingReaderWhileWritersFillTheSegment(): void
     {

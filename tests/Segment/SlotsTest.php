@@ -5,11 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\Process;
-use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\TestCase;
 
 /** More processes than slots, and processes to whom the segment's address is taken: they copy, and see the same. */
-final class SlotsTest extends TestCase
+final class SlotsTest extends SegmentTestCase
 {
     /** All but the one that those without any share (SEG_SLOTS in ext/segment/layout.h). */
     private const SLOTS = 511;
@@ -71,16 +69,6 @@ final class SlotsTest extends TestCase
             return $said;
         };
         PHP;
-
-    private TemporaryDirectory $directory;
-    private string $path;
-
-    protected function setUp(): void
-    {
-        Extension::path();
-        $this->directory = Extension::directory();
-        $this->path = $this->directory->file('segment');
-    }
 
     // Seen to fail: seg_reserve() that refuses without a slot.
     public function testMoreProcessesThanSlots(): void

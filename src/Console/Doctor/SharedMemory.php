@@ -122,7 +122,7 @@ final class SharedMemory
         if ($gets >= self::MANY && $ratio < self::POOR && $stats['evictions'] > 0 && $stats['bytes_used'] > self::FULL * $stats['bytes_total']) {
             return Finding::warn('segment, size', $text . ': it is full, and much of what is asked for has gone', self::larger($path, $stats['bytes_total']));
         }
-        $asked = $dsn->bytes === 0 ? $options->nearBudget : $dsn->bytes;
+        $asked = SegmentPlace::bytes($dsn, $options->nearBudget);
         // It has whole pages, and a little more or less is what was asked for.
         if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
             $text .= '. ' . Text::bytes($asked) . ' are asked for: a file that is there keeps its size, and a new one is smaller where there is no room';

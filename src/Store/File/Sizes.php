@@ -28,9 +28,11 @@ final class Sizes
     public static function add(mixed $handle, int $directory, int $bytes, int $entries): void
     {
         \fseek($handle, self::START + 16 * $directory);
-        $row = \unpack('Jbytes/Nentries/Ncheck', \str_pad((string) \fread($handle, 16), 16, "\0"));
-        if (\is_array($row) && \is_int($row['bytes']) && \is_int($row['entries']) && self::check($row['bytes'], $row['entries']) === $row['check']) {
-            self::set($handle, $directory, \max(0, $row['bytes'] + $bytes), \max(0, $row['entries'] + $entries));
+        /** @var array{1: int, 2: int} $fields */
+        $fields = \unpack('J2', \str_pad((string) \fread($handle, 16), 16, "\0"));
+        $row = self::row($fields[1], $fields[2]);
+        if ($row !== null) {
+            self::set($handle, $directory, \max(0, $row[0] + $bytes), \max(0, $row[1] + $entries));
         }
     }
 
@@ -55,14 +57,20 @@ final class Sizes
         /** @var list<int> $fields */
         $fields = \array_values(\unpack('J*', $table) ?: []);
         for ($i = 0; $i + 1 < \count($fields); $i += 2) {
-            [$bytes, $rest] = [$fields[$i], $fields[$i + 1]];
-            if ($bytes !== 0 || $rest !== 0) {
-                $entries = $rest >> 32 & 0xffffffff;
-                $sizes[$i >> 1] = self::check($bytes, $entries) === ($rest & 0xffffffff) ? [$bytes, $entries] : [0, 1];
+            if ($fields[$i] !== 0 || $fields[$i + 1] !== 0) {
+                $sizes[$i >> 1] = self::row($fields[$i], $fields[$i + 1]) ?? [0, 1];
             }
         }
 
         return $sizes;
+    }
+
+    /** @return ?array{int, int} bytes and entries; null: it is damaged */
+    private static function row(int $bytes, int $rest): ?array
+    {
+        $entries = $rest >> 32 & 0xffffffff;
+
+        return self::check($bytes, $entries) === ($rest & 0xffffffff) ? [$bytes, $entries] : null;
     }
 
     /** Of an empty row it is 0, as a new file is full of zeros. */
