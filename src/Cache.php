@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder;
 
 use Larder\Codec\NotStorable;
+use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
 use Larder\Tier\ApcuNear;
@@ -44,7 +45,7 @@ final class Cache
     private array $values;
     private readonly Copies $copies;
 
-    /** @var array<array-key, true> the copies' $own, by reference */
+    /** @var array<array-key, int> the copies' $own, by reference */
     private array $own;
 
     /** Gets that look at no clock; below zero they have been counted since $gets were. */
@@ -67,11 +68,15 @@ final class Cache
     private int $gets = 0;
     private int $nearHits = 0;
 
+    /** The stack's count when learn() was last asked. */
+    private int $news;
+
     private readonly Stack $stack;
 
     private function __construct(private readonly Tiers $tiers, private readonly Space $space)
     {
         $this->stack = $tiers->stack;
+        $this->news = $tiers->stack->news;
         $copies = $tiers->stack->copies($space);
         if ($copies === null) {
             $copies = new Copies($tiers->codec, $tiers->stack->ledger, $space->entries);
@@ -218,7 +223,7 @@ final class Cache
             $this->copies,
             $compute,
             $wrap,
-            isset($this->own[$key]),
+            $this->own[$key] ?? 0,
         );
     }
 
@@ -371,6 +376,81 @@ final class Cache
         }
     }
 
+    /**
+     * Replaces the value that is there by what is computed from it; atomic across processes and servers. Its expiry and
+     * tags stay.
+     *
+     * @param \Closure(mixed): mixed $change from the old value to the new one; null: leave it. Called again where somebody
+     *                                       came between
+     *
+     * @return mixed the new value; null: there is none, it was left, or the truth tier is down
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    public function update(string $key, \Closure $change): mixed
+    {
+        return $this->change($key, static fn(?Entry $there, mixed $value): mixed => $there === null ? null : $change($value));
+    }
+
+    /**
+     * Drops this request's copies, of these keys or else of this whole space and the groups in it: the next get reads
+     * from the tiers below. Nothing changes for anybody else, and writes are judged as before.
+     */
+    public function forget(string ...$keys): void
+    {
+        if ($keys === []) {
+            $this->stack->forget($this->space);
+        }
+        foreach ($keys as $key) {
+            $this->copies->drop($key);
+            $this->stack->ledger->gone($this->space->entries . $key);
+        }
+    }
+
+    /**
+     * Reads what is about to be asked for, of several spaces at once: one round trip or one statement. Values wait
+     * encoded, and are decoded when they are asked for. A near tier that has them is left to answer for itself.
+     *
+     * @param iterable<array{self, list<string>}> $wanted caches of one open(), each with keys
+     *
+     * @throws InvalidKey
+     */
+    public function prefetch(iterable $wanted): void
+    {
+        $spaces = $copies = [];
+        foreach ($wanted as [$cache, $keys]) {
+            foreach ($keys as $key) {
+                if (!$cache->copies->has($key)) {
+                    $name = $cache->space->key($key);
+                    $spaces[$name] = $cache->space;
+                    $copies[$name] = [$cache->copies, $key];
+                }
+            }
+        }
+        $this->tiers->here();
+        foreach ($spaces === [] ? [] : $this->stack->prefetch($spaces) as $name => $entry) {
+            [$of, $key] = $copies[$name];
+            $of->keep($key, $entry);
+        }
+    }
+
+    /**
+     * Learns now what others changed, as a process that lives on does by itself once a second, and drops the copies of
+     * it. Writes are judged as before.
+     *
+     * @return bool whether anything did change since the request began or since this was last asked, so that whoever
+     *              keeps copies of his own knows to drop them
+     */
+    public function learn(): bool
+    {
+        $this->tiers->here();
+        $this->stack->renew();
+        $news = $this->stack->news !== $this->news;
+        $this->news = $this->stack->news;
+
+        return $news;
+    }
+
     /** In a process that lives on: a new request begins, nothing is held from before. Commits first. */
     public function refresh(): void
     {
@@ -439,7 +519,8 @@ final class Cache
         if ($this->segment !== null) {
             /** @var array{int, mixed}|null $copy */
             $copy = $this->segment->get($this->nearPrefix . $key);
-            if (isset($copy[1]) && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->own[$key])) {
+            if (isset($copy[1]) && $copy[0] > $this->floorAt
+                && (isset($this->own[$key]) ? $copy[0] === $this->own[$key] : $copy[0] <= $this->ceilingAt)) {
                 if ((++$this->nearHits & 1023) === 0) {
                     $this->copies->trim();
                 }
@@ -450,14 +531,16 @@ final class Cache
         } elseif ($this->near !== null) {
             $raw = \apcu_fetch($this->nearPrefix . $key);
             if (\is_string($raw)) {
-                if ($raw < $this->ceiling && $raw > $this->floor && !isset($this->own[$key])) {
+                if (isset($this->own[$key]) ? \strncmp($raw, 's' . \pack('J', $this->own[$key]), 9) === 0 && $raw > $this->floor
+                    : $raw < $this->ceiling && $raw > $this->floor) {
                     if ((++$this->nearHits & 1023) === 0) {
                         $this->copies->trim();
                     }
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
-            } elseif (\is_array($raw) && $raw[0] > $this->floorAt && $raw[0] <= $this->ceilingAt && !isset($this->own[$key])) {
+            } elseif (\is_array($raw) && $raw[0] > $this->floorAt
+                && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
                 $this->nearHits++;
 
                 // Long strings are read from APCu each time, in half a microsecond, and not kept twice.
@@ -482,7 +565,7 @@ final class Cache
 
             return $there ? $value : $this->tiers;
         }
-        $near = isset($this->own[$key]) ? null : $this->stack->near($this->space->key($key), $this->space);
+        $near = $this->stack->near($this->space->key($key), $this->space, $this->own[$key] ?? 0);
         if ($near === null) {
             return $this->tiers;
         }
@@ -502,7 +585,7 @@ final class Cache
         }
         $this->tiers->here();
         $name = $this->space->key($key);
-        $entry = $this->stack->nears === [] || isset($this->own[$key]) ? null : $this->stack->near($name, $this->space);
+        $entry = $this->stack->nears === [] ? null : $this->stack->near($name, $this->space, $this->own[$key] ?? 0);
         $entry ??= $this->stack->fetch($name, $this->space);
         if ($entry === null) {
             return $default;
@@ -572,30 +655,49 @@ final class Cache
 
     private function count(string $key, int $by, bool $up, int $initial, int $ttl): int|false
     {
-        $codec = $this->tiers->codec;
-        $count = false;
-        $decide = static function (?Entry $there) use ($codec, $by, $up, $initial, $ttl, &$count): ?Entry {
-            $from = $there === null ? $initial : $codec->decode($there->payload);
-            $count = false;
+        /** @var ?int $count */
+        $count = $this->change($key, static function (?Entry $there, mixed $from) use ($by, $up, $initial): ?int {
+            $from = $there === null ? $initial : $from;
             if (!\is_int($from) || ($up === ($by > 0)
                 ? ($up ? $from > \PHP_INT_MAX - $by : $from > \PHP_INT_MAX + $by)
                 : ($up ? $from < \PHP_INT_MIN - $by : $from < \PHP_INT_MIN + $by))) {
                 // No integer, or the sum would pass 64 bits.
                 return null;
             }
-            $count = $up ? $from + $by : $from - $by;
-            $payload = $codec->encode($count);
+
+            return $up ? $from + $by : $from - $by;
+        }, $ttl);
+
+        return $count ?? false;
+    }
+
+    /** @param \Closure(?Entry, mixed): mixed $next from what there is, and its value, to the new value; null: leave it */
+    private function change(string $key, \Closure $next, int $ttl = 0): mixed
+    {
+        $codec = $this->tiers->codec;
+        $value = null;
+        $decide = static function (?Entry $there) use ($codec, $next, $ttl, &$value): ?Entry {
+            $value = null;
+            try {
+                $value = $next($there, $there === null ? null : $codec->decode($there->payload));
+            } catch (Undecodable) {
+                // Not a value that could be computed with.
+            }
+            if ($value === null) {
+                return null;
+            }
+            $payload = $codec->encode($value);
 
             return $there === null ? Entry::make($payload, $ttl, 0, []) : $there->with($payload);
         };
         $this->tiers->here();
         $this->copies->drop($key);
         $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
-        if ($entry === null || $count === false) {
-            return false;
+        if ($entry === null || $value === null) {
+            return null;
         }
-        $this->copies->keepValue($key, $count, $entry);
+        $this->copies->keepValue($key, $value, $entry);
 
-        return $count;
+        return $value;
     }
 }

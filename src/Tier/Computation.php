@@ -30,13 +30,13 @@ final class Computation
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
-     * @param bool                   $own     the request changed the key: near copies are not asked
+     * @param int                    $own     position at which the request changed the key: older near copies are not asked
      */
-    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $own): mixed
+    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, int $own): mixed
     {
         $stack = $this->stack;
         $lease = Space::lease($name);
-        $entry = $own ? null : $stack->near($name, $space);
+        $entry = $stack->near($name, $space, $own);
         $view = $entry === null ? $stack->read([$name, $lease], $space) : null;
         if ($view !== null) {
             $entry = $stack->judgeRecord($name, $view->records[$name] ?? null, $view, $space);

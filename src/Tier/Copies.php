@@ -30,7 +30,7 @@ final class Copies
     /** @var array<array-key, Entry> */
     public array $entries = [];
 
-    /** @var array<array-key, true> keys this request changed: near copies of them are not asked */
+    /** @var array<array-key, int> positions at which this request changed keys: no older near copy is asked; PHP_INT_MAX: none */
     public array $own = [];
 
     /** hrtime() at which the next copy ends. */

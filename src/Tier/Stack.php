@@ -28,6 +28,9 @@ final class Stack
     /** Milliseconds that the making of a marker by another process is waited for. */
     private const MAKING = 1000;
 
+    /** Keys by which it is judged whether a near tier has the others. */
+    private const SAMPLE = 8;
+
     /** Microseconds between two looks whether it is made, about. */
     private const LONGEST_PAUSE = 16000;
 
@@ -36,6 +39,9 @@ final class Stack
 
     /** hrtime() of the next renewal. */
     public int $due = 0;
+
+    /** Grows when something was learned that others changed. */
+    public int $news = 0;
 
     /** The near tiers could follow the journal and may be read. */
     public bool $nearReadable = true;
@@ -135,6 +141,12 @@ final class Stack
         }
         $before = $this->ledger->seen;
         $epoch = $this->ledger->epoch;
+        foreach ($changes->list as [, , $writer]) {
+            if ($writer !== $this->writer) {
+                $this->news++;
+                break;
+            }
+        }
         $this->ledger->learn($changes, $this->writer);
         if (!$changes->complete || $changes->epoch !== $epoch) {
             $this->forgetAll();
@@ -188,10 +200,55 @@ final class Stack
         return $found;
     }
 
-    /** What the near tiers have, good now. */
-    public function near(string $key, Space $space): ?Entry
+    /**
+     * From the truth tier, at one position, of several spaces.
+     *
+     * @param non-empty-array<string, Space> $wanted by key
+     *
+     * @return array<string, Entry>
+     */
+    public function prefetch(array $wanted): array
     {
-        if ($this->nears === [] || !$this->nearReadable) {
+        if ($this->nears !== [] && $this->nearReadable && $this->nearHas($wanted)) {
+            return [];
+        }
+        $spaces = [];
+        foreach ($wanted as $space) {
+            $spaces[$space->path] = $space;
+        }
+        $view = $this->read(\array_keys($wanted), ...\array_values($spaces));
+        $found = [];
+        foreach ($wanted as $key => $space) {
+            // What is not there is asked for again when it is wanted: it may be there by then.
+            $entry = isset($view->records[$key]) ? $this->judgeRecord($key, $view->records[$key], $view, $space) : null;
+            if ($entry !== null) {
+                $found[$key] = $entry;
+            }
+        }
+
+        return $found;
+    }
+
+    /**
+     * Whether the near tiers seem to have them: to ask for each would cost as much as it spares.
+     *
+     * @param non-empty-array<string, Space> $wanted by key
+     */
+    private function nearHas(array $wanted): bool
+    {
+        foreach (\array_slice($wanted, 0, self::SAMPLE) as $key => $space) {
+            if ($this->near($key, $space) === null) {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /** What the near tiers have, good now, and not from before $from. */
+    public function near(string $key, Space $space, int $from = 0): ?Entry
+    {
+        if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->nearReadable) {
             return null;
         }
         foreach ($this->nears as $level => $near) {
@@ -201,7 +258,7 @@ final class Stack
             }
             [$entry, $position] = $hit;
             $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : Entry::now();
-            if ($position <= $this->floor($space) || $entry->expired($now) || $entry->outlived($now)
+            if ($position < $from || $position <= $this->floor($space) || $entry->expired($now) || $entry->outlived($now)
                 || !$this->tagsHold($entry, $position)) {
                 continue;
             }
@@ -219,26 +276,19 @@ final class Stack
     }
 
     /**
-     * Records of the truth, together with the flush markers of their space that are not known yet.
+     * Records of the truth, together with the flush markers of their spaces that are not known yet.
      *
      * @param non-empty-list<string> $keys
      */
-    public function read(array $keys, Space $space): ?View
+    public function read(array $keys, Space ...$spaces): ?View
     {
-        $ask = $keys;
-        if (!isset($this->floors[$space->path])) {
-            foreach ($space->flushes as $marker) {
-                if (!isset($this->markers[$marker])) {
-                    $ask[] = $marker;
-                }
-            }
-        }
+        $ask = [...$keys, ...$this->unknownFlushes($spaces)];
         $view = $this->truth->read($ask);
         if ($view !== null && $view->epoch !== $this->ledger->epoch) {
             // The store began anew: learn it first, then look again.
             $this->renew();
-            $view = $this->truth->read([...$keys, ...$space->flushes]);
-            $ask = [...$keys, ...$space->flushes];
+            $ask = [...$keys, ...$this->unknownFlushes($spaces)];
+            $view = $this->truth->read($ask);
         }
         if ($view === null) {
             return null;
@@ -248,6 +298,27 @@ final class Stack
         }
 
         return $view;
+    }
+
+    /**
+     * @param array<Space> $spaces
+     *
+     * @return list<string>
+     */
+    private function unknownFlushes(array $spaces): array
+    {
+        $unknown = [];
+        foreach ($spaces as $space) {
+            if (!isset($this->floors[$space->path])) {
+                foreach ($space->flushes as $marker) {
+                    if (!isset($this->markers[$marker])) {
+                        $unknown[$marker] = true;
+                    }
+                }
+            }
+        }
+
+        return \array_keys($unknown);
     }
 
     /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
@@ -303,6 +374,17 @@ final class Stack
 
         return $entry === null || ($entry->expiry !== 0 && $entry->expired(Entry::now())) || $record->position <= $this->floor($space)
             || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) ? null : $entry;
+    }
+
+    /** The request's copies of a space, and of those in it, go. */
+    public function forget(Space $space): void
+    {
+        foreach ($this->spaces as $entries => [, $copies]) {
+            if (Space::covers($space->flush(), $entries)) {
+                $copies->clear();
+            }
+        }
+        $this->ledger->goneAll();
     }
 
     /** Whether an intent was seen to stand on the key in this request. */
@@ -482,6 +564,7 @@ final class Stack
 
     private function forgetAll(): void
     {
+        $this->news++;
         $this->markers = $this->floors = [];
         foreach ($this->spaces as [, $copies]) {
             $copies->clear();

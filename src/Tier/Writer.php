@@ -468,7 +468,7 @@ final class Writer
 
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome): void
     {
-        $this->own($key, $space);
+        $this->own($key, $space, $outcome->position);
         $this->stack->ledger->own($outcome->position);
         foreach ($this->stack->nears as $near) {
             $near->put($key, $entry, $outcome->position, $outcome->position);
@@ -484,17 +484,17 @@ final class Writer
     /** The copies of a key go, here and near. */
     public function gone(string $key, Space $space): void
     {
-        $this->own($key, $space)?->drop(\substr($key, \strlen($space->entries)));
+        $this->own($key, $space, \PHP_INT_MAX)?->drop(\substr($key, \strlen($space->entries)));
         foreach ($this->stack->nears as $near) {
             $near->drop($key);
         }
     }
 
-    private function own(string $key, Space $space): ?Copies
+    private function own(string $key, Space $space, int $position): ?Copies
     {
         $copies = $this->stack->copies($space);
         if ($copies !== null) {
-            $copies->own[\substr($key, \strlen($space->entries))] = true;
+            $copies->own[\substr($key, \strlen($space->entries))] = $position;
         }
 
         return $copies;
