@@ -13,10 +13,14 @@ final class Complaints extends AbstractLogger
     private array $lines = [];
 
     /**
-     * @param mixed        $level
-     * @param array<mixed> $context
+     * Without a type for the message, as the interface was in its first version: a plugin may meet that in WordPress, where
+     * the first copy of a library that is loaded is everybody's.
+     *
+     * @param mixed              $level
+     * @param string|\Stringable $message
+     * @param array<mixed>       $context
      */
-    public function log($level, string|\Stringable $message, array $context = []): void
+    public function log($level, $message, array $context = []): void
     {
         $this->lines[] = (string) $message;
     }

@@ -21,23 +21,25 @@ final readonly class Place
         /** Of the disk tier; null where there is none. */
         public ?string $directory,
         public Complaints $complaints,
-        private ?string $dsn,
+        /** @var array<string, mixed> */
+        #[\SensitiveParameter]
+        private array $source,
     ) {}
 
     /**
-     * @param ?string $dsn null: as Cache::open() without an argument
+     * @param null|string|array<string, mixed> $source as of Cache::open()
      *
      * @throws InvalidConfiguration
      */
-    public static function choose(#[\SensitiveParameter] ?string $dsn): self
+    public static function choose(#[\SensitiveParameter] string|array|null $source): self
     {
-        $options = Options::from($dsn);
+        $options = Options::from($source);
 
         return new self(
             $options,
             $options->disk === null ? null : StoreFactory::directory($options->disk, $options),
             new Complaints(),
-            $dsn,
+            \is_array($source) ? $source : ['dsn' => $source],
         );
     }
 
@@ -56,7 +58,7 @@ final readonly class Place
     /** @throws InvalidConfiguration */
     public function open(): Cache
     {
-        return Cache::open(['logger' => $this->complaints] + ($this->dsn === null ? [] : ['dsn' => $this->dsn]));
+        return Cache::open(['logger' => $this->complaints] + $this->source);
     }
 
     /**
