@@ -1,0 +1,204 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+/**
+ * The file wp-content/object-cache.php, which WordPress loads before all plugins: whose it is, and how ours comes there
+ * and goes.
+ *
+ * Another plugin's is replaced only where that was asked for. It is kept beside ours, under a name that nobody can
+ * guess and WordPress does not load, and is not put back by itself: what that plugin's cache still holds is from
+ * before, and would be served as if it were of today.
+ */
+final readonly class DropIn
+{
+    /** Where WordPress looks for a file's header (get_file_data()). */
+    private const HEADER = 8192;
+    private const BACKUP = '.larder-backup-';
+
+    /**
+     * @param string $source ours, in the plugin
+     * @param string $target where WordPress loads it from
+     * @param string $refusal why none may be put there by itself; '' it may
+     */
+    public function __construct(private string $source, public string $target, private string $refusal = '') {}
+
+    /** This site's. */
+    public static function here(): self
+    {
+        return new self(
+            \dirname(__DIR__) . '/drop-ins/object-cache.php',
+            WP_CONTENT_DIR . '/object-cache.php',
+            \wp_is_file_mod_allowed('larder_drop_in') ? '' : \sprintf(
+                /* translators: %s: name of a constant */
+                \__('this site\'s files may not be changed from here (%s)', 'larder'),
+                'DISALLOW_FILE_MODS',
+            ),
+        );
+    }
+
+    public function state(): DropInState
+    {
+        return Quietly::call(function (): DropInState {
+            \clearstatcache(true, $this->target);
+            if (!\file_exists($this->target)) {
+                return $this->refusal === '' && \is_writable(\dirname($this->target)) ? DropInState::Missing : DropInState::Unwritable;
+            }
+            $ours = \file_get_contents($this->source);
+            $there = \file_get_contents($this->target);
+
+            return match (true) {
+                $ours !== false && $there === $ours => DropInState::Ours,
+                $ours !== false && $there !== false && self::name($there) === self::name($ours) => DropInState::Outdated,
+                default => DropInState::Foreign,
+            };
+        });
+    }
+
+    /** What the other plugin calls itself in its drop-in's header; '' where the drop-in is not another's. */
+    public function foreignName(): string
+    {
+        if ($this->state() !== DropInState::Foreign) {
+            return '';
+        }
+        $name = self::name(Quietly::call(fn(): string => (string) \file_get_contents($this->target, length: self::HEADER)));
+
+        return $name === '' ? \__('a plugin that does not give its name', 'larder') : $name;
+    }
+
+    /** Where another's drop-in was put aside; '' there is none. */
+    public function backup(): string
+    {
+        return $this->backups()[0] ?? '';
+    }
+
+    /**
+     * Puts ours there: all of it or nothing.
+     *
+     * @param bool $replace another plugin's too
+     *
+     * @return string '' it is there; else why not, one sentence
+     */
+    public function install(bool $replace = false): string
+    {
+        $state = $this->state();
+        if ($state === DropInState::Ours) {
+            return '';
+        }
+        if ($state === DropInState::Foreign && !$replace) {
+            /* translators: %s: name of a plugin */
+            return \sprintf(\__('The object cache of this site is already that of %s.', 'larder'), $this->foreignName());
+        }
+        if ($this->refusal !== '') {
+            return $this->cannot($this->refusal);
+        }
+        $reason = '';
+        $done = Quietly::call(fn(): bool => ($state !== DropInState::Foreign || $this->putAside()) && $this->write(), $reason);
+        self::forget($this->target);
+
+        return $done ? '' : $this->cannot($reason);
+    }
+
+    /** Ours goes; another's stays. False: it is still there. */
+    public function remove(): bool
+    {
+        if (!$this->state()->isOurs()) {
+            return true;
+        }
+        $gone = Quietly::call(fn(): bool => \unlink($this->target));
+        self::forget($this->target);
+
+        return $gone;
+    }
+
+    /** What install() put aside. */
+    public function removeBackup(): void
+    {
+        foreach ($this->backups() as $file) {
+            Quietly::call(static fn(): bool => \unlink($file));
+        }
+    }
+
+    /** @return list<string> */
+    private function backups(): array
+    {
+        $directory = \dirname($this->target);
+        $found = [];
+        foreach (Quietly::call(static fn(): array => \scandir($directory) ?: []) as $name) {
+            if (\str_starts_with($name, \basename($this->target) . self::BACKUP)) {
+                $found[] = $directory . '/' . $name;
+            }
+        }
+
+        return $found;
+    }
+
+    private function write(): bool
+    {
+        $directory = \dirname($this->target);
+        $new = $directory . '/.object-cache-' . \bin2hex(\random_bytes(6)) . '.php';
+        $code = \file_get_contents($this->source);
+        if ($code === false) {
+            return false;
+        }
+        // As readable as what lies beside it: the command line's umask is not the web's.
+        $mode = \fileperms($directory . '/index.php') ?: \fileperms($this->source) ?: 0o644;
+        if (\file_put_contents($new, $code) === \strlen($code) && \chmod($new, $mode & 0o666) && $this->give($new) && \rename($new, $this->target)) {
+            return true;
+        }
+        \file_exists($new) && \unlink($new);
+
+        return false;
+    }
+
+    /** What root writes is to be the site's, or its owner could not replace it. */
+    private function give(string $file): bool
+    {
+        $directory = \dirname($this->target);
+
+        return \fileowner($file) === \fileowner($directory) || \fileowner($file) !== 0
+            || \chown($file, (int) \fileowner($directory)) && \chgrp($file, (int) \filegroup($directory));
+    }
+
+    private function putAside(): bool
+    {
+        $before = $this->backups();
+        $file = $this->target . self::BACKUP . \bin2hex(\random_bytes(8));
+        // It may hold another cache's password, and is no PHP to the web server any more.
+        if (\is_link($this->target) ? !\rename($this->target, $file) : !\copy($this->target, $file) || !\chmod($file, 0o600)) {
+            return false;
+        }
+        \array_map(\unlink(...), $before);
+
+        return true;
+    }
+
+    private function cannot(string $reason): string
+    {
+        return \sprintf(
+            /* translators: 1: reason, 2: path of a file, 3: path of a file */
+            \__('The drop-in could not be put in its place: %1$s. Copy %2$s to %3$s, or let the web server write there.', 'larder'),
+            $reason === '' ? \__('the directory cannot be written', 'larder') : $reason,
+            $this->source,
+            $this->target,
+        );
+    }
+
+    private static function name(string $code): string
+    {
+        if (\preg_match('/^[ \t\/*#@]*Plugin Name:(.*)$/mi', \str_replace("\r", "\n", \substr($code, 0, self::HEADER)), $match) !== 1) {
+            return '';
+        }
+
+        return \substr(\trim((string) \preg_replace('/\s*(?:\*\/|\?>).*/', '', $match[1])), 0, 80);
+    }
+
+    /** OPcache may go on with what was there until it looks again (opcache.revalidate_freq), or for ever. */
+    private static function forget(string $file): void
+    {
+        Quietly::call(static fn(): bool => \function_exists('opcache_invalidate') && \opcache_invalidate($file, true));
+        \clearstatcache(true, $file);
+    }
+}
