@@ -15,12 +15,15 @@ final readonly class Command
         public string $errors,
     ) {}
 
-    /** @param non-empty-list<string> $words program and arguments; no shell is involved */
-    public static function run(array $words): self
+    /**
+     * @param non-empty-list<string> $words   program and arguments; no shell is involved
+     * @param float                  $timeout seconds
+     */
+    public static function run(array $words, float $timeout = 10.0): self
     {
         // Signal handlers wait: a command that makes something must not be left half known.
-        return Signals::held(static function () use ($words): self {
-            $process = new Process($words, timeout: 10.0);
+        return Signals::held(static function () use ($words, $timeout): self {
+            $process = new Process($words, timeout: $timeout);
             $process->run();
 
             return new self($process->isSuccessful(), $process->getOutput(), \trim($process->getErrorOutput()));

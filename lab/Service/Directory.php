@@ -58,6 +58,14 @@ final class Directory
         return new self($path);
     }
 
+    /** Lets other accounts pass through, to what is theirs in it and of which they know the name. */
+    public function open(): self
+    {
+        \chmod($this->path, 0o711);
+
+        return $this;
+    }
+
     /** The path of a file in it, which need not exist. */
     public function file(string $name): string
     {

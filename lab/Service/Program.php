@@ -35,11 +35,14 @@ final class Program
      * @param string                 $name      as messages say it
      * @param non-empty-list<string> $command   program and arguments; no shell is involved
      * @param string                 $directory that it works in, and that its log is written to
+     * @param int                    $orphaned  what it gets when the lab is killed: SIGKILL, or SIGTERM for a master that
+     *                                          has to end its workers
      */
     public function __construct(
         public readonly string $name,
         private readonly array $command,
         private readonly string $directory,
+        private readonly int $orphaned = \SIGKILL,
     ) {
         $this->owner = (int) \getmypid();
         $this->file = "$directory/log";
@@ -56,7 +59,7 @@ final class Program
         $warning = '';
         $words = [];
         if (Need::find(['setpriv']) !== null) {
-            $words = ['setpriv', '--pdeathsig', 'KILL', '--'];
+            $words = ['setpriv', '--pdeathsig', $this->orphaned === \SIGTERM ? 'TERM' : 'KILL', '--'];
         }
         if (Need::find(['setsid']) !== null) {
             $words[] = 'setsid';

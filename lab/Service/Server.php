@@ -62,7 +62,7 @@ abstract class Server implements Service
     {
         if ($this->directory->isOwned()) {
             // In no time: nothing of theirs outlives them, and memcached takes a second to end in order.
-            $this->program?->stop(0.05);
+            $this->program?->stop($this->isMaster() ? 5.0 : 0.05);
             $this->program = null;
             isset($this->home) && $this->home->remove();
         }
@@ -120,6 +120,12 @@ abstract class Server implements Service
     /** To be sent to it, for an answer with its process id and its version, after which it closes the connection. */
     abstract protected function question(): string;
 
+    /** Whether it has workers, which only itself can end: killed, it would leave them behind. */
+    protected function isMaster(): bool
+    {
+        return false;
+    }
+
     /** @return ?array{int, string} process id, and name with version; null if that is no answer */
     abstract protected function understand(string $answer): ?array;
 
@@ -131,7 +137,7 @@ abstract class Server implements Service
         $this->home = $this->directory->sub($this->name());
         $this->port = $port;
         // Kept twice: a signal handler that stops everything takes it away.
-        $this->program = $program = new Program($this->program(), [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path);
+        $this->program = $program = new Program($this->program(), [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path, $this->isMaster() ? \SIGTERM : \SIGKILL);
         $program->start();
         $program->await($this->answers(...));
     }

@@ -1,0 +1,116 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+/** nginx on a port of the loopback, before a php-fpm: files as they are, everything else to index.php. One process. */
+final class NginxServer extends Server
+{
+    /** Answered by itself, with its process id. */
+    private const VERSION = '/larder-lab-version';
+
+    /**
+     * @param string       $root       what it serves
+     * @param string       $fpm        php-fpm's socket
+     * @param list<string> $directives further ones of the server, before its locations
+     */
+    public function __construct(
+        Directory $directory,
+        private readonly Account $account,
+        private readonly string $root,
+        private readonly string $fpm,
+        private readonly array $directives = [],
+    ) {
+        parent::__construct($directory, new Place(inside: $account->words()));
+    }
+
+    /** What it complained of: warnings and worse. */
+    public function log(): string
+    {
+        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('error.log')));
+    }
+
+    protected function name(): string
+    {
+        return 'nginx';
+    }
+
+    protected function program(): string
+    {
+        return 'nginx';
+    }
+
+    protected function package(): string
+    {
+        return 'nginx';
+    }
+
+    protected function arguments(int $port): array
+    {
+        $home = $this->home->path;
+        $directives = \implode("\n        ", $this->directives);
+        $version = self::VERSION;
+        \file_put_contents("$home/nginx.conf", <<<CONF
+            daemon off;
+            master_process off;
+            pid $home/pid;
+            error_log $home/error.log warn;
+            events { worker_connections 1024; }
+            http {
+                include /etc/nginx/mime.types;
+                default_type application/octet-stream;
+                access_log off;
+                sendfile on;
+                client_max_body_size 64m;
+                client_body_temp_path $home/client;
+                fastcgi_temp_path $home/fastcgi;
+                proxy_temp_path $home/proxy;
+                scgi_temp_path $home/scgi;
+                uwsgi_temp_path $home/uwsgi;
+                server {
+                    listen {$this->place->host}:$port;
+                    root $this->root;
+                    server_name {$this->place->host};
+                    index index.php;
+                    $directives
+                    location = $version {
+                        default_type text/plain;
+                        return 200 "\$pid nginx/\$nginx_version\\n";
+                    }
+                    location / {
+                        try_files \$uri \$uri/ /index.php?\$args;
+                    }
+                    location ~ \\.php$ {
+                        try_files \$uri =404;
+                        include /etc/nginx/fastcgi_params;
+                        # Debian's has the host without its port, lest a client say another; the last one counts.
+                        fastcgi_param HTTP_HOST \$host:\$server_port;
+                        fastcgi_param SCRIPT_FILENAME \$document_root\$fastcgi_script_name;
+                        fastcgi_pass unix:$this->fpm;
+                        fastcgi_read_timeout 120s;
+                    }
+                }
+            }
+
+            CONF);
+        $this->account->receive($home);
+
+        return ['-p', $home, '-c', "$home/nginx.conf", '-e', "$home/error.log"];
+    }
+
+    protected function reachedBy(int $port): array
+    {
+        return ['host' => $this->place->host, 'port' => $port];
+    }
+
+    protected function question(): string
+    {
+        return 'GET ' . self::VERSION . " HTTP/1.0\r\n\r\n";
+    }
+
+    protected function understand(string $answer): ?array
+    {
+        return \preg_match('~^(\d+) nginx/(\S+)$~m', $answer, $found) === 1 ? [(int) $found[1], "nginx $found[2]"] : null;
+    }
+}

@@ -1,0 +1,158 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Service;
+
+use Larder\Lab\Plan\Need;
+
+/** A php-fpm master of the running PHP's version, with one pool of a fixed number of workers, on a unix socket. */
+final class PhpFpmServer extends Server
+{
+    // Of the FastCGI Specification 1.0, section 8.
+    private const BEGIN_REQUEST = 1;
+    private const PARAMS = 4;
+    private const STDIN = 5;
+
+    /**
+     * @param int<1, max>                     $workers
+     * @param array<string, string|int|float> $ini     also settings that only count when PHP starts
+     * @param int                             $grace   seconds that requests under way have at a reload
+     *                                                 (process_control_timeout)
+     */
+    public function __construct(
+        Directory $directory,
+        private readonly Account $account,
+        private readonly int $workers = 4,
+        private readonly array $ini = [],
+        private readonly int $grace = 1,
+    ) {
+        parent::__construct($directory);
+    }
+
+    public function socket(): string
+    {
+        return $this->home->socket('socket');
+    }
+
+    /**
+     * The workers' process ids (proc(5)).
+     *
+     * @return list<int>
+     */
+    public function workers(): array
+    {
+        $pid = $this->pid();
+        $children = \trim((string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/task/$pid/children")));
+
+        return $children === '' ? [] : \array_map(\intval(...), \explode(' ', $children));
+    }
+
+    /** What `systemctl reload php-fpm` does: the master starts itself anew, with new workers and new shared memory. */
+    public function reload(): void
+    {
+        $old = $this->workers();
+        \posix_kill($this->pid(), \SIGUSR2);
+        for ($end = \hrtime(true) + 30_000_000_000; !$this->hasNewWorkers($old);) {
+            $this->isAlive() && \hrtime(true) < $end || throw new ServiceFailure('php-fpm was reloaded and has no new workers' . $this->lastWords());
+            \usleep(2_000);
+        }
+    }
+
+    /** What it and its workers complained of: warnings and worse. */
+    public function log(): string
+    {
+        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('error.log')));
+    }
+
+    protected function name(): string
+    {
+        return 'php-fpm';
+    }
+
+    protected function program(): string
+    {
+        $versioned = $this->package();
+
+        return Need::find([$versioned]) === null ? 'php-fpm' : $versioned;
+    }
+
+    protected function package(): string
+    {
+        return \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
+    }
+
+    protected function isMaster(): bool
+    {
+        return true;
+    }
+
+    protected function arguments(int $port): array
+    {
+        $this->home->open();
+        $root = \posix_geteuid() === 0;
+        \file_put_contents($this->home->file('fpm.conf'), \implode("\n", [
+            '[global]',
+            'error_log = ' . $this->home->file('error.log'),
+            'log_level = warning',
+            'daemonize = no',
+            "process_control_timeout = $this->grace",
+            '[lab]',
+            'listen = ' . $this->socket(),
+            'listen.mode = 0600',
+            'listen.backlog = 511',
+            ...($root ? ["user = {$this->account->name}", "group = {$this->account->group}", "listen.owner = {$this->account->name}"] : []),
+            'pm = static',
+            "pm.max_children = $this->workers",
+            'clear_env = no',
+            'catch_workers_output = yes',
+            'decorate_workers_output = no',
+            '',
+        ]));
+        \file_put_contents($this->script(), '<?php echo "PHP-FPM ", PHP_VERSION, " of ", posix_getppid(), ".";');
+        $settings = [];
+        foreach ($this->ini + ['error_reporting' => \E_ALL] as $name => $value) {
+            \array_push($settings, '-d', "$name=$value");
+        }
+
+        return ['--nodaemonize', '--fpm-config', $this->home->file('fpm.conf'), ...($root ? ['--allow-to-run-as-root'] : []), ...$settings];
+    }
+
+    protected function reachedBy(int $port): array
+    {
+        return ['socket' => $this->socket()];
+    }
+
+    /** A FastCGI request (sections 3 and 5) for a script that tells its worker's parent; the connection is not kept. */
+    protected function question(): string
+    {
+        $pairs = '';
+        foreach (['REQUEST_METHOD' => 'GET', 'SCRIPT_NAME' => '/version.php', 'SCRIPT_FILENAME' => $this->script()] as $name => $value) {
+            $pairs .= \pack('NN', \strlen($name) | 0x8000_0000, \strlen($value) | 0x8000_0000) . $name . $value;
+        }
+        $request = '';
+        foreach ([[self::BEGIN_REQUEST, \pack('nCx5', 1, 0)], [self::PARAMS, $pairs], [self::PARAMS, ''], [self::STDIN, '']] as [$type, $content]) {
+            $request .= \pack('CCnnxx', 1, $type, 1, \strlen($content)) . $content;
+        }
+
+        return $request;
+    }
+
+    protected function understand(string $answer): ?array
+    {
+        return \preg_match('/(PHP-FPM \S+) of (\d+)\./', $answer, $found) === 1 ? [(int) $found[2], $found[1]] : null;
+    }
+
+    private function script(): string
+    {
+        return $this->home->file('version.php');
+    }
+
+    /** @param list<int> $old */
+    private function hasNewWorkers(array $old): bool
+    {
+        $now = $this->workers();
+
+        return \count($now) === $this->workers && \array_intersect($old, $now) === [];
+    }
+}
