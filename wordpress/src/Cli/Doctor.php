@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Cli;
+
+use Larder\Config\Directory;
+use Larder\Console\Doctor\Finding;
+use Larder\WordPress\Health;
+use Larder\WordPress\Quietly;
+use Larder\WordPress\Site;
+
+/** `wp larder doctor`. */
+final class Doctor
+{
+    /**
+     * Looks at this machine, the directory and the servers behind the cache, and says what is wrong and the mend.
+     *
+     * What it says of PHP is true of the command line's, which is not always the web's: Site Health in wp-admin has the
+     * same about that one. The exit status is 1 if something fails.
+     *
+     * ## OPTIONS
+     *
+     * [--format=<format>]
+     * : How to print it.
+     * ---
+     * default: table
+     * options:
+     *   - table
+     *   - json
+     *   - csv
+     * ---
+     *
+     * ## EXAMPLES
+     *
+     *     $ wp larder doctor
+     *
+     * @param list<string>          $args
+     * @param array{format: string} $options
+     */
+    public function __invoke(array $args, array $options): void
+    {
+        $findings = \array_map(static fn(Finding $finding): array => $finding->document(), [self::user(), ...Health::findings()]);
+        \WP_CLI\Utils\format_items($options['format'], $findings, ['level', 'subject', 'text', 'mend']);
+        if (\in_array('fail', \array_column($findings, 'level'), true)) {
+            \WP_CLI::halt(1);
+        }
+    }
+
+    /** Who this is, whose the cache is, and who the web server seems to be. */
+    private static function user(): Finding
+    {
+        $me = Directory::user();
+        $directory = Site::current()->directory() ?? '';
+        if ($directory === '') {
+            return Finding::ok('user', Directory::name($me));
+        }
+        $owner = Directory::owner($directory);
+        $uploads = Quietly::call(static fn(): int|false => \fileowner(\WP_CONTENT_DIR . '/uploads'));
+        if ($uploads !== false && $uploads !== $owner) {
+            return Finding::warn(
+                'user',
+                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', Directory::name($owner), Directory::name($uploads)),
+                'If the web server works as ' . Directory::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
+            );
+        }
+
+        return $me === $owner
+            ? Finding::ok('user', Directory::name($me) . ', to whom the cache belongs')
+            : Finding::warn('user', Directory::name($me) . ', and the cache belongs to ' . Directory::name($owner), 'Run it as that user, or as root.');
+    }
+}

@@ -1,0 +1,57 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Cli;
+
+/** `wp larder flush`. */
+final class Flush
+{
+    /**
+     * Empties the cache of this site, or a part of it, for the web too.
+     *
+     * It takes the same time however much there is. On a network, --url says which site.
+     *
+     * ## OPTIONS
+     *
+     * [--group=<group>]
+     * : This group only, as `options`. One that a network's sites share is emptied for all of them.
+     *
+     * [--network]
+     * : All sites of the network.
+     *
+     * ## EXAMPLES
+     *
+     *     $ wp larder flush
+     *     Success: Emptied the cache of https://example.com.
+     *
+     *     $ wp larder flush --group=transient
+     *     Success: Emptied the group "transient" of https://example.com.
+     *
+     * @param list<string>         $args
+     * @param array<string, mixed> $options
+     */
+    public function __invoke(array $args, array $options): void
+    {
+        $cache = Door::open();
+        $group = $options['group'] ?? null;
+        $network = Door::flag($options, 'network');
+        if ($group !== null && $network) {
+            \WP_CLI::error('Either --group or --network: a group is emptied for one site.');
+        }
+        if ($network && !\is_multisite()) {
+            \WP_CLI::error('This site belongs to no network. Type: wp larder flush');
+        }
+        if (\is_string($group)) {
+            if ($cache->space($group) === null) {
+                \WP_CLI::error('The group "' . $group . '" is not persistent: each request has its own.');
+            }
+            $done = $cache->flush_group($group);
+            $what = 'the group "' . $group . '" of ' . \home_url();
+        } else {
+            $done = $network ? $cache->flush_network() : $cache->flush();
+            $what = 'the cache of ' . ($network ? 'all sites of the network' : \home_url());
+        }
+        $done ? \WP_CLI::success('Emptied ' . $what . '.') : \WP_CLI::error('Could not empty ' . $what . '. Type: wp larder doctor');
+    }
+}

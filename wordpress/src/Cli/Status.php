@@ -1,0 +1,84 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Cli;
+
+use Larder\Config\Directory;
+use Larder\WordPress\DropIn;
+use Larder\WordPress\DropInState;
+use Larder\WordPress\Site;
+
+/** `wp larder status`. */
+final class Status
+{
+    /**
+     * Says whether Larder works as the object cache of this site, and with what.
+     *
+     * The exit status is 1 if it does not.
+     *
+     * ## OPTIONS
+     *
+     * [--format=<format>]
+     * : How to print it.
+     * ---
+     * default: table
+     * options:
+     *   - table
+     *   - json
+     *   - csv
+     * ---
+     *
+     * ## EXAMPLES
+     *
+     *     $ wp larder status
+     *     $ wp larder status --format=json
+     *
+     * @param list<string>          $args
+     * @param array{format: string} $options
+     */
+    public function __invoke(array $args, array $options): void
+    {
+        $cache = Door::installed();
+        $larder = $cache?->larder();
+        $dropIn = DropIn::here();
+        $state = $dropIn->state();
+        $tiers = [];
+        foreach ($larder?->stats() ?? [] as $tier => $row) {
+            if (isset($row['engine'])) {
+                $tiers[] = $tier . ' (' . $row['engine'] . ')';
+            }
+        }
+        $row = [
+            'works' => $larder !== null ? 'yes' : 'no',
+            'drop-in' => match ($state) {
+                DropInState::Ours => 'in place',
+                DropInState::Outdated => 'in place, of another version',
+                DropInState::Foreign => 'that of ' . $dropIn->foreignName(),
+                DropInState::Missing, DropInState::Unwritable => 'none',
+            },
+            'tiers' => \implode(', ', $tiers),
+            'directory' => Site::current()->directory() ?? '',
+            'user' => Directory::name(Directory::user()),
+            'problem' => match (true) {
+                $larder !== null => '',
+                Site::current()->isDisabled() => 'LARDER_DISABLED switches it off.',
+                $cache !== null => $cache->problem(),
+                $state->isOurs() => 'The drop-in left the field to WordPress\'s own cache. Type: wp larder doctor',
+                default => Door::ABSENT,
+            },
+        ];
+        if ($options['format'] === 'json') {
+            \WP_CLI::line((string) \json_encode(['works' => $larder !== null] + $row, \JSON_UNESCAPED_SLASHES));
+        } else {
+            $items = [];
+            foreach ($row as $field => $value) {
+                $items[] = ['field' => $field, 'value' => $value];
+            }
+            \WP_CLI\Utils\format_items($options['format'], $items, ['field', 'value']);
+        }
+        if ($larder === null) {
+            \WP_CLI::halt(1);
+        }
+    }
+}
