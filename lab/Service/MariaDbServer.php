@@ -17,8 +17,6 @@ final class MariaDbServer extends Server
     /** Of USER, anew at every start. */
     private string $password = '';
 
-    private ?mysqli $connection = null;
-
     /** @param ?string $template a directory that save() has made */
     public function __construct(Directory $directory, private readonly ?string $template = null)
     {
@@ -36,15 +34,13 @@ final class MariaDbServer extends Server
     }
 
     /**
-     * Runs a statement by a connection that is kept.
+     * Runs a statement by a connection of its own.
      *
      * @return list<array<string, ?string>> its rows
      */
     public function query(string $statement, string $database = ''): array
     {
-        $connection = $this->connection ??= new mysqli('localhost', self::USER, $this->password, '', 0, $this->socket());
-        $database === '' || $connection->select_db($database);
-        $result = $connection->query($statement);
+        $result = (new mysqli('localhost', self::USER, $this->password, $database, 0, $this->socket()))->query($statement);
         $rows = [];
         foreach ($result instanceof \mysqli_result ? $result : [] as $row) {
             \assert(\is_array($row));
@@ -63,7 +59,6 @@ final class MariaDbServer extends Server
     public function save(string $directory): void
     {
         $this->query('SHUTDOWN');
-        $this->connection = null;
         for ($end = \hrtime(true) + 30_000_000_000; $this->isAlive();) {
             \hrtime(true) < $end || throw new ServiceFailure('MariaDB does not end within 30 seconds.');
             \usleep(5_000);
@@ -88,7 +83,6 @@ final class MariaDbServer extends Server
 
     protected function arguments(int $port): array
     {
-        $this->connection = null;
         $this->home->open();
         if ($this->template !== null) {
             self::copy($this->template, $this->data());

@@ -10,6 +10,9 @@ use Symfony\Component\Process\Process;
 /** PHP on the command line, as the user that the site's php-fpm works as, and with its settings. */
 final readonly class CommandLine
 {
+    /** Seconds. */
+    private const PATIENCE = 300.0;
+
     /** Before WordPress: no errors among what the code prints, and a request for WordPress to read. */
     private const REQUEST = <<<'PHP'
         defined('WP_DEBUG_DISPLAY') || define('WP_DEBUG_DISPLAY', null);
@@ -62,7 +65,7 @@ final readonly class CommandLine
             ])],
             $this->directory,
             ['HOME' => '/nonexistent'],
-            timeout: 120.0,
+            timeout: self::PATIENCE,
         );
         $process->start();
 

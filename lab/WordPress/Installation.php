@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Plan\Need;
 use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Command;
 use Larder\Lab\Service\Directory;
@@ -33,17 +34,21 @@ final readonly class Installation
     {
         $cache = Release::cache();
         \is_dir($cache) || \mkdir($cache, 0o755, true);
-        $template = "$cache/{$this->key()}";
-        $lock = \fopen("$template.lock", 'c');
+        $template = "$cache/{$this->name()}";
+        $lock = \fopen("$template.lock", 'c+');
         if ($lock === false || !\flock($lock, \LOCK_EX)) {
             throw new ServiceFailure("Cannot lock $template.lock.");
         }
         try {
-            if (!\is_dir($template)) {
-                // Whoever was killed here has left it.
-                Command::run(['rm', '-rf', "$template.new"]);
+            // The lock's file tells what the template was made from.
+            if (\stream_get_contents($lock) !== $this->key() || !\is_dir($template)) {
+                \ftruncate($lock, 0);
+                // Whoever was killed here has left the second.
+                Command::run(['rm', '-rf', $template, "$template.new"]);
                 $this->install($directory, "$template.new");
                 \rename("$template.new", $template);
+                \rewind($lock);
+                \fwrite($lock, $this->key());
             }
         } finally {
             \fclose($lock);
@@ -71,14 +76,24 @@ final readonly class Installation
         }
     }
 
+    /** Of one kind of site, so that a newer one takes the place of the older. */
+    private function name(): string
+    {
+        return \sprintf('%s-php%d.%d-%s', $this->release->version, \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION, \substr(\hash('sha256', \serialize([
+            $this->release->path, $this->options->sites, $this->options->seed,
+        ])), 0, 12));
+    }
+
+    /** Of all else that it depends on. */
     private function key(): string
     {
-        $database = Command::run(['mariadbd', '--version'])->output;
+        $mariadb = Need::find(['mariadbd']);
+        $files = [__FILE__, (string) (new \ReflectionClass(MariaDbServer::class))->getFileName()];
 
-        return $this->release->version . '-' . \substr(\hash('sha256', \serialize([
-            $this->release->path, $database, \PHP_VERSION, $this->options->sites, \hash_file('sha256', __FILE__),
-            \hash_file('sha256', (string) (new \ReflectionClass(MariaDbServer::class))->getFileName()),
-        ])), 0, 12);
+        return \serialize([
+            $mariadb === null ? '' : Command::run([$mariadb, '--version'])->output,
+            \array_map(static fn(string $file) => \hash_file('sha256', $file), $files),
+        ]);
     }
 
     private function install(Directory $directory, string $to): void
@@ -106,7 +121,7 @@ final readonly class Installation
                     $line->run(\sprintf(self::SITE, \var_export($name, true)), self::HOST);
                 }
             }
-            $line->run('flush_rewrite_rules(false);', self::HOST);
+            $line->run('flush_rewrite_rules(false);' . $this->options->seed, self::HOST);
             $database->save($to);
         } finally {
             $database->stop();

@@ -19,8 +19,10 @@ final readonly class Options
      * @param array<string, string|int|float>            $ini       PHP's settings, in php-fpm and on the command line
      * @param int<1, max>                                $workers   of php-fpm
      * @param list<string>                               $nginx     further directives of the web server
-     * @param int                                        $errors    which of PHP's are told: also what WordPress itself
-     *                                                              has too many of may be left out
+     * @param int                                        $errors    which of PHP's are told: what WordPress itself has
+     *                                                              too many of may be left out
+     * @param string                                     $seed      PHP code that fills the database when that is
+     *                                                              installed, which is once
      */
     public function __construct(
         public string $version = 'debian',
@@ -30,6 +32,7 @@ final readonly class Options
         public int $workers = 4,
         public array $nginx = [],
         public int $errors = \E_ALL,
+        public string $seed = '',
     ) {}
 
     /** @return array<string, string|int|float> */
