@@ -1,0 +1,74 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Admin;
+
+/** What the page's buttons do, and what is said of it afterwards. */
+final class Flush
+{
+    public const ACTION = 'larder_flush';
+
+    /** In the address after the redirect: which of the texts below is shown. Nothing else of it is. */
+    public const NOTICE = 'larder-notice';
+
+    private const WHAT = ['site', 'group', 'network'];
+
+    /** A form was sent: asks who by, does it, and sends the browser back. */
+    public static function posted(): void
+    {
+        $what = self::field('what');
+        $network = $what === 'network';
+        if (!\in_array($what, self::WHAT, true) || !\current_user_can(Admin::capability($network))) {
+            \wp_die(\esc_html__('Sorry, you are not allowed to do that.', 'larder'), '', ['response' => 403]);
+        }
+        \check_admin_referer(self::ACTION . '-' . $what);
+        \wp_safe_redirect(\add_query_arg(self::NOTICE, self::flush($what) ? $what : 'failed', Admin::url($network)));
+        exit;
+    }
+
+    /** A form with one button. */
+    public static function form(string $what, string $label, string $fields = '', bool $main = false): string
+    {
+        return '<form method="post" action="' . \esc_url(\admin_url('admin-post.php')) . '" class="larder-flush">'
+            . '<input type="hidden" name="action" value="' . \esc_attr(self::ACTION) . '">'
+            . '<input type="hidden" name="what" value="' . \esc_attr($what) . '">'
+            // Not wp_nonce_field(): its id would be on the page once a form.
+            . '<input type="hidden" name="_wpnonce" value="' . \esc_attr(\wp_create_nonce(self::ACTION . '-' . $what)) . '">'
+            . $fields
+            . '<button type="submit" class="button' . ($main ? ' button-primary' : '') . '">' . \esc_html($label) . '</button>'
+            . '</form>';
+    }
+
+    /** @return ?array{'success'|'error', string} the kind of notice, and what it says */
+    public static function notice(): ?array
+    {
+        return match ($_GET[self::NOTICE] ?? '') {
+            'site' => ['success', \__('The cache of this site was flushed. It fills again as pages are asked for.', 'larder')],
+            'group' => ['success', \__('The group was flushed.', 'larder')],
+            'network' => ['success', \__('The cache of all sites was flushed. It fills again as pages are asked for.', 'larder')],
+            'failed' => ['error', \__('Nothing was flushed: no cache is in use, or what it keeps its values in cannot be written.', 'larder')],
+            default => null,
+        };
+    }
+
+    private static function flush(string $what): bool
+    {
+        $cache = Admin::cache();
+        $group = \trim(self::field('group'));
+
+        return match (true) {
+            $cache === null || $cache->larder() === null, $what === 'group' && $group === '' => false,
+            $what === 'site' => $cache->flush(),
+            $what === 'group' => $cache->flush_group($group),
+            default => $cache->flush_network(),
+        };
+    }
+
+    private static function field(string $name): string
+    {
+        $value = $_POST[$name] ?? '';
+
+        return \is_string($value) ? \wp_unslash($value) : '';
+    }
+}

@@ -1,0 +1,260 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Admin;
+
+use Larder\Cache;
+use Larder\WordPress\Health;
+use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Statistics;
+
+/** The page of a site (Tools) or of a network (Settings): figures, findings, contents, and what can be flushed. */
+final readonly class Page
+{
+    private const HOURS = 48;
+
+    /** In the address: 'time' sorts the keys by the time of a read, all else by size. */
+    private const SORT = 'larder-sort';
+
+    public function __construct(private ?ObjectCache $cache, private bool $network) {}
+
+    public function render(): void
+    {
+        echo '<div class="wrap larder"><h1>', \esc_html__('Larder', 'larder'), '</h1><hr class="wp-header-end">';
+        $notice = Flush::notice();
+        if ($notice !== null) {
+            echo '<div class="notice notice-', $notice[0], ' is-dismissible"><p>', \esc_html($notice[1]), '</p></div>';
+        }
+        $own = $this->cache?->larder();
+        if ($this->cache === null || $own === null) {
+            $this->notInUse();
+            $this->findings();
+        } else {
+            $this->figures(new Figures(Statistics::hours($own->group('~larder', cacheOnly: true), self::HOURS)));
+            $this->findings();
+            $contents = Contents::look($own->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
+            $this->flush($contents);
+            $this->groups($contents);
+            $this->keys($contents, $this->cache);
+        }
+        echo "</div>\n";
+    }
+
+    private function notInUse(): void
+    {
+        $problem = $this->cache?->problem() ?? '';
+        echo '<div class="notice notice-warning inline"><p><strong>', \esc_html__('No persistent cache is in use.', 'larder'), '</strong> ',
+        \esc_html($problem !== '' ? $problem : \__('Site Health says what is missing.', 'larder')),
+        ' <a href="', \esc_url(\admin_url('site-health.php')), '">', \esc_html__('Site Health', 'larder'), "</a></p></div>\n";
+    }
+
+    private function figures(Figures $figures): void
+    {
+        $this->heading('figures', \__('The last 48 hours', 'larder'));
+        if ($figures->requests === 0) {
+            echo '<p>', \esc_html__('Nothing has been counted yet. One request in 16 is, so figures come after some page views.', 'larder'), '</p>';
+
+            return;
+        }
+        if (\is_multisite()) {
+            echo '<p>', \esc_html__('Of all sites of this network together.', 'larder'), '</p>';
+        }
+        $query = self::query();
+        $saved = $figures->saved($query);
+        echo '<dl class="larder-tiles">';
+        $this->tile(\__('Reads answered', 'larder'), Text::percentage($figures->hits, $figures->misses), \sprintf(
+            /* translators: 1: number of reads, 2: number of requests */
+            \__('of %1$s reads in %2$s requests', 'larder'),
+            Text::number($figures->hits + $figures->misses),
+            Text::number($figures->requests),
+        ));
+        $this->tile(\__('Kept from earlier requests', 'larder'), Text::number($figures->kept / $figures->requests, 1), \__('reads a request that would have gone to the database', 'larder'));
+        $this->tile(\__('Time in the cache', 'larder'), Text::duration($figures->seconds / $figures->requests), \sprintf(
+            /* translators: %s: number of times the store was asked */
+            \__('a request, with %s round trips', 'larder'),
+            Text::number($figures->roundTrips / $figures->requests, 1),
+        ));
+        $this->tile(\__('Database time saved', 'larder'), Text::duration($saved / $figures->requests), \sprintf(
+            /* translators: %s: time with its unit */
+            \__('a request; %s altogether (estimate)', 'larder'),
+            Text::duration($saved),
+        ));
+        echo '</dl>';
+        $this->chart($figures);
+        echo '<p class="description">', \esc_html(\sprintf(
+            /* translators: %s: time with its unit */
+            \__('One request in 16 is counted and stands for 16. Time saved is an estimate: each read kept from earlier requests is taken for one look-up of a row in the database, which takes %s now, and the time in the cache is subtracted. What a plugin computes beyond such a look-up is not counted; of what WordPress reads many at once, too much is.', 'larder'),
+            Text::duration($query),
+        )), "</p>\n";
+    }
+
+    private function tile(string $label, string $figure, string $about): void
+    {
+        echo '<div><dt>', \esc_html($label), '</dt><dd><strong>', \esc_html($figure), '</strong> ', \esc_html($about), '</dd></div>';
+    }
+
+    /** The chart is drawn by the script, out of the table, which stays for whoever would rather read. */
+    private function chart(Figures $figures): void
+    {
+        $about = \__('Reads by hour: what each tier answered, and what was not found. The table below has the same figures.', 'larder');
+        echo '<div class="larder-chart" hidden><div class="larder-plot" dir="ltr" role="img" tabindex="0" aria-label="', \esc_attr($about), '"></div>',
+        '<div class="larder-keys" role="group" aria-label="', \esc_attr__('What the chart shows', 'larder'), '"></div>',
+        '<output class="larder-reading" aria-live="polite"></output></div>';
+        echo '<details class="larder-hours" open><summary>', \esc_html__('The figures of each hour as a table', 'larder'), '</summary>';
+        $this->openTable(\__('Reads by hour', 'larder'));
+        echo '<thead><tr>', self::head(\__('Hour', 'larder'), false), self::head(\__('Requests', 'larder'));
+        echo self::head(\__('Answered in the request', 'larder'), true, ' data-series="request"');
+        foreach ($figures->tiers as $tier) {
+            /* translators: %s: a tier of the cache, as: Disk */
+            echo self::head(\sprintf(\__('%s: hits', 'larder'), Text::tier($tier)), true, ' data-series="' . \esc_attr($tier) . '"');
+            /* translators: %s: a tier of the cache, as: Disk */
+            echo self::head(\sprintf(\__('%s: misses', 'larder'), Text::tier($tier)));
+        }
+        echo self::head(\__('Not found', 'larder'), true, ' data-series="misses"'), self::head(\__('Reads answered', 'larder'), true, ' data-series="ratio"'), '</tr></thead><tbody>';
+        foreach ($figures->hours as $row) {
+            $at = (string) \wp_date((string) \get_option('time_format'), $row['hour']);
+            $day = (string) \wp_date((string) \get_option('date_format'), $row['hour']);
+            $clock = (int) \wp_date('G', $row['hour']);
+            echo '<tr data-clock="', $clock, '" data-label="', \esc_attr($clock === 0 ? (string) \wp_date('j M', $row['hour']) : $at), '">',
+            '<th scope="row">', \esc_html($day . ' ' . $at), '</th>', self::cell($row['requests']), self::cell($figures->within($row));
+            foreach ($figures->tiers as $tier) {
+                echo self::cell($row['tiers'][$tier]['hits'] ?? 0), self::cell($row['tiers'][$tier]['misses'] ?? 0);
+            }
+            $reads = $row['hits'] + $row['misses'];
+            echo self::cell($row['misses']),
+            '<td class="larder-number" data-value="', $reads === 0 ? '' : \sprintf('%.2F', $row['hits'] / $reads * 100), '">', \esc_html(Text::percentage($row['hits'], $row['misses'])), '</td></tr>';
+        }
+        echo "</tbody></table></div></details>\n";
+    }
+
+    private function findings(): void
+    {
+        $findings = \class_exists(Health::class) ? Health::findings() : [];
+        if ($findings === []) {
+            return;
+        }
+        $this->heading('findings', \__('Findings', 'larder'));
+        $levels = ['critical' => \__('Critical', 'larder'), 'recommended' => \__('Recommended', 'larder'), 'good' => \__('Good', 'larder')];
+        $rank = \array_flip(\array_keys($levels));
+        \usort($findings, static fn(array $a, array $b): int => $rank[$a['level']] <=> $rank[$b['level']]);
+        echo '<ul class="larder-findings">';
+        foreach ($findings as $finding) {
+            echo '<li class="larder-', \esc_attr($finding['level']), '"><span class="larder-level">', \esc_html($levels[$finding['level']]), '</span> <strong>', \esc_html($finding['label']), '</strong> ', \esc_html($finding['text']), '</li>';
+        }
+        echo "</ul>\n";
+    }
+
+    private function flush(Contents $contents): void
+    {
+        $this->heading('flush', \__('Flush', 'larder'));
+        echo '<p>', \esc_html__('Nothing but speed is lost: what is flushed is read from the database again.', 'larder'), '</p><div class="larder-flushes">';
+        if ($this->network) {
+            echo Flush::form('network', \__('Flush all sites', 'larder'), '', true), '</div>';
+
+            return;
+        }
+        echo Flush::form('site', \__('Flush this site', 'larder'), '', true);
+        $field = '<label for="larder-group">' . \esc_html__('Group', 'larder') . '</label> '
+            . '<input type="text" id="larder-group" name="group" list="larder-groups" required autocomplete="off" spellcheck="false" dir="ltr"><datalist id="larder-groups">';
+        foreach (\array_unique(\array_column($contents->groups, 'group')) as $group) {
+            $field .= '<option value="' . \esc_attr($group) . '">';
+        }
+        echo Flush::form('group', \__('Flush this group', 'larder'), $field . '</datalist> '), "</div>\n";
+    }
+
+    private function groups(Contents $contents): void
+    {
+        $this->heading('groups', \__('What lies in the cache', 'larder'));
+        echo '<p>', \esc_html(\sprintf(
+            /* translators: 1: number of entries, 2: size with its unit */
+            \_n('%1$s entry, %2$s.', '%1$s entries, %2$s.', $contents->entries, 'larder'),
+            Text::number($contents->entries),
+            Text::bytes($contents->bytes),
+        )), ' ', $contents->complete ? '' : \esc_html__('This is a sample: there is more than can be looked at while you wait.', 'larder'), '</p>';
+        if ($contents->groups === []) {
+            return;
+        }
+        $this->openTable(\__('Groups, the largest first', 'larder'));
+        echo '<thead><tr>', self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '', self::head(\__('Entries', 'larder')), self::head(\__('Size', 'larder')), self::head(\__('Share', 'larder'), false), '</tr></thead><tbody>';
+        foreach (\array_slice($contents->groups, 0, 50) as $group) {
+            echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($group['group'])), '</th>', $this->network ? '<td>' . \esc_html(self::site($group['site'])) . '</td>' : '',
+            self::cell($group['entries']), self::cell($group['bytes'], Text::bytes($group['bytes'])),
+            '<td class="larder-share"><meter min="0" max="', \max(1, $contents->bytes), '" value="', $group['bytes'], '">', \esc_html(Text::percentage($group['bytes'], $contents->bytes - $group['bytes'])), '</meter></td></tr>';
+        }
+        echo "</tbody></table></div>\n";
+    }
+
+    private function keys(Contents $contents, ObjectCache $cache): void
+    {
+        if ($contents->keys === []) {
+            return;
+        }
+        $this->heading('keys', \__('The largest keys, and how long a read of each takes', 'larder'));
+        $times = $contents->timed($cache, \is_multisite() ? (string) \get_current_blog_id() : '');
+        $byTime = ($_GET[self::SORT] ?? '') === 'time';
+        if ($byTime) {
+            \arsort($times);
+        }
+        // By size they come as they are.
+        $order = $byTime ? \array_keys($times + $contents->keys) : \array_keys($contents->keys);
+        $this->openTable(\__('Largest keys', 'larder'));
+        echo '<thead><tr>', self::head(\__('Key', 'larder'), false), self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '',
+        $this->sorting('size', \__('Size', 'larder'), !$byTime), $this->sorting('time', \__('Read', 'larder'), $byTime),
+        self::head(\__('Age', 'larder'), false), self::head(\__('Ends in', 'larder'), false), '</tr></thead><tbody>';
+        foreach ($order as $i) {
+            $key = $contents->keys[$i];
+            echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr">', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td>' . \esc_html(self::site($key['site'])) . '</td>' : '',
+            self::cell($key['size'], Text::bytes($key['size'])), '<td class="larder-number">', isset($times[$i]) ? \esc_html(Text::duration($times[$i])) : '–', '</td>',
+            '<td>', \esc_html(Text::span($key['age'])), '</td><td>', \esc_html(Text::span($key['ttl'])), '</td></tr>';
+        }
+        echo "</tbody></table></div>\n";
+    }
+
+    private function heading(string $id, string $text): void
+    {
+        echo '<h2 id="larder-', $id, '">', \esc_html($text), '</h2>';
+    }
+
+    /** A table that is wider than a phone is moved by itself, by keyboard too; the page stays where it is. */
+    private function openTable(string $caption): void
+    {
+        echo '<div class="larder-table" role="region" tabindex="0" aria-label="', \esc_attr($caption), '"><table class="widefat striped"><caption class="screen-reader-text">', \esc_html($caption), '</caption>';
+    }
+
+    private function sorting(string $by, string $label, bool $sorted): string
+    {
+        return '<th scope="col" class="larder-number"' . ($sorted ? ' aria-sort="descending"' : '') . '><a href="' . \esc_url(\add_query_arg(self::SORT, $by, Admin::url($this->network)) . '#larder-keys') . '">'
+            . \esc_html($label) . ($sorted ? ' <span aria-hidden="true">▾</span>' : '') . '</a></th>';
+    }
+
+    private static function head(string $label, bool $number = true, string $attributes = ''): string
+    {
+        return '<th scope="col"' . ($number ? ' class="larder-number"' : '') . $attributes . '>' . \esc_html($label) . '</th>';
+    }
+
+    private static function cell(int $value, ?string $text = null): string
+    {
+        return '<td class="larder-number" data-value="' . $value . '">' . \esc_html($text ?? Text::number($value)) . '</td>';
+    }
+
+    private static function site(string $site): string
+    {
+        return $site === Contents::GLOBAL ? \__('all sites', 'larder') : (string) (\get_blog_details((int) $site)->blogname ?? $site);
+    }
+
+    /** Seconds of one look-up of a row in the database now: the median of five. */
+    private static function query(): float
+    {
+        global $wpdb;
+        $times = [];
+        for ($i = 0; $i < 5; $i++) {
+            $start = \hrtime(true);
+            $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'");
+            $times[] = \hrtime(true) - $start;
+        }
+        \sort($times);
+
+        return $times[2] / 1e9;
+    }
+}
