@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\WordPress\Intent\Keys;
+use Larder\WordPress\Intent\Statement;
+
+/**
+ * Says of every write to the database, just before it, which cached values it is about to make old.
+ *
+ * The one hook is the `query` filter, which wpdb::query() applies to each statement before it is sent. WordPress's
+ * actions would not do: none is fired before a network option changes (their hooks carry the option's name), nor before
+ * a post's guid, the suffix of a post in the trash, or wp_set_option_autoload_values(); of many writes in one function
+ * only the first is announced; and forty hooks cost every page more than this one, which looks at one letter of a query
+ * that reads.
+ *
+ * An intent ends when WordPress sets or deletes the key, with the request, or here: where the statement changed no row
+ * WordPress calls no cache.
+ */
+final class Intents
+{
+    /** The last write, until it is known whether it changed anything. */
+    private string $statement = '';
+
+    /** @var array<string, list<string>> by group: the keys of that write */
+    private array $keys = [];
+
+    private function __construct(
+        private readonly ObjectCache $cache,
+        private readonly Keys $changes,
+    ) {}
+
+    /** From now on; called where the object cache begins, so that no write comes before. */
+    public static function watch(ObjectCache $cache): void
+    {
+        // The last of all callbacks sees the statement as it is sent.
+        \add_filter('query', (new self($cache, new Keys($cache)))->before(...), \PHP_INT_MAX);
+    }
+
+    /** @param mixed $query what other callbacks have made of it; given back as it is */
+    private function before(mixed $query): mixed
+    {
+        if ($this->keys !== []) {
+            $this->after();
+        }
+        if (\is_string($query) && \stripos('IUDR', $query[\strspn($query, " \t\r\n")] ?? '-') !== false) {
+            try {
+                $this->announce($query);
+            } catch (\Throwable) {
+                // Whatever it is, the query goes on.
+            }
+        }
+
+        return $query;
+    }
+
+    private function announce(string $query): void
+    {
+        $database = $GLOBALS['wpdb'] ?? null;
+        $statement = $database instanceof \wpdb ? Statement::parse($query) : null;
+        if ($database === null || $statement === null) {
+            return;
+        }
+        $keys = \array_filter($this->changes->of($statement, $database));
+        foreach ($keys as $group => $names) {
+            $this->cache->intend((string) $group, ...$names);
+        }
+        $this->statement = $query;
+        $this->keys = $keys;
+    }
+
+    /** The next statement comes, so the last one is done. */
+    private function after(): void
+    {
+        $database = $GLOBALS['wpdb'] ?? null;
+        // Else it was changed by a later callback, or it failed: nobody knows what it has done.
+        $done = $database instanceof \wpdb && $database->last_query === $this->statement && $database->last_error === '';
+        if ($done && $database->rows_affected === 0) {
+            foreach ($this->keys as $group => $names) {
+                $this->cache->relent((string) $group, ...$names);
+            }
+        }
+        $this->statement = '';
+        $this->keys = [];
+    }
+}
