@@ -465,14 +465,16 @@ final class Cache
     }
 
     /**
-     * What each tier did in this process: hits, misses, writes, time (seconds), bytes, entries, errors; under
-     * `conflicts` what the table of conflicts decided.
+     * What each tier did in this process: hits, misses, writes, time (seconds), errors, of the truth also calls; what it
+     * holds: engine, bytes, entries, budget; under `conflicts` what the table of conflicts decided.
+     *
+     * @param bool $stored false: not what the tiers hold, which asks the engines, but what this process did alone
      *
      * @return array<string, array<string, int|float|string>>
      */
-    public function stats(): array
+    public function stats(bool $stored = true): array
     {
-        return Report::stats($this->tiers, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies);
+        return Report::stats($this->tiers, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
     }
 
     /**

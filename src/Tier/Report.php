@@ -9,8 +9,12 @@ use Larder\Store\Record;
 /** What the tiers hold and did, for people: statistics, where a key lies, what there is. Off every hot path. */
 final class Report
 {
-    /** @return array<string, array<string, int|float|string>> */
-    public static function stats(Tiers $tiers, int $gets, int $nearHits, int $lookups, Copies $copies): array
+    /**
+     * @param bool $stored also what each tier holds, which the engines have to be asked for
+     *
+     * @return array<string, array<string, int|float|string>>
+     */
+    public static function stats(Tiers $tiers, int $gets, int $nearHits, int $lookups, Copies $copies, bool $stored): array
     {
         $stack = $tiers->stack;
         $truth = $tiers->truth;
@@ -26,37 +30,23 @@ final class Report
             'errors' => 0,
         ]];
         foreach ($stack->nears as $i => $near) {
-            $own = $near->stats();
             $stats[self::tier($near)] = [
-                'engine' => $own['engine'],
                 'hits' => $i === 0 ? $nearHits + $stack->nearHits : 0,
                 'misses' => $i === 0 ? $stack->nearMisses : 0,
                 'writes' => 0,
                 'time' => 0.0,
-                'bytes' => $own['bytes'],
-                'entries' => $own['entries'],
-                'errors' => $own['errors'],
-                'refused' => $own['refused'],
-                'budget' => $own['budget'],
-            ];
+            ] + ($stored ? $near->stats() : []);
         }
-        $own = $truth->stats();
         $stats[$tiers->last] = [
-            'engine' => $own['engine'],
             'hits' => $truth->hits,
             'misses' => $truth->misses,
             'writes' => $truth->writes,
+            'calls' => $truth->calls,
             'time' => $truth->time / 1e9,
-            'bytes' => $own['bytes'],
-            'entries' => $own['entries'],
             'errors' => $truth->errors,
-            'budget' => $own['budget'],
-        ];
-        $stats['conflicts'] = [
-            'dropped' => $tiers->writer()->dropped,
-            'bounded' => $tiers->writer()->bounded,
-            'refused' => $tiers->writer()->refused,
-        ];
+        ] + ($stored ? $truth->stats() : []);
+        $writer = $tiers->writer();
+        $stats['conflicts'] = ['dropped' => $writer->dropped, 'bounded' => $writer->bounded, 'refused' => $writer->refused];
 
         return $stats;
     }

@@ -28,6 +28,8 @@ final class Truth
     public int $misses = 0;
     public int $writes = 0;
     public int $errors = 0;
+    /** Times the store was asked or told something: round trips, where it is a server. */
+    public int $calls = 0;
     /** Nanoseconds spent in the store. */
     public int $time = 0;
 
@@ -53,6 +55,7 @@ final class Truth
         if (!$this->reachable()) {
             return null;
         }
+        $this->calls++;
         $start = \hrtime(true);
         try {
             return $this->store->since($epoch, $position, $token);
@@ -69,6 +72,7 @@ final class Truth
         if ($this->rest !== 0 && !$this->reachable()) {
             return null;
         }
+        $this->calls++;
         $start = \hrtime(true);
         try {
             return $this->store->read($keys);
@@ -92,6 +96,7 @@ final class Truth
 
             return null;
         }
+        $this->calls++;
         $start = \hrtime(true);
         try {
             $this->writes += \count($changes);

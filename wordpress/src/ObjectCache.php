@@ -1,0 +1,815 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Cache;
+use Larder\Codec\NotStorable;
+use Larder\Config\Directory;
+use Larder\Config\WrongUser;
+
+/**
+ * WordPress's object cache: what $wp_object_cache is, with every method and property of WordPress's own class.
+ *
+ * It holds what this request has read as WordPress gave or got it, objects to be cloned for each reader, and asks
+ * Larder\Cache, a group a key space, for all else:
+ *
+ *     s/<place>/c/<group>   WordPress's own groups      <place> on a network: g for global groups, else the blog's id;
+ *     s/<place>/p/<group>   those of plugins            on a single site there is none
+ *     ~larder               what Larder itself notes of this site
+ *
+ * so that a group, all groups of plugins, a site of a network, or all of them are flushed by one mark.
+ *
+ * Longer than other files: it is the interface of another class, with its documentation in WordPress.
+ *
+ * @see https://developer.wordpress.org/reference/classes/wp_object_cache/
+ */
+#[\AllowDynamicProperties]
+class ObjectCache
+{
+    /** Larder's own records of this site. */
+    public const OWN = '~larder';
+
+    /** The clock is looked at once in so many hits, less one: a mask. */
+    private const LOOK = 255;
+
+    /** Nanoseconds after which a request that goes on learns what others changed. */
+    private const RENEWAL = 1_000_000_000;
+
+    /** Longer keys are hashed. */
+    private const LONGEST = 1_024;
+
+    /** One request in so many is recorded in the statistics. */
+    private const SAMPLE = 16;
+
+    /** @var array<string, array<array-key, mixed>> by group and key, of the current blog */
+    public array $cache = [];
+    public int $cache_hits = 0;
+    public int $cache_misses = 0;
+
+    /** @var array<string, true> */
+    public array $global_groups = [];
+
+    /** @var array<string, true> */
+    public array $non_persistent_groups = [];
+    public string $blog_prefix = '';
+    public readonly bool $multisite;
+
+    private ?Cache $root = null;
+    private string $problem = '';
+    private int $blog = 0;
+
+    /** @var array<string, Cache> of the current blog, by group */
+    private array $spaces = [];
+
+    /** @var array<string, Cache> by place and kind */
+    private array $parents = [];
+
+    /** @var array<int, array<string, array<array-key, mixed>>> what $cache held for other blogs */
+    private array $away = [];
+
+    /** @var array<string, array<array-key, true>> keys of WordPress's own groups that were found missing */
+    private array $missed = [];
+
+    /** @var array<string, array<array-key, true>> keys that only this request has, since they could not be stored */
+    private array $kept = [];
+
+    private int $due = \PHP_INT_MAX;
+    private ?Prefetch $prefetch = null;
+    private ?Flushes $flushes = null;
+
+    public function __construct(?Cache $root = null)
+    {
+        $this->multisite = \function_exists('is_multisite') && \is_multisite();
+        $this->blog = $this->multisite ? \get_current_blog_id() : 0;
+        $this->blog_prefix = $this->multisite ? $this->blog . ':' : '';
+        if ($root !== null) {
+            $this->begin($root);
+        }
+    }
+
+    /** The one of this request, over the site's cache; or, where that cannot be had, for this request alone. */
+    public static function start(): self
+    {
+        try {
+            $site = Site::current();
+            $directory = $site->directory();
+            if ($directory === '') {
+                throw new \RuntimeException('WordPress may write neither beside itself nor into ' . \WP_CONTENT_DIR . ', so there is no place for the cache. Make a directory that the web server can write, and define LARDER_DIRECTORY as its path.');
+            }
+            if ($directory !== null && \PHP_SAPI === 'cli') {
+                Directory::become($directory);
+            }
+
+            return new self(Cache::open($site->source()));
+        } catch (WrongUser $wrong) {
+            if (\PHP_SAPI === 'cli') {
+                // What it changed in the database, the web's cache would never hear of.
+                \fwrite(\STDERR, 'Larder: ' . $wrong->getMessage() . \PHP_EOL);
+                exit(1);
+            }
+            $problem = $wrong->getMessage();
+        } catch (\Throwable $error) {
+            $problem = $error->getMessage();
+        }
+        $cache = new self();
+        $cache->problem = $problem;
+        // Then transients belong into the database.
+        \wp_using_ext_object_cache(false);
+        \error_log('Larder: the object cache is not persistent: ' . $problem);
+
+        return $cache;
+    }
+
+    /** The front door of this site's cache; null: this request's own memory is all there is. */
+    public function larder(): ?Cache
+    {
+        return $this->root;
+    }
+
+    /** Why it is not persistent, and what to do; '' if it is. */
+    public function problem(): string
+    {
+        return $this->problem;
+    }
+
+    /** The front door of a group, for the current blog; null: the group is not persistent. */
+    public function space(string $group): ?Cache
+    {
+        if (isset($this->spaces[$group])) {
+            return $this->spaces[$group];
+        }
+        if ($this->root === null || isset($this->non_persistent_groups[$group])) {
+            return null;
+        }
+
+        return $this->spaces[$group] = $this->open($this->root, $this->place($group), $group);
+    }
+
+    /**
+     * @param mixed $key an integer or a string that is not empty
+     * @param string     $group
+     * @param bool       $force past this request's own copies
+     * @param ?bool      $found
+     *
+     * @return mixed false if there is none
+     */
+    public function get($key, $group = 'default', $force = false, &$found = null)
+    {
+        if (!$force && (\is_string($key) || \is_int($key)) && isset($this->cache[$group][$key])
+            && ((++$this->cache_hits & self::LOOK) !== 0 || !$this->look())) {
+            $found = true;
+            $value = $this->cache[$group][$key];
+
+            return \is_object($value) ? clone $value : $value;
+        }
+
+        return $this->first($key, $group, (bool) $force, $found);
+    }
+
+    /**
+     * @param iterable<int|string> $keys
+     * @param string               $group
+     * @param bool                 $force
+     *
+     * @return array<array-key, mixed>
+     */
+    public function get_multiple($keys, $group = 'default', $force = false)
+    {
+        $group = self::group($group);
+        $space = $this->space($group);
+        if ($space !== null && !$force) {
+            $missing = [];
+            foreach ($keys as $key) {
+                if ((\is_string($key) || \is_int($key)) && !isset($this->cache[$group][$key])) {
+                    $missing[] = self::name($key);
+                }
+            }
+            if (isset($missing[1])) {
+                $space->prefetch([[$space, \array_filter($missing, static fn(string $name): bool => \trim($name) !== '')]]);
+            }
+        }
+        $values = [];
+        foreach ($keys as $key) {
+            $values[$key] = $this->get($key, $group, $force);
+        }
+
+        return $values;
+    }
+
+    /**
+     * @param mixed $key an integer or a string that is not empty
+     * @param mixed      $data
+     * @param string     $group
+     * @param int        $expire seconds, 0 for none
+     *
+     * @return bool
+     */
+    public function set($key, $data, $group = 'default', $expire = 0)
+    {
+        if (!$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        if (\is_object($data)) {
+            $data = clone $data;
+        }
+        $this->cache[$group][$key] = $data;
+        $space = $this->spaces[$group] ?? $this->space($group);
+        if ($space === null) {
+            return true;
+        }
+        unset($this->missed[$group][$key]);
+        try {
+            $done = $space->set(self::name($key), $data, (int) $expire);
+        } catch (NotStorable) {
+            // A closure, a connection: this request can use it, and nobody else could.
+            $space->delete(self::name($key));
+            $done = false;
+        }
+
+        return $this->noted($group, $key, $done);
+    }
+
+    /**
+     * @param array<int|string, mixed> $data
+     * @param string                   $group
+     * @param int                      $expire
+     *
+     * @return array<array-key, bool>
+     */
+    public function set_multiple(array $data, $group = '', $expire = 0)
+    {
+        $group = self::group($group);
+        $space = $this->space($group);
+        $done = [];
+        if ($space !== null && \count($data) > 1) {
+            try {
+                $named = [];
+                foreach ($data as $key => $value) {
+                    if (self::isName($key)) {
+                        $named[self::name($key)] = $value;
+                    }
+                }
+                if ($space->setMultiple($named, (int) $expire)) {
+                    foreach ($data as $key => $value) {
+                        if ($done[$key] = $this->isValid($key)) {
+                            $this->cache[$group][$key] = \is_object($value) ? clone $value : $value;
+                            unset($this->missed[$group][$key], $this->kept[$group][$key]);
+                        }
+                    }
+
+                    return $done;
+                }
+            } catch (NotStorable) {
+                // One of them; each by itself, then.
+            }
+        }
+        foreach ($data as $key => $value) {
+            $done[$key] = $this->set($key, $value, $group, $expire);
+        }
+
+        return $done;
+    }
+
+    /**
+     * In WordPress's own groups a value that was just computed from the database; in all others atomic across processes.
+     *
+     * @param mixed $key an integer or a string that is not empty
+     * @param mixed      $data
+     * @param string     $group
+     * @param int        $expire
+     *
+     * @return bool
+     */
+    public function add($key, $data, $group = 'default', $expire = 0)
+    {
+        if (\wp_suspend_cache_addition() || !$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        if ($this->holds($group, $key)) {
+            return false;
+        }
+        if (\is_object($data)) {
+            $data = clone $data;
+        }
+        $space = $this->space($group);
+        if ($space === null) {
+            $this->cache[$group][$key] = $data;
+
+            return true;
+        }
+        $own = Groups::isOwn($group);
+        if ($own && !isset($this->missed[$group][$key])) {
+            $found = false;
+            $this->first($key, $group, false, $found);
+            if ($found) {
+                return false;
+            }
+        }
+        unset($this->missed[$group][$key]);
+        try {
+            $done = $own ? $space->fill(self::name($key), $data, (int) $expire) : $space->add(self::name($key), $data, (int) $expire);
+        } catch (NotStorable) {
+            // WordPress's own class would have added it.
+            $own = true;
+            $done = false;
+        }
+        if ($done || $own) {
+            // A fill that was refused, since somebody changed the key meanwhile: this request has what it computed.
+            $this->cache[$group][$key] = $data;
+        }
+
+        return $done || $own;
+    }
+
+    /**
+     * @param array<int|string, mixed> $data
+     * @param string                   $group
+     * @param int                      $expire
+     *
+     * @return array<array-key, bool>
+     */
+    public function add_multiple(array $data, $group = '', $expire = 0)
+    {
+        $done = [];
+        foreach ($data as $key => $value) {
+            $done[$key] = $this->add($key, $value, $group, $expire);
+        }
+
+        return $done;
+    }
+
+    /**
+     * @param mixed $key an integer or a string that is not empty
+     * @param mixed      $data
+     * @param string     $group
+     * @param int        $expire
+     *
+     * @return bool
+     */
+    public function replace($key, $data, $group = 'default', $expire = 0)
+    {
+        if (!$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        $space = $this->space($group);
+        if ($space === null || isset($this->kept[$group][$key])) {
+            return $this->holds($group, $key) && $this->set($key, $data, $group, $expire);
+        }
+        if (\is_object($data)) {
+            $data = clone $data;
+        }
+        try {
+            // What was added in this request may still wait to be stored.
+            $space->commit();
+            $done = $space->replace(self::name($key), $data, (int) $expire);
+        } catch (NotStorable) {
+            return $this->set($key, $data, $group, $expire);
+        }
+        if ($done) {
+            $this->cache[$group][$key] = $data;
+        } else {
+            unset($this->cache[$group][$key]);
+        }
+
+        return $done;
+    }
+
+    /**
+     * @param mixed $key an integer or a string that is not empty
+     * @param string     $group
+     * @param bool       $deprecated
+     *
+     * @return bool whether there was one
+     */
+    public function delete($key, $group = 'default', $deprecated = false)
+    {
+        if (!$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        $there = $this->holds($group, $key);
+        unset($this->cache[$group][$key]);
+        $space = $this->spaces[$group] ?? $this->space($group);
+        if ($space === null) {
+            return $there;
+        }
+        unset($this->kept[$group][$key]);
+        $name = self::name($key);
+        $there = $there || (!isset($this->missed[$group][$key]) && $space->has($name));
+
+        return $space->delete($name) && $there;
+    }
+
+    /**
+     * @param array<int|string> $keys
+     * @param string            $group
+     *
+     * @return array<array-key, bool>
+     */
+    public function delete_multiple(array $keys, $group = '')
+    {
+        $done = [];
+        foreach ($keys as $key) {
+            $done[$key] = $this->delete($key, $group);
+        }
+
+        return $done;
+    }
+
+    /**
+     * Atomic across processes; as with WordPress's own class not below zero, and what is no number counts as zero.
+     *
+     * @param mixed $key an integer or a string that is not empty
+     * @param int        $offset
+     * @param string     $group
+     *
+     * @return int|float|false the new value
+     */
+    public function incr($key, $offset = 1, $group = 'default')
+    {
+        return $this->count($key, (int) $offset, $group);
+    }
+
+    /**
+     * @param mixed $key an integer or a string that is not empty
+     * @param int        $offset
+     * @param string     $group
+     *
+     * @return int|float|false
+     */
+    public function decr($key, $offset = 1, $group = 'default')
+    {
+        return $this->count($key, -(int) $offset, $group);
+    }
+
+    /**
+     * This site, and what is global; no other site of a network. A plugin that does it all the time flushes the groups of
+     * plugins only (see Flushes).
+     *
+     * @return bool
+     */
+    public function flush()
+    {
+        $this->forget();
+        if ($this->root === null) {
+            return true;
+        }
+        $all = ($this->flushes ??= new Flushes($this->own($this->root)))->count();
+        $done = true;
+        foreach ($this->multisite ? [(string) $this->blog, 'g'] : [''] as $place) {
+            $done = ($all ? self::at($this->root, $place) : self::at($this->root, $place)->group('p'))->flush() && $done;
+        }
+
+        return $done;
+    }
+
+    /** All sites of a network. */
+    public function flush_network(): bool
+    {
+        $this->forget();
+
+        return $this->root === null || self::at($this->root, '')->flush();
+    }
+
+    /**
+     * @param string $group
+     *
+     * @return bool
+     */
+    public function flush_group($group)
+    {
+        $group = self::group($group);
+        unset($this->cache[$group], $this->missed[$group], $this->kept[$group]);
+
+        return $this->space($group)?->flush() ?? true;
+    }
+
+    /** @return bool */
+    public function flush_runtime()
+    {
+        $this->root?->commit();
+        $this->forget();
+        $this->root?->forget();
+
+        return true;
+    }
+
+    /** @param string|string[] $groups */
+    public function add_global_groups($groups): void
+    {
+        foreach ((array) $groups as $group) {
+            $this->global_groups[$group] = true;
+            unset($this->spaces[$group]);
+        }
+    }
+
+    /** @param string|string[] $groups */
+    public function add_non_persistent_groups($groups): void
+    {
+        foreach ((array) $groups as $group) {
+            $this->non_persistent_groups[$group] = true;
+            unset($this->spaces[$group]);
+        }
+    }
+
+    /** @param int $blog_id */
+    public function switch_to_blog($blog_id): void
+    {
+        $blog = (int) $blog_id;
+        if (!$this->multisite || $blog === $this->blog) {
+            return;
+        }
+        $here = \array_diff_key($this->cache, $this->global_groups);
+        $this->away[$this->blog] = $here;
+        $this->cache = ($this->away[$blog] ?? []) + \array_intersect_key($this->cache, $this->global_groups);
+        unset($this->away[$blog]);
+        $this->spaces = \array_intersect_key($this->spaces, $this->global_groups);
+        $this->missed = \array_intersect_key($this->missed, $this->global_groups);
+        $this->kept = \array_intersect_key($this->kept, $this->global_groups);
+        $this->blog = $blog;
+        $this->blog_prefix = $blog . ':';
+    }
+
+    public function reset(): void
+    {
+        $this->cache = \array_intersect_key($this->cache, $this->global_groups);
+        $this->away = [];
+    }
+
+    public function stats(): void
+    {
+        echo '<p>';
+        echo '<strong>Cache Hits:</strong> ' . $this->cache_hits . '<br />';
+        echo '<strong>Cache Misses:</strong> ' . $this->cache_misses . '<br />';
+        echo '</p><ul>';
+        foreach ($this->cache as $group => $values) {
+            echo '<li><strong>Group:</strong> ' . \htmlspecialchars((string) $group) . ' - ( ' . \count($values) . ' )</li>';
+        }
+        echo '</ul>';
+    }
+
+    /** What these keys are computed from is about to change in the database. */
+    public function intend(string $group, string ...$keys): void
+    {
+        $space = $this->space($group);
+        foreach ($keys as $key) {
+            unset($this->cache[$group][$key], $this->missed[$group][$key]);
+        }
+        $space?->intend(...$keys);
+    }
+
+    /** It did not: readers need not go to the database for it any more. */
+    public function relent(string $group, string ...$keys): void
+    {
+        $this->space($group)?->deleteMultiple($keys);
+    }
+
+    /** The request is over: what it added is stored, and what it used is remembered. */
+    public function close(): void
+    {
+        if ($this->root === null) {
+            return;
+        }
+        $this->root->commit();
+        if ($this->prefetch !== null) {
+            $used = [];
+            foreach ($this->cache as $group => $values) {
+                if (!isset($this->non_persistent_groups[$group])) {
+                    $used[$this->place($group)][$group] = \array_keys($values);
+                }
+            }
+            $this->prefetch->save($used);
+        }
+        if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1) {
+            Statistics::record($this->own($this->root), $this->report(), self::SAMPLE);
+        }
+    }
+
+    /**
+     * What this request did.
+     *
+     * @return array{hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array<string, int|float|string>>, groups: array<string, array{keys: int}>}
+     */
+    public function report(): array
+    {
+        $tiers = $this->root?->stats(false) ?? [];
+        $groups = [];
+        foreach ($this->cache as $group => $values) {
+            $groups[$group] = ['keys' => \count($values)];
+        }
+        unset($tiers['conflicts']);
+        $seconds = 0.0;
+        $trips = 0;
+        $below = 0;
+        foreach ($tiers as $name => $tier) {
+            $seconds += (float) ($tier['time'] ?? 0);
+            $trips += (int) ($tier['calls'] ?? 0);
+            $below += $name === 'request' ? 0 : (int) ($tier['hits'] ?? 0);
+        }
+        if (isset($tiers['request'])) {
+            $tiers['request'] = ['hits' => \max(0, $this->cache_hits - $below), 'misses' => $below + $this->cache_misses] + $tiers['request'];
+        }
+
+        return ['hits' => $this->cache_hits, 'misses' => $this->cache_misses, 'seconds' => $seconds, 'round_trips' => $trips, 'tiers' => $tiers, 'groups' => $groups];
+    }
+
+    /**
+     * @param string|string[] $salt
+     *
+     * @return array{data: mixed, salt: string}
+     */
+    public static function salted(mixed $data, string|array $salt): array
+    {
+        return ['data' => $data, 'salt' => \is_array($salt) ? \implode(':', $salt) : $salt];
+    }
+
+    /** @param string|string[] $salt */
+    public static function unsalted(mixed $value, string|array $salt): mixed
+    {
+        return \is_array($value) && isset($value['salt'], $value['data']) && $value['salt'] === (\is_array($salt) ? \implode(':', $salt) : $salt)
+            ? $value['data'] : false;
+    }
+
+    private function begin(Cache $root): void
+    {
+        $this->root = $root;
+        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->prefetch = Prefetch::ofRequest($this->own($root));
+        $wanted = [];
+        foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
+            foreach ($groups as $group => $keys) {
+                $wanted[] = [$this->open($root, $place, $group), \array_map(self::name(...), $keys)];
+            }
+        }
+        if ($wanted !== []) {
+            $root->prefetch($wanted);
+        }
+    }
+
+    private function own(Cache $root): Cache
+    {
+        return $root->group(self::OWN, true);
+    }
+
+    /** Where a group's keys lie: see above. */
+    private function place(string $group): string
+    {
+        return !$this->multisite ? '' : (isset($this->global_groups[$group]) ? 'g' : (string) $this->blog);
+    }
+
+    private function open(Cache $root, string $place, string $group): Cache
+    {
+        $cacheOnly = Groups::isCacheOnly($group);
+        $kind = $cacheOnly || Groups::isOwn($group) ? 'c' : 'p';
+        $parent = $this->parents[$place . $kind] ??= self::at($root, $place)->group($kind);
+
+        return $parent->group($group, $cacheOnly);
+    }
+
+    private static function at(Cache $root, string $place): Cache
+    {
+        $sites = $root->group('s');
+
+        return $place === '' ? $sites : $sites->group($place);
+    }
+
+    /** What this request has not read yet, or what is to be read anew. */
+    private function first(mixed $key, mixed $group, bool $force, mixed &$found): mixed
+    {
+        $found = false;
+        if (!$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        $space = $this->spaces[$group] ?? $this->space($group);
+        if ((!$force || $space === null || isset($this->kept[$group][$key])) && $this->holds($group, $key)) {
+            $found = true;
+            $this->cache_hits++;
+            $value = $this->cache[$group][$key];
+
+            return \is_object($value) ? clone $value : $value;
+        }
+        if ($space !== null) {
+            $name = self::name($key);
+            if ($force) {
+                // What was added in this request may still wait to be stored.
+                $space->commit();
+                $space->forget($name);
+            }
+            $value = $space->get($name, $this);
+            if ($value !== $this) {
+                $found = true;
+                $this->cache_hits++;
+                $this->cache[$group][$key] = $value;
+
+                return \is_object($value) ? clone $value : $value;
+            }
+            unset($this->cache[$group][$key]);
+            $this->missed[$group][$key] = true;
+        }
+        $this->cache_misses++;
+
+        return false;
+    }
+
+    private function count(mixed $key, int $offset, mixed $group): int|float|false
+    {
+        if (!$this->isValid($key)) {
+            return false;
+        }
+        $group = self::group($group);
+        $space = $this->space($group);
+        $add = static fn(mixed $value): int|float => \max(0, (\is_numeric($value) ? $value + 0 : 0) + $offset);
+        if ($space === null || isset($this->kept[$group][$key])) {
+            return $this->holds($group, $key) ? $this->cache[$group][$key] = $add($this->cache[$group][$key]) : false;
+        }
+        $space->commit();
+        $value = $space->update(self::name($key), $add);
+        unset($this->cache[$group][$key]);
+        if (!\is_int($value) && !\is_float($value)) {
+            return false;
+        }
+
+        return $this->cache[$group][$key] = $value;
+    }
+
+    private function holds(string $group, int|string $key): bool
+    {
+        return isset($this->cache[$group]) && \array_key_exists($key, $this->cache[$group]);
+    }
+
+    /** Of what could not be stored this request has its own. */
+    private function noted(string $group, int|string $key, bool $done): bool
+    {
+        if ($done) {
+            unset($this->kept[$group][$key]);
+        } else {
+            $this->kept[$group][$key] = true;
+        }
+
+        return $done;
+    }
+
+    /** Once a second: what others changed meanwhile. Whether copies were dropped. */
+    private function look(): bool
+    {
+        $now = \hrtime(true);
+        if ($now < $this->due || $this->root === null) {
+            return false;
+        }
+        $this->due = $now + self::RENEWAL;
+        if (!$this->root->learn()) {
+            return false;
+        }
+        // What lies in no other place stays.
+        $this->cache = \array_intersect_key($this->cache, $this->non_persistent_groups + $this->kept);
+        $this->away = [];
+
+        return true;
+    }
+
+    private function forget(): void
+    {
+        $this->cache = $this->away = $this->missed = $this->kept = [];
+    }
+
+    private static function group(mixed $group): string
+    {
+        return \is_scalar($group) && $group !== false && (string) $group !== '' && (string) $group !== '0' ? (string) $group : 'default';
+    }
+
+    private static function isName(mixed $key): bool
+    {
+        return \is_int($key) || (\is_string($key) && \trim($key) !== '');
+    }
+
+    /** @phpstan-assert-if-true int|string $key */
+    private function isValid(mixed $key): bool
+    {
+        if (self::isName($key)) {
+            return true;
+        }
+        if (!\function_exists('__')) {
+            \wp_load_translations_early();
+        }
+        \_doing_it_wrong(
+            'WP_Object_Cache::' . \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 3)[1]['function'],
+            // WordPress's own texts, so that it has them in every language.
+            \is_string($key) ? \__('Cache key must not be an empty string.')
+                : \sprintf(\__('Cache key must be an integer or a non-empty string, %s given.'), \gettype($key)),
+            '6.1.0',
+        );
+
+        return false;
+    }
+
+    private static function name(int|string $key): string
+    {
+        return \is_int($key) ? (string) $key : (\strlen($key) > self::LONGEST ? 'sha256:' . \hash('sha256', $key) : $key);
+    }
+}

@@ -1,0 +1,134 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Config\Dsn;
+
+/**
+ * What this site's owner has configured, by constants in wp-config.php or by the environment, and what follows where
+ * nothing is said: a directory that web and command line both find.
+ *
+ * This folder holds the plugin: ObjectCache is what WordPress calls, Intents what tells it that the database is about to
+ * change, Plugin the rest of WordPress. What a cache is lies in the library below.
+ */
+final class Site
+{
+    /** By which WordPress tells sites apart: what an attacker does not know of this one. */
+    private const SALTS = ['AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY', 'AUTH_SALT', 'SECURE_AUTH_SALT', 'LOGGED_IN_SALT', 'NONCE_SALT'];
+
+    private static ?self $current = null;
+
+    private readonly string $secret;
+    private ?string $directory = null;
+
+    private function __construct()
+    {
+        $secret = self::setting('SECRET');
+        foreach ($secret === '' ? self::SALTS : [] as $name) {
+            $secret .= self::constant($name);
+        }
+        // A site that has none is told apart by its database at least.
+        $this->secret = $secret === '' ? self::constant('DB_HOST') . self::constant('DB_PASSWORD') : $secret;
+    }
+
+    public static function current(): self
+    {
+        return self::$current ??= new self();
+    }
+
+    /** @return array<string, string> what Larder\Cache::open() gets */
+    public function source(): array
+    {
+        $dsn = self::setting('DSN');
+        $source = [];
+        if ($dsn === '') {
+            $scheme = \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file';
+            $source['dsn'] = $scheme . '://' . \strtr(\rawurlencode($this->directory() ?? ''), ['%2F' => '/']);
+        } else {
+            $source['dsn'] = $dsn;
+        }
+        if (!\str_contains($dsn, 'prefix=') || self::setting('PREFIX') !== '') {
+            $source['prefix'] = $this->prefix();
+        }
+        $near = self::setting('NEAR');
+        if ($near !== '') {
+            $source['near'] = $near;
+        }
+        // Whoever can write to a server could make objects here; to a private directory only this user can.
+        if (\preg_match('~^(sqlite|file|apcu|segment|memory)://~', $source['dsn']) !== 1 || \str_contains($source['dsn'], 'far=')) {
+            $source['secret'] = $this->key('values');
+        }
+
+        return $source;
+    }
+
+    /** The data directory; null where the DSN names another place, '' where none can be made. */
+    public function directory(): ?string
+    {
+        $dsn = self::setting('DSN');
+        if ($dsn !== '') {
+            return \preg_match('~^(?:sqlite|file)://(/[^?]*)~', $dsn, $match) === 1 ? \rawurldecode($match[1]) : null;
+        }
+        if ($this->directory === null) {
+            $this->directory = self::setting('DIRECTORY');
+            if ($this->directory === '') {
+                $root = $_SERVER['DOCUMENT_ROOT'] ?? null;
+                $this->directory = DataDirectory::find(self::constant('ABSPATH'), self::constant('WP_CONTENT_DIR'), \is_string($root) ? $root : null, $this->key('directory'));
+            }
+        }
+
+        return $this->directory;
+    }
+
+    /** Tells this site's keys from all others' on the same server: the same on all its web servers. */
+    public function prefix(): string
+    {
+        $prefix = self::setting('PREFIX');
+        if ($prefix !== '') {
+            return $prefix;
+        }
+        $table = $GLOBALS['table_prefix'] ?? '';
+
+        return 'wp-' . \substr(\hash_hmac('sha256', self::constant('DB_NAME') . ' ' . (\is_string($table) ? $table : '') . ' ' . self::constant('WP_CACHE_KEY_SALT'), $this->secret), 0, 12);
+    }
+
+    public static function isDisabled(): bool
+    {
+        $value = self::setting('DISABLED');
+
+        return $value !== '' && $value !== '0' && $value !== 'false';
+    }
+
+    /** A constant LARDER_$name, or the environment's; '' for none. */
+    public static function setting(string $name): string
+    {
+        $value = self::constant('LARDER_' . $name);
+        if ($value === '') {
+            $value = \getenv('LARDER_' . $name);
+        }
+
+        return \is_string($value) ? $value : '';
+    }
+
+    /** What the document root is called for people: the DSN without its password, or the directory. */
+    public function describe(): string
+    {
+        $dsn = self::setting('DSN');
+
+        return $dsn === '' ? (string) $this->directory() : Dsn::parse($dsn)->toString();
+    }
+
+    private function key(string $for): string
+    {
+        return \hash_hmac('sha256', 'larder ' . $for, $this->secret);
+    }
+
+    private static function constant(string $name): string
+    {
+        $value = \defined($name) ? \constant($name) : '';
+
+        return \is_scalar($value) ? (string) $value : '';
+    }
+}
