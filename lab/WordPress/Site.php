@@ -158,7 +158,7 @@ final class Site
     public function activate(string $plugin, bool $network = false): void
     {
         $this->cli(\sprintf(
-            'require ABSPATH . "wp-admin/includes/plugin.php"; $done = activate_plugin(%s, "", %s);'
+            'require_once ABSPATH . "wp-admin/includes/plugin.php"; $done = activate_plugin(%s, "", %s);'
                 . 'if (is_wp_error($done)) { throw new RuntimeException($done->get_error_message()); }',
             \var_export($plugin, true),
             \var_export($network, true),
