@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs ext-test ext-debug arginfo debian
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -86,6 +86,9 @@ debian: setup ## build and test everything on another release of Debian (SUITE=t
 ext-costs: ## what decided the extension's design, measured: locks, fences, probes, copying
 	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
 	@build/ext-costs
+
+plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
+	@wordpress/build
 
 report-assets: ## build the report's pictures anew from their source (npm)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build

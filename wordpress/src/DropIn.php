@@ -113,6 +113,12 @@ final readonly class DropIn
         return $gone;
     }
 
+    /** What to do where this process cannot put it there. */
+    public function advice(): string
+    {
+        return $this->cannot($this->refusal);
+    }
+
     /** What install() put aside. */
     public function removeBackup(): void
     {

@@ -82,6 +82,16 @@ final class Site
         return $this->directory;
     }
 
+    /**
+     * Where a directory that was found may lie, now or formerly.
+     *
+     * @return list<string>
+     */
+    public function directories(): array
+    {
+        return DataDirectory::places(self::constant('ABSPATH'), self::constant('WP_CONTENT_DIR'), $this->key('directory'));
+    }
+
     /** Tells this site's keys from all others' on the same server: the same on all its web servers. */
     public function prefix(): string
     {

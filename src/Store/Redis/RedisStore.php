@@ -242,6 +242,37 @@ final class RedisStore implements Store
         ];
     }
 
+    /**
+     * Removes every key of this prefix, for when nobody uses it any more.
+     *
+     * @throws StoreFailure
+     */
+    public function erase(): void
+    {
+        $this->connection->ready();
+        $cursor = '0';
+        do {
+            $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
+            [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
+            if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
+                throw $this->failure('SCAN was answered by something else');
+            }
+            $cursor = $page[0];
+            $own = [];
+            foreach ($page[1] as $name) {
+                // A longer prefix may look like this one with an epoch.
+                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([ji]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
+                    $own[] = $name;
+                }
+            }
+            if ($own !== []) {
+                $this->connection->run([['UNLINK', ...$own]]);
+            }
+        } while ($cursor !== '0');
+        $this->connection->run([['DEL', $this->head, $this->sweep]]);
+        $this->connectionNumber = 0;
+    }
+
     private function ready(): void
     {
         if ($this->connection->ready() !== $this->connectionNumber) {

@@ -1,0 +1,183 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Cache;
+
+/**
+ * The plugin comes and goes, and with it the drop-in.
+ *
+ * Whenever the drop-in comes back the cache is emptied first: while it was away nobody told the cache what changed. So it
+ * is taken away too while an update replaces the plugin's files, when it would do nothing, and is put back by a
+ * request that runs the new code only.
+ *
+ * A drop-in of ours that somebody else has replaced is not put back by itself: two plugins that both did would do so for
+ * ever. It is remembered who it was, and said.
+ */
+final class Activation
+{
+    /** Of WordPress's cron: an update is done. */
+    public const EVENT = 'larder_updated';
+
+    /** Seconds after which an update that has not come to its end never will. */
+    private const LONGEST = 300;
+
+    public static function activate(): void
+    {
+        $problem = self::enable();
+        // Whose cache is in the way is said, with the choice, as long as it is.
+        if ($problem === '' || DropIn::here()->state() !== DropInState::Foreign) {
+            self::tell($problem);
+        }
+    }
+
+    public static function deactivate(): void
+    {
+        \wp_clear_scheduled_hook(self::EVENT);
+        self::disable();
+    }
+
+    /**
+     * Empties the cache, tries it, and puts the drop-in in its place.
+     *
+     * @param bool $replace another plugin's too
+     *
+     * @return string '' it is done; else why not
+     */
+    public static function enable(bool $replace = false): string
+    {
+        $dropIn = DropIn::here();
+        $state = $dropIn->state();
+        if ($state === DropInState::Foreign && !$replace) {
+            return $dropIn->install();
+        }
+        $problem = SelfCheck::problem();
+        if ($problem === '' && $state !== DropInState::Ours) {
+            $problem = self::flush() ? $dropIn->install($replace) : \__('The cache could not be emptied.', 'larder');
+        }
+        if ($problem === '') {
+            Notes::put(['on' => true, 'updating' => null]);
+        }
+
+        return $problem;
+    }
+
+    /** @return string '' it is done; else why not */
+    public static function disable(): string
+    {
+        $dropIn = DropIn::here();
+        if (!$dropIn->remove()) {
+            /* translators: %s: path of a file */
+            return \sprintf(\__('The drop-in could not be removed. Delete %s.', 'larder'), $dropIn->target);
+        }
+        Notes::put(['on' => null, 'updating' => null]);
+        self::flush();
+
+        return '';
+    }
+
+    /** A page of wp-admin begins: the drop-in is still there, and of this version? */
+    public static function check(): void
+    {
+        if (\wp_doing_ajax()) {
+            return;
+        }
+        $dropIn = DropIn::here();
+        switch ($dropIn->state()) {
+            case DropInState::Outdated:
+                $dropIn->install();
+                break;
+            case DropInState::Foreign:
+                self::lost($dropIn->foreignName());
+                break;
+            case DropInState::Missing:
+                $since = Notes::all()['updating'] ?? \PHP_INT_MAX;
+                if ($since < \time() - self::LONGEST) {
+                    self::renew();
+                }
+                break;
+            default:
+        }
+    }
+
+    /**
+     * The files of a plugin are about to be replaced.
+     *
+     * @param mixed        $response passed on
+     * @param array<mixed> $what
+     */
+    public static function updating(mixed $response, array $what): mixed
+    {
+        if (($what['plugin'] ?? '') === self::name() && DropIn::here()->state()->isOurs() && DropIn::here()->remove()) {
+            Notes::put(['updating' => \time()]);
+        }
+
+        return $response;
+    }
+
+    /**
+     * They have been. Classes of both versions could meet in this request, so the next one does what is to be done.
+     *
+     * @param mixed        $upgrader
+     * @param array<mixed> $what
+     */
+    public static function updated(mixed $upgrader, array $what): void
+    {
+        if (($what['type'] ?? '') === 'plugin' && isset(Notes::all()['updating'])) {
+            Notes::put(['updating' => 1]);
+            \wp_schedule_single_event(\time(), self::EVENT);
+        }
+    }
+
+    /** After an update: puts the drop-in back. */
+    public static function renew(): void
+    {
+        if (isset(Notes::all()['updating'])) {
+            $problem = self::enable();
+            if ($problem !== '') {
+                Notes::put(['updating' => null]);
+                self::tell($problem);
+            }
+        }
+    }
+
+    /** To an administrator, on the next page. */
+    public static function tell(string $problem): void
+    {
+        $directory = Site::current()->directory();
+        Notes::put(['notice' => $problem === '' ? [true, $directory === null
+            ? \__('Larder is the object cache of this site now, and works.', 'larder')
+            /* translators: %s: path of a directory */
+            : \sprintf(\__('Larder is the object cache of this site now, and works. It keeps its data in %s.', 'larder'), $directory),
+        ] : [
+            false,
+            /* translators: %s: what went wrong, one or more sentences */
+            \sprintf(\__('Larder is not the object cache of this site yet. %s', 'larder'), $problem),
+        ]]);
+    }
+
+    private static function lost(string $name): void
+    {
+        $notes = Notes::all();
+        if (isset($notes['on'])) {
+            Notes::put(['on' => null, 'rival' => ['name' => $name, 'times' => ($notes['rival']['times'] ?? 0) + 1, 'at' => \time()]]);
+        }
+    }
+
+    private static function flush(): bool
+    {
+        try {
+            return Cache::open(Site::current()->source())->flush();
+        } catch (\Throwable) {
+            return false;
+        }
+    }
+
+    /** As WordPress names the plugin: its file, from the plugins' directory. */
+    private static function name(): string
+    {
+        return \plugin_basename(\dirname(__DIR__) . '/larder.php');
+    }
+}

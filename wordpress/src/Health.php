@@ -1,0 +1,276 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Config\Options;
+use Larder\Console\Doctor\Finding;
+use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Machine;
+use Larder\Console\Doctor\RoundTrip;
+use Larder\Console\Doctor\SharedMemory;
+use Larder\Console\Place;
+
+/**
+ * Site Health: what it tests, and what it tells of the cache under "Info".
+ *
+ * The doctor's findings are the library's, in English as on its command line.
+ *
+ * @phpstan-type Result array{label: string, status: string, badge: array{label: string, color: string}, description: string, actions: string, test: string}
+ */
+final class Health
+{
+    private const ROUTE = 'larder/v1';
+
+    /** Of the doctor's subjects, those that say nothing about a cache without APCu. */
+    private const APCU = ['apc.enabled', 'apc.enable_cli', 'apc.shm_size'];
+
+    /**
+     * @param array<string, array<string, mixed>> $tests
+     *
+     * @return array<string, array<string, mixed>>
+     */
+    public static function tests(array $tests): array
+    {
+        $direct = [
+            'drop_in' => \__('Larder\'s drop-in', 'larder'),
+            'works' => \__('Larder keeps what is stored', 'larder'),
+            'machine' => \__('What Larder stands on', 'larder'),
+            'flushes' => \__('Flushes of the object cache', 'larder'),
+        ];
+        foreach ($direct as $name => $label) {
+            $tests['direct']['larder_' . $name] = ['label' => $label, 'test' => static fn(): array => self::$name()];
+        }
+        $tests['async']['larder_privacy'] = [
+            'label' => \__('Nobody can read Larder\'s data over the web', 'larder'),
+            'test' => \rest_url(self::ROUTE . '/privacy'),
+            'has_rest' => true,
+            'async_direct_test' => [self::class, 'privacy'],
+        ];
+
+        return $tests;
+    }
+
+    /** The one test that asks the web server is a request of its own, as WordPress's own tests of that kind. */
+    public static function routes(): void
+    {
+        \register_rest_route(self::ROUTE, '/privacy', [
+            'methods' => 'GET',
+            'callback' => [self::class, 'privacy'],
+            'permission_callback' => static fn(): bool => \current_user_can('view_site_health_checks'),
+        ]);
+    }
+
+    /** @return Result */
+    public static function drop_in(): array
+    {
+        $dropIn = DropIn::here();
+        $state = $dropIn->state();
+        $rival = Notes::all()['rival'] ?? null;
+        if ($rival !== null && $rival['times'] > 1 || $rival !== null && !$state->isOurs()) {
+            return self::result(
+                'drop_in',
+                'critical',
+                \__('Another plugin replaces Larder\'s drop-in', 'larder'),
+                \sprintf(
+                    /* translators: 1: name of a plugin, 2: how often, 3: date and time */
+                    \__('%1$s has put its object cache in the place of Larder\'s (%2$d times, last on %3$s). Only one can be there, so deactivate one of the two.', 'larder'),
+                    $rival['name'],
+                    $rival['times'],
+                    \wp_date('Y-m-d H:i', $rival['at']) ?: '?',
+                ),
+            );
+        }
+
+        return match ($state) {
+            DropInState::Ours => self::result('drop_in', 'good', \__('Larder\'s drop-in is in place', 'larder'), \__('WordPress loads Larder as its object cache.', 'larder')),
+            DropInState::Outdated => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is of another version', 'larder'), $dropIn->advice()),
+            DropInState::Foreign => self::result(
+                'drop_in',
+                'recommended',
+                \__('Another plugin is the object cache', 'larder'),
+                /* translators: %s: name of a plugin */
+                \sprintf(\__('The object cache is that of %s, so Larder does nothing. On the page of the plugins you can choose Larder; or deactivate it.', 'larder'), $dropIn->foreignName()),
+            ),
+            DropInState::Missing => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is not in place', 'larder'), \__('Larder is active, but does nothing. It can be switched on on the page of the plugins.', 'larder')),
+            DropInState::Unwritable => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is not in place', 'larder'), $dropIn->advice()),
+        };
+    }
+
+    /** @return Result */
+    public static function works(): array
+    {
+        $problem = self::problem() ?: SelfCheck::problem();
+
+        return $problem === ''
+            ? self::result('works', 'good', \__('Larder keeps what is stored', 'larder'), \__('A value was stored, and read again from where it is kept.', 'larder'))
+            : self::result('works', 'critical', \__('Larder keeps nothing beyond a request', 'larder'), $problem);
+    }
+
+    /** @return Result */
+    public static function machine(): array
+    {
+        $worst = 'good';
+        $lines = [];
+        $apcu = self::options()?->near?->scheme === 'apcu';
+        foreach (self::findings() as $finding) {
+            if ($finding->level !== 'ok' && ($apcu || !\in_array($finding->subject, self::APCU, true))) {
+                $worst = $finding->level === 'fail' ? 'critical' : ($worst === 'good' ? 'recommended' : $worst);
+                $lines[] = $finding->subject . ': ' . $finding->text . '. ' . $finding->mend;
+            }
+        }
+
+        return $lines === []
+            ? self::result('machine', 'good', \__('Larder has what it needs', 'larder'), \__('PHP, the file system and the servers behind the cache are as they should be.', 'larder'))
+            : self::result('machine', $worst, \__('Larder could work better here', 'larder'), ...$lines);
+    }
+
+    /** @return Result */
+    public static function flushes(): array
+    {
+        $lines = [];
+        $own = self::cache()?->larder()?->group('~larder', true);
+        foreach ($own === null ? [] : (new Flushes($own))->offenders() as $plugin => $times) {
+            /* translators: 1: name of a plugin, 2: how often */
+            $lines[] = \sprintf(\__('%1$s has flushed the whole object cache %2$d times within a minute. What it asks for so often is done in part only.', 'larder'), $plugin, $times);
+        }
+
+        return $lines === []
+            ? self::result('flushes', 'good', \__('Nobody flushes the object cache all the time', 'larder'), \__('A cache that is emptied again and again helps nobody.', 'larder'))
+            : self::result('flushes', 'recommended', \__('A plugin flushes the object cache all the time', 'larder'), ...[...$lines, \__('Ask its author to delete what has changed instead, or deactivate it.', 'larder')]);
+    }
+
+    /** @return Result */
+    public static function privacy(): array
+    {
+        $directory = Site::current()->directory() ?? '';
+        [$url, $served] = $directory === '' ? ['', null] : Privacy::ask($directory);
+        if ($served === true) {
+            return self::result(
+                'privacy',
+                'critical',
+                \__('The web server gives away Larder\'s data', 'larder'),
+                /* translators: %s: address */
+                \sprintf(\__('A file in the directory of the cache could be read at %s. Nobody can guess that address, but it should not be.', 'larder'), $url),
+                /* translators: %s: example of a line of PHP */
+                \sprintf(\__('Choose a directory outside of what the web server serves, in wp-config.php: %s', 'larder'), "define('LARDER_DIRECTORY', '/var/cache/larder-site');"),
+                /* translators: %s: example of a line of configuration */
+                \sprintf(\__('Or forbid it, in nginx by: %s', 'larder'), 'location ~ /larder-[0-9a-f]{24}/ { deny all; }'),
+            );
+        }
+        $label = \__('Nobody can read Larder\'s data over the web', 'larder');
+        if ($url === '') {
+            return self::result('privacy', 'good', $label, \__('It is kept outside of what the web server serves.', 'larder'));
+        }
+
+        return $served === false
+            ? self::result('privacy', 'good', $label, \__('The web server was asked for a file in the directory of the cache, and refused it.', 'larder'))
+            : self::result('privacy', 'recommended', \__('It is not known whether Larder\'s data can be read over the web', 'larder'), \__('The site could not send a request to itself.', 'larder'));
+    }
+
+    /** @return list<Finding> the library's doctor on this site: it looks and tries, for up to two seconds */
+    public static function findings(): array
+    {
+        return Quietly::call(static function (): array {
+            $found = [];
+            try {
+                $place = Place::choose(Site::current()->source());
+                foreach ([
+                    static fn() => Machine::findings($place->options),
+                    static fn() => $place->directory === null ? [] : Folder::findings($place->directory, $place->options),
+                    static fn() => SharedMemory::findings($place->options),
+                    static fn() => [RoundTrip::finding($place)],
+                ] as $look) {
+                    foreach ($look() as $finding) {
+                        $found[] = $finding;
+                    }
+                }
+            } catch (\Throwable $failure) {
+                $found[] = Finding::fail('cache', $failure->getMessage(), 'Mend that first.');
+            }
+
+            return $found;
+        });
+    }
+
+    /**
+     * @param array<string, array<string, mixed>> $sections
+     *
+     * @return array<string, array<string, mixed>>
+     */
+    public static function information(array $sections): array
+    {
+        $dropIn = DropIn::here();
+        $directory = Site::current()->directory();
+        $problem = self::problem();
+        $fields = [
+            'version' => self::field(\__('Version', 'larder'), \get_file_data(\dirname(__DIR__) . '/larder.php', ['Version'])[0] ?? '?'),
+            'drop_in' => self::field(\__('Drop-in', 'larder'), \trim($dropIn->state()->value . ' ' . $dropIn->foreignName())),
+            'persistent' => self::field(\__('Persistent', 'larder'), $problem === '' ? \__('yes', 'larder') : $problem, $problem !== ''),
+        ];
+        if ($directory !== null) {
+            $fields['directory'] = self::field(\__('Directory', 'larder'), $directory === '' ? \__('none could be made', 'larder') : $directory, true);
+        }
+        foreach (self::cache()?->larder()?->stats() ?? [] as $tier => $stats) {
+            if (isset($stats['engine'], $stats['entries'], $stats['bytes'])) {
+                /* translators: 1: name of an engine, 2: number of entries, 3: size with its unit */
+                $text = \sprintf(\__('%1$s, %2$s entries, %3$s', 'larder'), $stats['engine'], \number_format_i18n((int) $stats['entries']), \size_format((int) $stats['bytes']) ?: '0 B');
+                /* translators: %s: name of a tier */
+                $fields['tier_' . $tier] = self::field(\sprintf(\__('Tier "%s"', 'larder'), $tier), $text);
+            }
+        }
+        foreach (self::findings() as $number => $finding) {
+            $fields['doctor_' . $number] = self::field(
+                $finding->subject,
+                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->mend === '' ? '' : '. ' . $finding->mend)),
+                true,
+            );
+        }
+        $sections['larder'] = ['label' => \__('Larder', 'larder'), 'fields' => $fields];
+
+        return $sections;
+    }
+
+    private static function cache(): ?ObjectCache
+    {
+        $cache = $GLOBALS['wp_object_cache'] ?? null;
+
+        return $cache instanceof ObjectCache ? $cache : null;
+    }
+
+    private static function problem(): string
+    {
+        $cache = self::cache();
+
+        return $cache === null ? \__('Larder is not the object cache of this request.', 'larder') : $cache->problem();
+    }
+
+    private static function options(): ?Options
+    {
+        try {
+            return Options::from(Site::current()->source());
+        } catch (\Throwable) {
+            return null;
+        }
+    }
+
+    /** @return array{label: string, value: string, private: bool} */
+    private static function field(string $label, string $value, bool $private = false): array
+    {
+        return ['label' => $label, 'value' => $value, 'private' => $private];
+    }
+
+    /** @return Result */
+    private static function result(string $test, string $status, string $label, string ...$paragraphs): array
+    {
+        return [
+            'label' => $label,
+            'status' => $status,
+            'badge' => ['label' => \__('Performance', 'larder'), 'color' => 'blue'],
+            'description' => '<p>' . \implode('</p><p>', \array_map(esc_html(...), $paragraphs)) . '</p>',
+            'actions' => '',
+            'test' => 'larder_' . $test,
+        ];
+    }
+}

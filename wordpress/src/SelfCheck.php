@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Cache;
+use Larder\Console\Complaints;
+
+/** Whether this site's cache keeps what is stored in it: tried, without any request to the site itself. */
+final class SelfCheck
+{
+    /** @return string '' it does; else why not, with what to do */
+    public static function problem(): string
+    {
+        if (Site::current()->isDisabled()) {
+            return \__('It is switched off by the constant LARDER_DISABLED.', 'larder');
+        }
+        $complaints = new Complaints();
+        try {
+            $source = ['logger' => $complaints] + Site::current()->source();
+            $key = 'check-' . \bin2hex(\random_bytes(8));
+            $stored = self::door($source)->set($key, $key, 60);
+            // Another front door has nothing of this one in its memory.
+            $other = self::door($source);
+            $found = $other->get($key);
+            $other->delete($key);
+        } catch (\Throwable $failure) {
+            return $failure->getMessage();
+        }
+        if ($stored && $found === $key) {
+            return '';
+        }
+
+        return \implode(' ', $complaints->take()) ?: \__('What was stored in it could not be read again.', 'larder');
+    }
+
+    /** @param array<string, mixed> $source */
+    private static function door(#[\SensitiveParameter] array $source): Cache
+    {
+        return Cache::open($source)->group('~larder', true);
+    }
+}
