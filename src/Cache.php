@@ -8,6 +8,7 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\WrongUser;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Copies;
 use Larder\Tier\Entry;
@@ -92,6 +93,7 @@ final class Cache
      *                                                 the environment, else SQLite in a private directory of this user
      *
      * @throws InvalidConfiguration
+     * @throws WrongUser
      */
     public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {

@@ -25,12 +25,13 @@ function wp_cache_init(): void
  * @param int|string $key
  * @param string     $group
  * @param bool       $force past this request's own copies
- * @param ?bool      $found by reference: tells a stored false from none
+ * @param mixed      $found by reference: tells a stored false from none
  *
  * @return mixed false if there is none
  */
 function wp_cache_get($key, $group = '', $force = false, &$found = null)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->get($key, $group, $force, $found);
@@ -45,6 +46,7 @@ function wp_cache_get($key, $group = '', $force = false, &$found = null)
  */
 function wp_cache_get_multiple($keys, $group = '', $force = false)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->get_multiple($keys, $group, $force);
@@ -60,6 +62,7 @@ function wp_cache_get_multiple($keys, $group = '', $force = false)
  */
 function wp_cache_set($key, $data, $group = '', $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->set($key, $data, $group, $expire);
@@ -74,6 +77,7 @@ function wp_cache_set($key, $data, $group = '', $expire = 0)
  */
 function wp_cache_set_multiple(array $data, $group = '', $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->set_multiple($data, $group, $expire);
@@ -89,6 +93,7 @@ function wp_cache_set_multiple(array $data, $group = '', $expire = 0)
  */
 function wp_cache_add($key, $data, $group = '', $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->add($key, $data, $group, $expire);
@@ -103,6 +108,7 @@ function wp_cache_add($key, $data, $group = '', $expire = 0)
  */
 function wp_cache_add_multiple(array $data, $group = '', $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->add_multiple($data, $group, $expire);
@@ -118,6 +124,7 @@ function wp_cache_add_multiple(array $data, $group = '', $expire = 0)
  */
 function wp_cache_replace($key, $data, $group = '', $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->replace($key, $data, $group, $expire);
@@ -131,6 +138,7 @@ function wp_cache_replace($key, $data, $group = '', $expire = 0)
  */
 function wp_cache_delete($key, $group = '')
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->delete($key, $group);
@@ -144,6 +152,7 @@ function wp_cache_delete($key, $group = '')
  */
 function wp_cache_delete_multiple(array $keys, $group = '')
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->delete_multiple($keys, $group);
@@ -158,6 +167,7 @@ function wp_cache_delete_multiple(array $keys, $group = '')
  */
 function wp_cache_incr($key, $offset = 1, $group = '')
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->incr($key, $offset, $group);
@@ -172,6 +182,7 @@ function wp_cache_incr($key, $offset = 1, $group = '')
  */
 function wp_cache_decr($key, $offset = 1, $group = '')
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->decr($key, $offset, $group);
@@ -180,6 +191,7 @@ function wp_cache_decr($key, $offset = 1, $group = '')
 /** @return bool */
 function wp_cache_flush()
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->flush();
@@ -188,6 +200,7 @@ function wp_cache_flush()
 /** @return bool */
 function wp_cache_flush_runtime()
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->flush_runtime();
@@ -200,6 +213,7 @@ function wp_cache_flush_runtime()
  */
 function wp_cache_flush_group($group)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->flush_group($group);
@@ -218,11 +232,10 @@ function wp_cache_supports($feature)
 /** @return true */
 function wp_cache_close()
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
-    if ($wp_object_cache instanceof ObjectCache) {
-        $wp_object_cache->close();
-    }
+    $wp_object_cache->close();
 
     return true;
 }
@@ -230,6 +243,7 @@ function wp_cache_close()
 /** @param string|string[] $groups */
 function wp_cache_add_global_groups($groups): void
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     $wp_object_cache->add_global_groups($groups);
@@ -238,6 +252,7 @@ function wp_cache_add_global_groups($groups): void
 /** @param string|string[] $groups */
 function wp_cache_add_non_persistent_groups($groups): void
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     $wp_object_cache->add_non_persistent_groups($groups);
@@ -246,6 +261,7 @@ function wp_cache_add_non_persistent_groups($groups): void
 /** @param int $blog_id */
 function wp_cache_switch_to_blog($blog_id): void
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     $wp_object_cache->switch_to_blog($blog_id);
@@ -255,6 +271,7 @@ function wp_cache_reset(): void
 {
     _deprecated_function(__FUNCTION__, '3.5.0', 'wp_cache_switch_to_blog()');
 
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     $wp_object_cache->reset();
@@ -271,6 +288,7 @@ function wp_cache_reset(): void
  */
 function wp_cache_get_salted($cache_key, $group, $salt)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return ObjectCache::unsalted($wp_object_cache->get($cache_key, $group), $salt);
@@ -287,6 +305,7 @@ function wp_cache_get_salted($cache_key, $group, $salt)
  */
 function wp_cache_set_salted($cache_key, $data, $group, $salt, $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     return $wp_object_cache->set($cache_key, ObjectCache::salted($data, $salt), $group, $expire);
@@ -301,6 +320,7 @@ function wp_cache_set_salted($cache_key, $data, $group, $salt, $expire = 0)
  */
 function wp_cache_get_multiple_salted($cache_keys, $group, $salt)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     $values = $wp_object_cache->get_multiple($cache_keys, $group);
@@ -321,6 +341,7 @@ function wp_cache_get_multiple_salted($cache_keys, $group, $salt)
  */
 function wp_cache_set_multiple_salted($data, $group, $salt, $expire = 0)
 {
+    /** @var ObjectCache $wp_object_cache */
     global $wp_object_cache;
 
     foreach ($data as $key => $value) {

@@ -22,12 +22,12 @@ if (!defined('ABSPATH')) {
 
 (static function (): void {
     $off = defined('LARDER_DISABLED') ? constant('LARDER_DISABLED') : getenv('LARDER_DISABLED');
-    if (PHP_VERSION_ID < 80200 || ($off && $off !== 'false') || function_exists('wp_cache_init')) {
+    if ((float) PHP_VERSION < 8.2 || ($off && $off !== 'false') || function_exists('wp_cache_init')) {
         return;
     }
-    $plugins = defined('WP_PLUGIN_DIR') ? constant('WP_PLUGIN_DIR') : WP_CONTENT_DIR . '/plugins';
+    $plugins = defined('WP_PLUGIN_DIR') ? WP_PLUGIN_DIR : WP_CONTENT_DIR . '/plugins';
     foreach ([$plugins . '/larder', dirname(__DIR__)] as $folder) {
-        if (is_string($folder) && is_file($folder . '/functions.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
+        if (is_file($folder . '/functions.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
             require_once $folder . '/autoload.php';
             require_once $folder . '/functions.php';
 

@@ -44,10 +44,12 @@ final class Flushes
     }
 
     /** @return array<string, int> who passed the limit within the last hour: the most flushes in a minute, by plugin */
-    public function offenders(): array
+    public static function offenders(): array
     {
+        $cache = $GLOBALS['wp_object_cache'] ?? null;
+        $own = $cache instanceof ObjectCache ? $cache->larder()?->group(ObjectCache::OWN, true) : null;
         $named = [];
-        foreach (self::log($this->own->get(self::KEY))['offenders'] as $who => [$time, $count]) {
+        foreach (self::log($own?->get(self::KEY))['offenders'] as $who => [$time, $count]) {
             if ($time > \time() - self::NAMED) {
                 $named[$who] = $count;
             }

@@ -151,14 +151,18 @@ class ObjectCache
      * @param mixed $key an integer or a string that is not empty
      * @param string     $group
      * @param bool       $force past this request's own copies
-     * @param ?bool      $found
+     * @param mixed  $found by reference: whether there was one
      *
      * @return mixed false if there is none
      */
     public function get($key, $group = 'default', $force = false, &$found = null)
     {
-        if (!$force && (\is_string($key) || \is_int($key)) && isset($this->cache[$group][$key])
-            && ((++$this->cache_hits & self::LOOK) !== 0 || !$this->look())) {
+        if (!$force && (\is_string($key) || \is_int($key)) && isset($this->cache[$group][$key])) {
+            if ((++$this->cache_hits & self::LOOK) === 0 && $this->look()) {
+                $this->cache_hits--;
+
+                return $this->first($key, $group, false, $found);
+            }
             $found = true;
             $value = $this->cache[$group][$key];
 
@@ -182,12 +186,12 @@ class ObjectCache
         if ($space !== null && !$force) {
             $missing = [];
             foreach ($keys as $key) {
-                if ((\is_string($key) || \is_int($key)) && !isset($this->cache[$group][$key])) {
+                if (!isset($this->cache[$group][$key]) && self::isName($key)) {
                     $missing[] = self::name($key);
                 }
             }
             if (isset($missing[1])) {
-                $space->prefetch([[$space, \array_filter($missing, static fn(string $name): bool => \trim($name) !== '')]]);
+                $space->prefetch([[$space, $missing]]);
             }
         }
         $values = [];
@@ -248,16 +252,13 @@ class ObjectCache
             try {
                 $named = [];
                 foreach ($data as $key => $value) {
-                    if (self::isName($key)) {
-                        $named[self::name($key)] = $value;
-                    }
+                    $named[self::isName($key) ? self::name($key) : ''] = $value;
                 }
-                if ($space->setMultiple($named, (int) $expire)) {
+                if (!isset($named['']) && $space->setMultiple($named, (int) $expire)) {
                     foreach ($data as $key => $value) {
-                        if ($done[$key] = $this->isValid($key)) {
-                            $this->cache[$group][$key] = \is_object($value) ? clone $value : $value;
-                            unset($this->missed[$group][$key], $this->kept[$group][$key]);
-                        }
+                        $this->cache[$group][$key] = \is_object($value) ? clone $value : $value;
+                        unset($this->missed[$group][$key], $this->kept[$group][$key]);
+                        $done[$key] = true;
                     }
 
                     return $done;
