@@ -234,10 +234,14 @@ final class Cache
         return $this->get($key, $this->tiers) !== $this->tiers;
     }
 
-    /** Removes the key everywhere, and with it what others are about to fill. True also if it was not there. */
-    public function delete(string $key): bool
+    /**
+     * Removes the key everywhere, and with it what others are about to fill. True also if it was not there.
+     *
+     * @param mixed $there set to whether there was a value in the truth tier (one that a tag has invalidated counts)
+     */
+    public function delete(string $key, mixed &$there = null): bool
     {
-        return $this->deleteMultiple([$key]);
+        return $this->remove([$key], $there);
     }
 
     /** Empties this space, and the groups in it, at once and in constant time. */
@@ -329,21 +333,7 @@ final class Cache
     /** @param iterable<string|int> $keys */
     public function deleteMultiple(iterable $keys): bool
     {
-        $names = [];
-        foreach ($keys as $key) {
-            $names[] = $this->space->key((string) $key);
-            $this->copies->drop((string) $key);
-        }
-        if ($names === []) {
-            return true;
-        }
-        $this->tiers->here();
-        $done = $this->tiers->writer()->delete($names, $this->space);
-        foreach ($done ? $names : [] as $name) {
-            $this->tiers->intents()->ended($name);
-        }
-
-        return $done;
+        return $this->remove($keys);
     }
 
     /** Invalidates every entry of this space that carries one of the tags, at once and in constant time. */
@@ -617,6 +607,29 @@ final class Cache
             // Asking for the floor may have renewed the view.
             $this->version = $stack->version;
         }
+    }
+
+    /** @param iterable<string|int> $keys */
+    private function remove(iterable $keys, mixed &$there = null): bool
+    {
+        $there = false;
+        $names = [];
+        foreach ($keys as $key) {
+            $names[] = $this->space->key((string) $key);
+            $this->copies->drop((string) $key);
+        }
+        if ($names === []) {
+            return true;
+        }
+        $this->tiers->here();
+        $count = 0;
+        $done = $this->tiers->writer()->delete($names, $this->space, $count);
+        $there = $count > 0;
+        foreach ($done ? $names : [] as $name) {
+            $this->tiers->intents()->ended($name);
+        }
+
+        return $done;
     }
 
     /** @param list<string> $tags */

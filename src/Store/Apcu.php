@@ -191,7 +191,7 @@ final class Apcu implements Store
             return Outcome::refused();
         }
 
-        return new Outcome(true, $position, $writer, $previous);
+        return new Outcome(true, $position, $writer, $previous, Judge::kind($record));
     }
 
     /** Bytes of one segment of shared memory. */

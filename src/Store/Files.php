@@ -276,7 +276,7 @@ final class Files implements Store
             Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $size - $before, ($size > 0 ? 1 : 0) - ($there ? 1 : 0));
         }
 
-        return new Outcome(true, $position, $writer, $previous);
+        return new Outcome(true, $position, $writer, $previous, Judge::kind($record));
     }
 
     /** @throws StoreFailure with nothing left of it */

@@ -89,4 +89,12 @@ final class Judge
 
         return $limit < $known->floor() ? [-1, '', ''] : null;
     }
+
+    /** Kind of the change that made a record, as far as its body tells. */
+    public static function kind(?Record $record): string
+    {
+        $first = $record->body[0] ?? '';
+
+        return $first === '' || \in_array($first, Change::KEPT, true) ? $first : 's';
+    }
 }

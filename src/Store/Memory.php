@@ -133,7 +133,7 @@ final class Memory implements Store
             $this->bytes += \strlen($key) + \strlen($change->body) + self::OVERHEAD;
         }
 
-        return new Outcome(true, $position, $writer, $previous);
+        return new Outcome(true, $position, $writer, $previous, Judge::kind($record));
     }
 
     private function remove(string $key): void

@@ -16,7 +16,8 @@ final class Outcome
      *                            or -1 if nothing is known that far back (treat as a conflict)
      * @param string  $writer     done: who made the key's change before, '' if unknown; else: who made the change in the way
      * @param int     $previous   done: position of the key's change before, 0 if unknown
-     * @param string  $kind       not done: kind of the change in the way (Change::$kind), '' if unknown
+     * @param string  $kind       done: kind of the change that made the record there was, '' if there was none;
+     *                            not done: kind of the change in the way (Change::$kind), '' if unknown
      * @param ?Record $record     not done: the key's record now, null if it has none
      * @param ?string $guard      not done: the guard that stopped it, null if it was the key itself
      */

@@ -181,10 +181,12 @@ final class Writer
     }
 
     /**
-     * @param non-empty-list<string> $keys of one space
+     * @param non-empty-list<string> $keys  of one space
+     * @param int                    $there set to how many of them had a value; what tags say is not asked
      */
-    public function delete(array $keys, Space $space): bool
+    public function delete(array $keys, Space $space, int &$there = 0): bool
     {
+        $there = 0;
         $changes = [];
         foreach ($keys as $key) {
             unset($this->pending[$key]);
@@ -197,6 +199,9 @@ final class Writer
             if ($outcome !== null && $outcome->done) {
                 $this->stack->ledger->own($outcome->position);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
+                if ($outcome->kind === 's' && $outcome->previous > $this->stack->floor($space)) {
+                    $there++;
+                }
             } elseif ($outcome !== null && !$this->takeAway($key, $outcome, Entry::DELETED)) {
                 $outcomes = null;
             }

@@ -134,6 +134,19 @@ abstract class StoreContract extends TestCase
         );
     }
 
+    public function testARemovalSaysWhatItRemoved(): void
+    {
+        $store = $this->store();
+        $remove = static fn(string $key): Outcome => self::attempt($store, new Change($key, null, self::B, kind: 'd', strict: true));
+        self::assertSame('', $remove('k')->kind);
+        self::assertSame('', self::put($store, 'k', 'value')->kind);
+        self::assertSame('s', self::put($store, 'k', 'value')->kind);
+        self::assertSame('s', $remove('k')->kind);
+        self::assertSame('', $remove('k')->kind);
+        $store->write([new Change('k', 'intent', self::A, kind: 'i')]);
+        self::assertSame('i', $remove('k')->kind);
+    }
+
     public function testALimitStopsAWriteAfterSomebodyElsesChange(): void
     {
         $store = $this->store();

@@ -65,6 +65,24 @@ abstract class OwnCopies extends TestCase
         self::assertNull($cache->get('k'));
     }
 
+    public function testADeletionSaysWhetherThereWasAValue(): void
+    {
+        $cache = $this->cache()->group('g');
+        self::assertTrue($cache->delete('k', $there));
+        self::assertFalse($there);
+        $cache->set('k', null);
+        $this->cache()->group('g')->delete('k', $there);
+        self::assertTrue($there);
+        $cache->set('k', 1);
+        $cache->flush();
+        $cache->delete('k', $there);
+        self::assertFalse($there, 'flushed');
+        $cache->set('k', 1);
+        $cache->intend('k');
+        $cache->delete('k', $there);
+        self::assertFalse($there, 'an intent is no value');
+    }
+
     public function testSeveralSpacesAreReadAtOnce(): void
     {
         $writer = $this->cache();
@@ -158,6 +176,22 @@ abstract class OwnCopies extends TestCase
         $row = $rows[\array_key_last($rows)];
         self::assertSame(['t'], $row['tags']);
         self::assertEqualsWithDelta(1000, $row['ttl'], 30);
+    }
+
+    public function testInspectDoesNotCallThereWhatWasFlushed(): void
+    {
+        $a = $this->cache()->group('g');
+        $a->set('k', 1);
+        $a->set('tagged', 1, tags: ['t']);
+        $this->cache()->group('g')->get('k');
+        $found = fn(string $key): array => \array_unique(\array_column(\array_slice($this->cache()->group('g')->inspect($key), 1), 'found'));
+        self::assertSame([true], $found('k'));
+        self::assertSame([true], $found('tagged'));
+        $this->cache()->group('g')->invalidateTags('t');
+        self::assertSame([false], $found('tagged'));
+        self::assertSame([true], $found('k'));
+        $this->cache()->flush();
+        self::assertSame([false], $found('k'));
     }
 
     private function truthReads(Cache $cache): int

@@ -400,10 +400,9 @@ class ObjectCache
             return $there;
         }
         unset($this->kept[$group][$key]);
-        $name = self::name($key);
-        $there = $there || (!isset($this->missed[$group][$key]) && $space->has($name));
+        $space->delete(self::name($key), $stored);
 
-        return $space->delete($name) && $there;
+        return $there || $stored;
     }
 
     /**

@@ -163,7 +163,7 @@ final class Logged
             if ($stored && $written[$i]->refused) {
                 $outcomes[$i] = Outcome::refused();
             } elseif ($stored) {
-                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0);
+                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $item?->live() === true ? $item->kind : '');
             } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
                 $this->remove($changes[$i], $reply);
                 $outcomes[$i] = Outcome::refused();
@@ -243,7 +243,7 @@ final class Logged
         foreach ($this->apply($again) as $i => $outcome) {
             // Not done: somebody has changed the key since, and said so.
             if ($outcome->done) {
-                $outcomes[$i] = new Outcome(true, $outcome->position, $outcomes[$i]->writer, $outcomes[$i]->previous);
+                $outcomes[$i] = new Outcome(true, $outcome->position, $outcomes[$i]->writer, $outcomes[$i]->previous, $outcomes[$i]->kind);
             }
         }
 

@@ -104,7 +104,7 @@ final class Unlogged
             return $moved;
         }
 
-        return new Outcome(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0);
+        return new Outcome(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0, $item->live() ? $item->kind : '');
     }
 
     /** Whether a guard has moved: those in the log are judged like anywhere, at the log's end. */

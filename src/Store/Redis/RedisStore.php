@@ -361,7 +361,7 @@ final class RedisStore implements Store
                 $this->seen = $position;
             }
 
-            return new Outcome(true, $position, \is_string($reply[3]) ? $reply[3] : '', \is_int($reply[2]) ? $reply[2] : 0);
+            return new Outcome(true, $position, \is_string($reply[3]) ? $reply[3] : '', \is_int($reply[2]) ? $reply[2] : 0, \is_string($reply[4] ?? null) ? $reply[4] : '');
         }
 
         return new Outcome(

@@ -86,7 +86,7 @@ final class Script
      * none, milliseconds to live or 0, 's'trict or 'u'nlogged or '', where the body is ('' if there is none, '1' next,
      * '2' next is the name of a key that has it), the body or the name, the end that this store has seen, then key and
      * limit of each guard...
-     * Gives: 1, position, position and writer of the change before; or 0, position, writer and kind of the change
+     * Gives: 1, position, position and writer of the change before, kind of the record there was; or 0, position, writer and kind of the change
      * in the way, the record, number of the guard that stopped it; or 2 for another epoch; or 3 and an error.
      */
     private const WRITE = <<<'LUA'
@@ -232,7 +232,7 @@ final class Script
           end
         end
         if refused then return {3, refused} end
-        return {1, position, at, w}
+        return {1, position, at, w, (first or '') ~= '' and t or ''}
         LUA;
 
     /**

@@ -141,7 +141,7 @@ final class Writing
 
         return $tooLarge
             ? Outcome::refused()
-            : new Outcome(true, $next, $known === 0 ? '' : $writer, $known);
+            : new Outcome(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
     }
 
     /**
