@@ -18,6 +18,9 @@ use Larder\Config\Directory;
  */
 final class DataDirectory
 {
+    /** Of a path, where it was found here. */
+    public const NAME = '~/larder-[0-9a-f]{24}$~D';
+
     /** What a directory has that is served. */
     private const SIGNS = ['index.php', 'index.html', 'index.htm', '.htaccess'];
 

@@ -130,8 +130,7 @@ final class Health
     public static function flushes(): array
     {
         $lines = [];
-        $own = self::cache()?->larder()?->group('~larder', true);
-        foreach ($own === null ? [] : (new Flushes($own))->offenders() as $plugin => $times) {
+        foreach (Flushes::offenders() as $plugin => $times) {
             /* translators: 1: name of a plugin, 2: how often */
             $lines[] = \sprintf(\__('%1$s has flushed the whole object cache %2$d times within a minute. What it asks for so often is done in part only.', 'larder'), $plugin, $times);
         }
@@ -149,10 +148,11 @@ final class Health
         if ($served === true) {
             return self::result(
                 'privacy',
-                'critical',
+                // The found one's name nobody can guess.
+                \preg_match(DataDirectory::NAME, $directory) === 1 ? 'recommended' : 'critical',
                 \__('The web server gives away Larder\'s data', 'larder'),
                 /* translators: %s: address */
-                \sprintf(\__('A file in the directory of the cache could be read at %s. Nobody can guess that address, but it should not be.', 'larder'), $url),
+                \sprintf(\__('A file in the directory of the cache could be read at %s. That is only as safe as nobody knows the address.', 'larder'), $url),
                 /* translators: %s: example of a line of PHP */
                 \sprintf(\__('Choose a directory outside of what the web server serves, in wp-config.php: %s', 'larder'), "define('LARDER_DIRECTORY', '/var/cache/larder-site');"),
                 /* translators: %s: example of a line of configuration */
