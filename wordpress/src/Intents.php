@@ -27,16 +27,16 @@ final class Intents
     /** @var array<string, list<string>> by group: the keys of that write */
     private array $keys = [];
 
-    private function __construct(
-        private readonly ObjectCache $cache,
-        private readonly Keys $changes,
-    ) {}
+    /** Made by the first write: a page that writes nothing loads none of this. */
+    private ?Keys $changes = null;
 
-    /** From now on; called where the object cache begins, so that no write comes before. */
+    private function __construct(private readonly ObjectCache $cache) {}
+
+    /** From now on, until the request's end. */
     public static function watch(ObjectCache $cache): void
     {
         // The last of all callbacks sees the statement as it is sent.
-        \add_filter('query', (new self($cache, new Keys($cache)))->before(...), \PHP_INT_MAX);
+        \add_filter('query', (new self($cache))->before(...), \PHP_INT_MAX);
     }
 
     /** @param mixed $query what other callbacks have made of it; given back as it is */
@@ -63,12 +63,15 @@ final class Intents
         if ($database === null || $statement === null) {
             return;
         }
-        $keys = \array_filter($this->changes->of($statement, $database));
-        foreach ($keys as $group => $names) {
-            $this->cache->intend((string) $group, ...$names);
-        }
+        $this->changes ??= new Keys($this->cache);
         $this->statement = $query;
-        $this->keys = $keys;
+        foreach ($this->changes->of($statement, $database) as $group => $names) {
+            $names = \array_values(\array_unique(\array_filter($names, static fn(string $name): bool => \trim($name) !== '')));
+            if ($names !== []) {
+                $this->keys[(string) $group] = $names;
+                $this->cache->intend((string) $group, ...$names);
+            }
+        }
     }
 
     /** The next statement comes, so the last one is done. */

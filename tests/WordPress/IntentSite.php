@@ -1,0 +1,66 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\Service\Command;
+use Larder\Lab\WordPress\Options;
+use Larder\Lab\WordPress\Site;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Assert;
+
+/** A site with the plugin, whose requests can be made to die after any of their statements. */
+final class IntentSite
+{
+    public readonly Site $site;
+    private readonly TemporaryDirectory $directory;
+
+    /** @param ?list<string> $sites as Options takes them */
+    public function __construct(?array $sites = null)
+    {
+        $this->directory = new TemporaryDirectory();
+        \chmod($this->directory->path, 0o755);
+        $this->site = new Site(new Options(\getenv('LARDER_WORDPRESS') ?: '7.1', $sites, ['EMPTY_TRASH_DAYS' => 30], ['opcache.enable_cli' => 1]));
+        $build = Command::run([\dirname(__DIR__, 2) . '/wordpress/build', $this->directory->path], 60.0);
+        Assert::assertTrue($build->succeeded, $build->errors);
+        $plugin = $this->site->content('plugins');
+        \is_dir($plugin) || \mkdir($plugin);
+        Assert::assertTrue(Command::run(['cp', '-r', $this->directory->path . '/larder', $plugin])->succeeded);
+        \copy(__DIR__ . '/Intent/db.php', $this->site->content('db.php'));
+        $this->site->account->receive($this->site->content());
+        $this->site->activate('larder/larder.php', $sites !== null);
+    }
+
+    /**
+     * Runs cases, and tells at how many statements each could die, and after which of them something was stale then.
+     *
+     * @param array<string, array{string, string}> $cases   by name: what comes before, which returns an array of what
+     *                                                      there is to be looked at; and what shall be tried
+     * @param bool                                 $every   also after statements that only read
+     * @param string                               $end     "kill", "exit", "fatal", "memory", "time"
+     *
+     * @return array<string, array{points: int, stale: array<array-key, list<string>>}>
+     */
+    public function die(array $cases, bool $intents = true, bool $every = false, string $end = 'kill'): array
+    {
+        // The site's user works there.
+        $work = $this->directory->path . '/work';
+        \is_dir($work) || \mkdir($work);
+        $order = "$work/order.json";
+        \file_put_contents($order, \json_encode([
+            'cases' => $cases, 'intents' => $intents, 'every' => $every, 'end' => $end,
+            'ends' => ['kill' => ['signal 9'], 'exit' => ['status 9']][$end] ?? ['status 255'],
+        ], \JSON_THROW_ON_ERROR));
+        $this->site->account->receive($work);
+        foreach (['driver', 'job', 'state'] as $file) {
+            \copy(__DIR__ . "/Intent/$file.php", "$work/$file.php");
+        }
+        $said = $this->site->cli("require '$work/job.php';", before: \sprintf("const INTENT_ORDER = %s;\nrequire '$work/driver.php';", \var_export($order, true)));
+        $report = \json_decode($said, true);
+        \is_array($report) || throw new \RuntimeException(\substr($said, -2000));
+
+        /** @var array<string, array{points: int, stale: array<array-key, list<string>>}> $report */
+        return $report;
+    }
+}
