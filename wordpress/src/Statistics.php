@@ -32,8 +32,10 @@ final class Statistics
     {
         $key = self::key(\time());
         $add = static fn(mixed $row): array => self::sum(self::row($row), self::row(['requests' => 1] + $report), \max(1, $weight));
-        // Whoever loses the race for the first request of an hour finds the winner's row.
-        $own->update($key, $add) ?? ($own->add($key, $add(null), self::KEPT) || $own->update($key, $add));
+        if ($own->update($key, $add) === null && !$own->add($key, $add(null), self::KEPT)) {
+            // Another was first in this hour, at the same time.
+            $own->update($key, $add);
+        }
     }
 
     /**

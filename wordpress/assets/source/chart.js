@@ -28,9 +28,10 @@ export const draw = (frame, { series, rows }) => {
     };
 
     const reading = frame.querySelector('.larder-reading');
+    const hint = reading.textContent;
     const read = (index) => {
         const row = rows[index];
-        reading.textContent = row ? `${row.title} · ${series.flatMap(({ id, name }, i) => (shown[id] ? [`${name}: ${row.cells[i]}`] : [])).join(' · ')}` : '';
+        reading.textContent = row ? `${row.title} · ${series.flatMap(({ id, name }, i) => (shown[id] ? [`${name}: ${row.cells[i]}`] : [])).join(' · ')}` : hint;
     };
 
     const font = '12px -apple-system, BlinkMacSystemFont, "Segoe UI", Roboto, sans-serif';

@@ -25,8 +25,7 @@ final class Bar
                 'id' => $id,
                 'title' => \esc_html($text),
                 'href' => Admin::url($network),
-                'parent' => $id === self::NODE ? false : self::NODE,
-            ]);
+            ] + ($id === self::NODE ? [] : ['parent' => self::NODE]));
         }
         \wp_enqueue_script('larder-bar', Admin::asset('bar.js'), [], Admin::version('bar.js'), ['in_footer' => true, 'strategy' => 'defer']);
         \add_action(\is_admin() ? 'admin_print_footer_scripts' : 'wp_footer', [self::class, 'final'], \PHP_INT_MAX);
@@ -72,7 +71,7 @@ final class Bar
             ),
             self::NODE . '-time' => \sprintf(
                 /* translators: %s: time with its unit */
-                \__('Time in the cache: %s', 'larder'),
+                \__('Time in the store: %s', 'larder'),
                 Text::duration($report['seconds']),
             ),
             self::NODE . '-trips' => \sprintf(

@@ -11,8 +11,8 @@ final readonly class Contents
 {
     public const GLOBAL = 'g';
 
-    /** Of a single site all spaces, of a network's site `17/…`, of what the sites share `g/…`. */
-    private const SPACE = '~^(?:(g|\d+)/)?[cp]/(.+)$~sD';
+    /** As ObjectCache lays them out; Larder's own records are not among them. */
+    private const SPACE = '~^s/(?:(g|\d+)/)?[cp]/(.+)$~sD';
 
     /** How many keys are kept to show. */
     private const LARGEST = 20;

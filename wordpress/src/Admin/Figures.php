@@ -17,7 +17,7 @@ final readonly class Figures
     public int $misses;
     public int $roundTrips;
 
-    /** In the cache, all requests together. */
+    /** That disk or network took, all requests together. */
     public float $seconds;
 
     /** Reads that a tier below the request answered. */
@@ -42,7 +42,11 @@ final readonly class Figures
         $this->kept = (int) \array_sum(\array_map($this->below(...), $hours));
     }
 
-    /** @param array{hits: int, tiers: array<string, array{hits: int, misses: int}>} $row */
+    /**
+     * What the request answered itself.
+     *
+     * @param array{hits: int, tiers: array<string, array{hits: int, misses: int}>} $row
+     */
     public function within(array $row): int
     {
         return \max(0, $row['hits'] - $this->below($row));
@@ -50,7 +54,7 @@ final readonly class Figures
 
     /**
      * Seconds of the database that were saved, as an estimate: what the tiers answered, at one look-up of a row each,
-     * less what the cache itself took. A list that WordPress reads in one query is counted as many; a query that sorts
+     * less what the cache's own disk or network took. A list that WordPress reads in one query is counted as many; a query that sorts
      * or joins, or computes what is cached, costs far more than is counted.
      *
      * @param float $query seconds of one look-up
@@ -60,8 +64,12 @@ final readonly class Figures
         return \max(0.0, $this->kept * $query - $this->seconds);
     }
 
-    /** @param array{tiers: array<string, array{hits: int, misses: int}>} $row */
-    private function below(array $row): int
+    /**
+     * What the tiers below it answered.
+     *
+     * @param array{tiers: array<string, array{hits: int, misses: int}>} $row
+     */
+    public function below(array $row): int
     {
         $hits = 0;
         foreach ($this->tiers as $tier) {

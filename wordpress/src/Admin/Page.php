@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Admin;
 
-use Larder\Cache;
 use Larder\WordPress\Health;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Statistics;
@@ -26,14 +25,14 @@ final readonly class Page
         if ($notice !== null) {
             echo '<div class="notice notice-', $notice[0], ' is-dismissible"><p>', \esc_html($notice[1]), '</p></div>';
         }
-        $own = $this->cache?->larder();
-        if ($this->cache === null || $own === null) {
+        $root = $this->cache?->larder();
+        if ($this->cache === null || $root === null) {
             $this->notInUse();
             $this->findings();
         } else {
-            $this->figures(new Figures(Statistics::hours($own->group('~larder', cacheOnly: true), self::HOURS)));
+            $this->figures(new Figures(Statistics::hours($root->group(ObjectCache::OWN, cacheOnly: true), self::HOURS)));
             $this->findings();
-            $contents = Contents::look($own->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
+            $contents = Contents::look($root->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
             $this->flush($contents);
             $this->groups($contents);
             $this->keys($contents, $this->cache);
@@ -69,8 +68,12 @@ final readonly class Page
             Text::number($figures->hits + $figures->misses),
             Text::number($figures->requests),
         ));
-        $this->tile(\__('Kept from earlier requests', 'larder'), Text::number($figures->kept / $figures->requests, 1), \__('reads a request that would have gone to the database', 'larder'));
-        $this->tile(\__('Time in the cache', 'larder'), Text::duration($figures->seconds / $figures->requests), \sprintf(
+        $this->tile(\__('Kept from earlier requests', 'larder'), Text::number($figures->kept / $figures->requests, 1), \sprintf(
+            /* translators: %s: percentage */
+            \__('reads a request, %s of those that it could not answer itself', 'larder'),
+            Text::percentage($figures->kept, $figures->misses),
+        ));
+        $this->tile(\__('Time in the store', 'larder'), Text::duration($figures->seconds / $figures->requests), \sprintf(
             /* translators: %s: number of times the store was asked */
             \__('a request, with %s round trips', 'larder'),
             Text::number($figures->roundTrips / $figures->requests, 1),
@@ -84,7 +87,7 @@ final readonly class Page
         $this->chart($figures);
         echo '<p class="description">', \esc_html(\sprintf(
             /* translators: %s: time with its unit */
-            \__('One request in 16 is counted and stands for 16. Time saved is an estimate: each read kept from earlier requests is taken for one look-up of a row in the database, which takes %s now, and the time in the cache is subtracted. What a plugin computes beyond such a look-up is not counted; of what WordPress reads many at once, too much is.', 'larder'),
+            \__('One request in 16 is counted and stands for 16. Time saved is an estimate: each read kept from earlier requests is taken for one look-up of a row in the database, which takes %s now, and the time in the store is subtracted. What a plugin computes beyond such a look-up is not counted; of what WordPress reads many at once, too much is.', 'larder'),
             Text::duration($query),
         )), "</p>\n";
     }
@@ -100,7 +103,7 @@ final readonly class Page
         $about = \__('Reads by hour: what each tier answered, and what was not found. The table below has the same figures.', 'larder');
         echo '<div class="larder-chart" hidden><div class="larder-plot" dir="ltr" role="img" tabindex="0" aria-label="', \esc_attr($about), '"></div>',
         '<div class="larder-keys" role="group" aria-label="', \esc_attr__('What the chart shows', 'larder'), '"></div>',
-        '<output class="larder-reading" aria-live="polite"></output></div>';
+        '<output class="larder-reading" aria-live="polite">', \esc_html__('Point at an hour, or move through them with the arrow keys.', 'larder'), '</output></div>';
         echo '<details class="larder-hours" open><summary>', \esc_html__('The figures of each hour as a table', 'larder'), '</summary>';
         $this->openTable(\__('Reads by hour', 'larder'));
         echo '<thead><tr>', self::head(\__('Hour', 'larder'), false), self::head(\__('Requests', 'larder'));
@@ -111,38 +114,36 @@ final readonly class Page
             /* translators: %s: a tier of the cache, as: Disk */
             echo self::head(\sprintf(\__('%s: misses', 'larder'), Text::tier($tier)));
         }
-        echo self::head(\__('Not found', 'larder'), true, ' data-series="misses"'), self::head(\__('Reads answered', 'larder'), true, ' data-series="ratio"'), '</tr></thead><tbody>';
+        echo self::head(\__('Not found', 'larder'), true, ' data-series="misses"'), self::head(\__('Share found', 'larder'), true, ' data-series="ratio"'), '</tr></thead><tbody>';
         foreach ($figures->hours as $row) {
-            $at = (string) \wp_date((string) \get_option('time_format'), $row['hour']);
-            $day = (string) \wp_date((string) \get_option('date_format'), $row['hour']);
+            $at = Text::time('time_format', $row['hour']);
+            $day = Text::time('date_format', $row['hour']);
             $clock = (int) \wp_date('G', $row['hour']);
             echo '<tr data-clock="', $clock, '" data-label="', \esc_attr($clock === 0 ? (string) \wp_date('j M', $row['hour']) : $at), '">',
             '<th scope="row">', \esc_html($day . ' ' . $at), '</th>', self::cell($row['requests']), self::cell($figures->within($row));
             foreach ($figures->tiers as $tier) {
                 echo self::cell($row['tiers'][$tier]['hits'] ?? 0), self::cell($row['tiers'][$tier]['misses'] ?? 0);
             }
-            $reads = $row['hits'] + $row['misses'];
+            $kept = $figures->below($row);
             echo self::cell($row['misses']),
-            '<td class="larder-number" data-value="', $reads === 0 ? '' : \sprintf('%.2F', $row['hits'] / $reads * 100), '">', \esc_html(Text::percentage($row['hits'], $row['misses'])), '</td></tr>';
+            '<td class="larder-number" data-value="', $kept + $row['misses'] === 0 ? '' : \sprintf('%.2F', $kept / ($kept + $row['misses']) * 100), '">', \esc_html(Text::percentage($kept, $row['misses'])), '</td></tr>';
         }
         echo "</tbody></table></div></details>\n";
     }
 
+    /** What Site Health tests too, but for the test that asks the web server. */
     private function findings(): void
     {
-        $findings = \class_exists(Health::class) ? Health::findings() : [];
-        if ($findings === []) {
+        if (!\current_user_can('view_site_health_checks')) {
             return;
         }
-        $this->heading('findings', \__('Findings', 'larder'));
         $levels = ['critical' => \__('Critical', 'larder'), 'recommended' => \__('Recommended', 'larder'), 'good' => \__('Good', 'larder')];
-        $rank = \array_flip(\array_keys($levels));
-        \usort($findings, static fn(array $a, array $b): int => $rank[$a['level']] <=> $rank[$b['level']]);
+        $this->heading('findings', \__('Findings', 'larder'));
         echo '<ul class="larder-findings">';
-        foreach ($findings as $finding) {
-            echo '<li class="larder-', \esc_attr($finding['level']), '"><span class="larder-level">', \esc_html($levels[$finding['level']]), '</span> <strong>', \esc_html($finding['label']), '</strong> ', \esc_html($finding['text']), '</li>';
+        foreach ([Health::drop_in(), Health::works(), Health::machine(), Health::flushes()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
+            echo '<li class="larder-', \esc_attr($status), '"><strong>', \esc_html($label), '</strong> <span class="larder-level">', \esc_html($levels[$status] ?? $status), '</span>', \wp_kses_post($description), '</li>';
         }
-        echo "</ul>\n";
+        echo '</ul><p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('All that was looked at', 'larder'), "</a></p>\n";
     }
 
     private function flush(Contents $contents): void
@@ -176,7 +177,7 @@ final readonly class Page
             return;
         }
         $this->openTable(\__('Groups, the largest first', 'larder'));
-        echo '<thead><tr>', self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '', self::head(\__('Entries', 'larder')), self::head(\__('Size', 'larder')), self::head(\__('Share', 'larder'), false), '</tr></thead><tbody>';
+        echo '<thead><tr>', self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '', self::head(\__('Entries', 'larder')), self::head(\__('Size', 'larder')), '<th scope="col" class="larder-share">', \esc_html__('Share', 'larder'), '</th></tr></thead><tbody>';
         foreach (\array_slice($contents->groups, 0, 50) as $group) {
             echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($group['group'])), '</th>', $this->network ? '<td>' . \esc_html(self::site($group['site'])) . '</td>' : '',
             self::cell($group['entries']), self::cell($group['bytes'], Text::bytes($group['bytes'])),
@@ -206,7 +207,7 @@ final readonly class Page
             $key = $contents->keys[$i];
             echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr">', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td>' . \esc_html(self::site($key['site'])) . '</td>' : '',
             self::cell($key['size'], Text::bytes($key['size'])), '<td class="larder-number">', isset($times[$i]) ? \esc_html(Text::duration($times[$i])) : '–', '</td>',
-            '<td>', \esc_html(Text::span($key['age'])), '</td><td>', \esc_html(Text::span($key['ttl'])), '</td></tr>';
+            '<td class="larder-span">', \esc_html(Text::span($key['age'])), '</td><td class="larder-span">', \esc_html(Text::span($key['ttl'])), '</td></tr>';
         }
         echo "</tbody></table></div>\n";
     }
@@ -246,11 +247,14 @@ final readonly class Page
     /** Seconds of one look-up of a row in the database now: the median of five. */
     private static function query(): float
     {
-        global $wpdb;
+        $database = $GLOBALS['wpdb'] ?? null;
+        if (!$database instanceof \wpdb) {
+            return 0.0;
+        }
         $times = [];
         for ($i = 0; $i < 5; $i++) {
             $start = \hrtime(true);
-            $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'");
+            $database->get_var("SELECT option_value FROM $database->options WHERE option_name = 'siteurl'");
             $times[] = \hrtime(true) - $start;
         }
         \sort($times);

@@ -5,19 +5,13 @@ declare(strict_types=1);
 namespace Larder\WordPress\Admin;
 
 /**
- * A panel in Query Monitor, where that is active: nobody else calls these filters.
+ * A panel in Query Monitor, where that is active: nobody else calls these filters (qm/collectors when the plugins are
+ * loaded, qm/outputter/html at the request's end).
  *
- * They have to be added while the plugins are loaded, before Query Monitor asks for collectors (plugins_loaded); names
- * of functions cost nothing where nobody calls them.
+ * @see https://github.com/johnbillion/query-monitor classes/Collector.php, output/Html.php
  */
 final class QueryMonitor
 {
-    public static function hook(): void
-    {
-        \add_filter('qm/collectors', [self::class, 'collectors']);
-        \add_filter('qm/outputter/html', [self::class, 'panels'], 80);
-    }
-
     /**
      * @param array<array-key, mixed> $collectors
      *

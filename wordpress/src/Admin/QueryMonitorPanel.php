@@ -30,7 +30,7 @@ final class QueryMonitorPanel extends \QM_Output_Html
                 [\__('Hits', 'larder'), Text::number($report['hits'])],
                 [\__('Misses', 'larder'), Text::number($report['misses'])],
                 [\__('Reads answered', 'larder'), Text::percentage($report['hits'], $report['misses'])],
-                [\__('Time in the cache', 'larder'), Text::duration($report['seconds'])],
+                [\__('Time in the store', 'larder'), Text::duration($report['seconds'])],
                 [\__('Round trips', 'larder'), Text::number($report['round_trips'])],
             ]);
             $rows = [];

@@ -31,15 +31,10 @@ final class Text
     public static function duration(float $seconds): string
     {
         return match (true) {
-            $seconds < 0.01 => \sprintf(
-                /* translators: %s: number */
-                \__('%s ms', 'larder'),
-                self::number($seconds * 1e3, 2),
-            ),
             $seconds < 1.0 => \sprintf(
                 /* translators: %s: number */
                 \__('%s ms', 'larder'),
-                self::number($seconds * 1e3),
+                self::number($seconds * 1e3, $seconds < 0.0001 ? 3 : ($seconds < 0.01 ? 2 : 0)),
             ),
             $seconds < 120.0 => \sprintf(
                 /* translators: %s: number */
@@ -63,6 +58,14 @@ final class Text
     public static function span(?float $seconds): string
     {
         return $seconds === null ? \__('no end', 'larder') : \human_time_diff(0, (int) \max(1, $seconds));
+    }
+
+    /** @param string $format the option that has it */
+    public static function time(string $format, int $time): string
+    {
+        $format = \get_option($format);
+
+        return (string) \wp_date(\is_string($format) && $format !== '' ? $format : 'Y-m-d H:i', $time);
     }
 
     /** A tier, by what the library calls it. */
