@@ -304,9 +304,10 @@ class ObjectCache
         }
         $own = Groups::isOwn($group);
         if ($own && !isset($this->missed[$group][$key])) {
-            $found = false;
-            $this->first($key, $group, false, $found);
-            if ($found) {
+            $there = $space->get(self::name($key), $this);
+            if ($there !== $this) {
+                $this->cache[$group][$key] = $there;
+
                 return false;
             }
         }
@@ -797,8 +798,9 @@ class ObjectCache
         if (!\function_exists('__')) {
             \wp_load_translations_early();
         }
+        $calls = \array_column(\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 3), 'function');
         \_doing_it_wrong(
-            'WP_Object_Cache::' . \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 3)[1]['function'],
+            'WP_Object_Cache::' . (\in_array($calls[1], ['first', 'count'], true) ? $calls[2] : $calls[1]),
             // WordPress's own texts, so that it has them in every language.
             \is_string($key) ? \__('Cache key must not be an empty string.')
                 : \sprintf(\__('Cache key must be an integer or a non-empty string, %s given.'), \gettype($key)),
