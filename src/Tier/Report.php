@@ -55,19 +55,21 @@ final class Report
     public static function inspect(Tiers $tiers, Space $space, string $name, bool $copied): array
     {
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied)];
+        // First, since with it comes when the space was flushed.
+        $view = $tiers->stack->read([$name], $space);
         foreach ($tiers->stack->nears as $near) {
             $hit = $tiers->stack->nearReadable ? $near->get($name) : null;
+            $good = $hit !== null && $tiers->stack->good($hit[0], $hit[1], $space);
             $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
-                + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : 'value', $hit !== null);
+                + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0])), $good);
         }
-        $view = $tiers->stack->read([$name], $space);
         $record = $view?->records[$name] ?? null;
         $entry = $record === null ? null : $tiers->stack->envelope->open($name, $record->body);
         $kind = match (true) {
             $view === null => 'unreachable',
             $record === null => 'absent',
             $entry === null => ['d' => 'deleted', 'x' => 'dropped by a conflict', 'i' => 'an intent stands'][$record->body[0] ?? ''] ?? 'not readable',
-            $tiers->stack->valid($name, $record, $space) === null => $entry->expired(Entry::now()) ? 'expired' : 'flushed or invalidated',
+            $tiers->stack->valid($name, $record, $space) === null => self::over($entry),
             $entry->sure !== 0 => 'value of bounded life',
             default => 'value',
         };
@@ -94,6 +96,11 @@ final class Report
                 'group' => \rawurldecode(\substr($name, 2, $colon - 2)),
             ];
         }
+    }
+
+    private static function over(Entry $entry): string
+    {
+        return $entry->expired(Entry::now()) ? 'expired' : 'flushed or invalidated';
     }
 
     private static function tier(Near $near): string

@@ -257,9 +257,7 @@ final class Stack
                 continue;
             }
             [$entry, $position] = $hit;
-            $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : Entry::now();
-            if ($position < $from || $position <= $this->floor($space) || $entry->expired($now) || $entry->outlived($now)
-                || !$this->tagsHold($entry, $position)) {
+            if ($position < $from || !$this->good($entry, $position, $space)) {
                 continue;
             }
             $this->nearHits++;
@@ -273,6 +271,14 @@ final class Stack
         $this->nearMisses++;
 
         return null;
+    }
+
+    /** Whether what a near tier has is neither over nor flushed nor invalidated. */
+    public function good(Entry $entry, int $position, Space $space): bool
+    {
+        $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : Entry::now();
+
+        return $position > $this->floor($space) && !$entry->expired($now) && !$entry->outlived($now) && $this->tagsHold($entry, $position);
     }
 
     /**
