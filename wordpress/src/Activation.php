@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
+use Larder\Config\Directory;
+use Larder\Config\WrongUser;
 
 /**
  * The plugin comes and goes, and with it the drop-in.
@@ -48,6 +50,7 @@ final class Activation
      */
     public static function enable(bool $replace = false): string
     {
+        self::become();
         $dropIn = DropIn::here();
         $state = $dropIn->state();
         if ($state === DropInState::Foreign && !$replace) {
@@ -67,6 +70,7 @@ final class Activation
     /** @return string '' it is done; else why not */
     public static function disable(): string
     {
+        self::become();
         $dropIn = DropIn::here();
         if (!$dropIn->remove()) {
             /* translators: %s: path of a file */
@@ -163,6 +167,16 @@ final class Activation
         $notes = Notes::all();
         if (isset($notes['on'])) {
             Notes::put(['on' => null, 'rival' => ['name' => $name, 'times' => ($notes['rival']['times'] ?? 0) + 1, 'at' => \time()]]);
+        }
+    }
+
+    /** What root does on the command line without the drop-in must not be root's in the cache. */
+    private static function become(): void
+    {
+        try {
+            Directory::become(Site::current()->directory() ?? '');
+        } catch (WrongUser) {
+            // The trial says it.
         }
     }
 
