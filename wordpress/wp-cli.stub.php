@@ -7,8 +7,11 @@ declare(strict_types=1);
 namespace {
     class WP_CLI
     {
-        /** @param callable|object|class-string $callable */
-        public static function add_command(string $name, callable|object|string $callable): bool {}
+        /**
+         * @param callable|object|class-string           $callable
+         * @param array{before_invoke?: callable(): void} $args
+         */
+        public static function add_command(string $name, callable|object|string $callable, array $args = []): bool {}
 
         public static function line(string $message = ''): void {}
 

@@ -38,7 +38,7 @@ final class Command extends CommandNamespace
     {
         \WP_CLI::add_command('larder', self::class);
         foreach (self::COMMANDS as $name => $class) {
-            \WP_CLI::add_command('larder ' . $name, $class);
+            \WP_CLI::add_command('larder ' . $name, $class, ['before_invoke' => Door::become(...)]);
         }
     }
 }

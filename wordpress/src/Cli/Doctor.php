@@ -52,7 +52,7 @@ final class Doctor
     {
         $me = Directory::user();
         $directory = Site::current()->directory() ?? '';
-        if ($directory === '') {
+        if (!Quietly::call(static fn(): bool => \is_dir($directory))) {
             return Finding::ok('user', Directory::name($me));
         }
         $owner = Directory::owner($directory);

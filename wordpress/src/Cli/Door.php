@@ -5,12 +5,26 @@ declare(strict_types=1);
 namespace Larder\WordPress\Cli;
 
 use Larder\Cache;
+use Larder\Config\Directory;
+use Larder\Config\WrongUser;
 use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Site;
 
 /** To the cache of the site, which is the web's too, or else to the end of the command. */
 final class Door
 {
     public const ABSENT = 'Larder is not the object cache of this site. Type: wp larder enable';
+
+    /** Root works as the owner of the cache, also where the drop-in is not there to see to that. */
+    public static function become(): void
+    {
+        $directory = Site::current()->directory() ?? '';
+        try {
+            $directory === '' || Directory::become($directory);
+        } catch (WrongUser $wrong) {
+            \WP_CLI::error($wrong->getMessage());
+        }
+    }
 
     /** Larder, where it is what WordPress uses in this process; also when it is not persistent now. */
     public static function installed(): ?ObjectCache

@@ -4,12 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Cli;
 
-use Larder\Console\Census;
 use Larder\Console\Text;
+use Larder\WordPress\Admin\Contents;
 
 /** `wp larder top`. */
 final class Top
 {
+    private const MOST = 100_000;
+
     /**
      * Lists what takes the room: the groups, or the keys, largest first.
      *
@@ -21,9 +23,9 @@ final class Top
      * : The keys instead of the groups.
      *
      * [--limit=<limit>]
-     * : How many, from 1 to 1000.
+     * : How many, from 1 to 20.
      * ---
-     * default: 20
+     * default: 10
      * ---
      *
      * [--format=<format>]
@@ -46,28 +48,29 @@ final class Top
      */
     public function __invoke(array $args, array $options): void
     {
-        $limit = Door::number($options, 'limit', 20, 1, 1000);
-        $census = Census::take(Door::cache(), null, 'size', $limit);
+        $limit = Door::number($options, 'limit', 10, 1, 20);
+        $contents = Contents::look(Door::cache()->entries(), most: self::MOST, seconds: 60.0);
         $table = $options['format'] === 'table';
-        $rows = [];
+        $site = \is_multisite() ? ['site'] : [];
         if (Door::flag($options, 'keys')) {
-            foreach ($census->keys as $row) {
-                $rows[] = [
-                    'group' => Text::line($row['group']),
-                    'key' => Text::line($row['key']),
-                    'bytes' => $table ? Text::bytes($row['size']) : $row['size'],
-                    'age' => $table ? Text::duration($row['age']) : $row['age'],
-                    'ttl' => $table ? Text::duration($row['ttl']) : $row['ttl'],
-                ];
-            }
+            $rows = \array_map(static fn(array $row): array => [
+                'key' => Text::line($row['key']),
+                'group' => Text::line($row['group']),
+                'size' => $table ? Text::bytes($row['size']) : $row['size'],
+                'age' => $table ? Text::duration($row['age']) : $row['age'],
+                'ttl' => $table ? Text::duration($row['ttl']) : $row['ttl'],
+            ] + $row, $contents->keys);
+            $fields = [...$site, 'group', 'key', 'size', 'age', 'ttl'];
         } else {
-            foreach (\array_slice($census->groups, 0, $limit, true) as $name => [$entries, $bytes]) {
-                $rows[] = ['group' => Text::line((string) $name), 'entries' => $entries, 'bytes' => $table ? Text::bytes($bytes) : $bytes];
-            }
+            $rows = \array_map(static fn(array $row): array => [
+                'group' => Text::line($row['group']),
+                'bytes' => $table ? Text::bytes($row['bytes']) : $row['bytes'],
+            ] + $row, $contents->groups);
+            $fields = [...$site, 'group', 'entries', 'bytes'];
         }
-        \WP_CLI\Utils\format_items($options['format'], $rows, Door::flag($options, 'keys') ? ['group', 'key', 'bytes', 'age', 'ttl'] : ['group', 'entries', 'bytes']);
-        if (!$census->complete) {
-            \WP_CLI::warning('There are more entries than the ' . $census->entries . ' that were looked at.');
+        \WP_CLI\Utils\format_items($options['format'], \array_slice($rows, 0, $limit), $fields);
+        if (!$contents->complete) {
+            \WP_CLI::warning('There are more entries than the ' . self::MOST . ' that were looked at.');
         }
     }
 }
