@@ -254,7 +254,7 @@ class ObjectCache
                 foreach ($data as $key => $value) {
                     $named[self::isName($key) ? self::name($key) : ''] = $value;
                 }
-                if (!isset($named['']) && $space->setMultiple($named, (int) $expire)) {
+                if (!\array_key_exists('', $named) && $space->setMultiple($named, (int) $expire)) {
                     foreach ($data as $key => $value) {
                         $this->cache[$group][$key] = \is_object($value) ? clone $value : $value;
                         unset($this->missed[$group][$key], $this->kept[$group][$key]);
@@ -315,8 +315,11 @@ class ObjectCache
         try {
             $done = $own ? $space->fill(self::name($key), $data, (int) $expire) : $space->add(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
+            if (!$own && $space->has(self::name($key))) {
+                return false;
+            }
             // WordPress's own class would have added it.
-            $own = true;
+            $own = $this->kept[$group][$key] = true;
             $done = false;
         }
         if ($done || $own) {
@@ -370,7 +373,7 @@ class ObjectCache
             $space->commit();
             $done = $space->replace(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
-            return $this->set($key, $data, $group, $expire);
+            return $space->has(self::name($key)) && $this->set($key, $data, $group, $expire);
         }
         if ($done) {
             $this->cache[$group][$key] = $data;
@@ -725,9 +728,20 @@ class ObjectCache
         }
         $group = self::group($group);
         $space = $this->space($group);
-        $add = static fn(mixed $value): int|float => \max(0, (\is_numeric($value) ? $value + 0 : 0) + $offset);
+        $add = static function (mixed $value) use ($offset): int|float {
+            $sum = (\is_numeric($value) ? $value + 0 : 0) + $offset;
+
+            return $sum < 0 ? 0 : $sum;
+        };
         if ($space === null || isset($this->kept[$group][$key])) {
-            return $this->holds($group, $key) ? $this->cache[$group][$key] = $add($this->cache[$group][$key]) : false;
+            if (!$this->holds($group, $key)) {
+                return false;
+            }
+            $value = $add($this->cache[$group][$key]);
+            // A number can be stored, whatever it was before.
+            $this->set($key, $value, $group);
+
+            return $value;
         }
         $space->commit();
         $value = $space->update(self::name($key), $add);
