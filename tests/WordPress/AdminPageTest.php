@@ -1,0 +1,284 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\WordPress\Response;
+use Larder\Lab\WordPress\Site;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** The page, its buttons and the line in the admin bar, on a real site over HTTP. */
+#[Group('wordpress')]
+final class AdminPageTest extends TestCase
+{
+    private const PAGE = '/wp-admin/tools.php?page=larder';
+
+    /** Says at a request's end which of the plugin's files it had loaded. */
+    private const LOADED = <<<'PHP'
+        <?php
+
+        isset($_GET['loaded']) && register_shutdown_function(static function (): void {
+            echo "\nloaded: ", implode(' ', array_map('basename', preg_grep('~/plugins/larder/src/(Admin/|Statistics)~', get_included_files())));
+        });
+        PHP;
+
+    private static ?CliSite $site = null;
+
+    /** @var array<string, string> */
+    private static array $admin = [];
+
+    /** @var array<string, string> */
+    private static array $author = [];
+
+    /** What is to be found in the logs. */
+    private static string $known = '';
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$site?->site->stop();
+        self::$site = null;
+        self::$known = '';
+    }
+
+    protected function setUp(): void
+    {
+        if (self::$site === null) {
+            self::$site = new CliSite();
+            $site = self::$site->site;
+            \file_put_contents($site->content('mu-plugins/loaded.php'), self::LOADED);
+            $site->account->receive($site->content('mu-plugins'));
+            $site->cli('wp_insert_user(["user_login" => "author", "user_pass" => "author", "role" => "author", "user_email" => "a@example.org"]);');
+            self::$admin = $site->login();
+            self::$author = $site->login('author', 'author');
+        }
+    }
+
+    protected function tearDown(): void
+    {
+        self::assertSame(self::$known, self::site()->errors());
+    }
+
+    public function testItShowsTheFiguresOfEachHour(): void
+    {
+        $this->record(160, 900, 40);
+
+        $page = $this->page();
+
+        self::assertMatchesRegularExpression('~<h1>Larder</h1>~', $page);
+        // 900 of 940, and never rounded up.
+        self::assertStringContainsString('95.7 %', $page);
+        self::assertSame(48, \substr_count($page, '<tr data-clock='));
+        self::assertMatchesRegularExpression('~<th scope="row">[^<]+</th><td class="larder-number" data-value="160">160</td><td class="larder-number" data-value="800">800</td><td class="larder-number" data-value="100">100</td><td class="larder-number" data-value="40">40</td><td class="larder-number" data-value="40">40</td><td class="larder-number" data-value="71.43">71.4 %</td></tr></tbody>~', $page);
+        self::assertStringContainsString('assets/admin.js?ver=', $page);
+        self::assertSame(200, self::site()->get(\explode(self::site()->url(), $this->found('~src=["\']([^"\']+assets/admin\.js)~', $page))[1])->status);
+        self::assertDoesNotMatchRegularExpression('~ on[a-z]+=~', $this->inside($page));
+    }
+
+    public function testItSaysThatNothingWasCountedYet(): void
+    {
+        $this->forget();
+
+        self::assertStringContainsString('Nothing has been counted yet', $this->page());
+    }
+
+    public function testRequestsAreCounted(): void
+    {
+        $this->forget();
+        $counted = 0;
+        // One in 16 is: that none of 400 was would happen once in 160 thousand million runs.
+        for ($i = 0; $i < 400 && $counted === 0; $i++) {
+            self::site()->get('/');
+            $counted = $i % 20 === 19 ? $this->counted() : 0;
+        }
+
+        self::assertGreaterThan(0, $counted);
+        self::assertSame(0, $counted % 16);
+    }
+
+    public function testWhatLiesInTheCacheIsShownAndEscaped(): void
+    {
+        self::$site?->web('return wp_cache_set("<script>alert(1)</script>", str_repeat("x", 500000), "<b>hostile</b>") && wp_cache_set("plain", [1], "larder_shown");');
+
+        $page = $this->page();
+
+        self::assertStringContainsString('&lt;script&gt;alert(1)&lt;/script&gt;', $page);
+        self::assertStringContainsString('&lt;b&gt;hostile&lt;/b&gt;', $page);
+        self::assertStringNotContainsString('<script>alert', $page);
+        self::assertStringNotContainsString('<b>hostile', $page);
+        self::assertMatchesRegularExpression('~<th scope="row" dir="ltr">larder_shown</th><td[^>]+>1</td>~', $page);
+        self::assertStringNotContainsString('~larder', $page);
+        $keys = \explode('id="larder-keys"', $page)[1];
+        self::assertMatchesRegularExpression('~alert\(1\).*?data-value="500\d\d\d"~s', $keys);
+        self::assertMatchesRegularExpression('~<td class="larder-number">[\d.]+ ms</td>~', $keys);
+        self::assertStringContainsString('aria-sort="descending"><a href="' . self::site()->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page('&larder-sort=time'));
+    }
+
+    public function testAButtonFlushesTheSite(): void
+    {
+        self::$site?->web('return wp_cache_set("a", 1, "larder_group");');
+
+        $response = $this->press('site');
+
+        self::assertSame([302, self::site()->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
+        self::assertFalse(self::$site?->web('return wp_cache_get("a", "larder_group");'));
+        self::assertStringContainsString('The cache of this site was flushed.', $this->page('&larder-notice=site'));
+    }
+
+    public function testAButtonFlushesOneGroup(): void
+    {
+        self::$site?->web('return wp_cache_set("a", 1, "it\'s a group") && wp_cache_set("a", 2, "larder_other");');
+
+        $response = $this->press('group', ['group' => "it's a group"]);
+
+        self::assertStringEndsWith('&larder-notice=group', $response->header('location'));
+        self::assertSame([false, 2], self::$site?->web('return [wp_cache_get("a", "it\'s a group"), wp_cache_get("a", "larder_other")];'));
+        self::assertStringEndsWith('&larder-notice=failed', $this->press('group', ['group' => ' '])->header('location'));
+    }
+
+    public function testNobodyElsesFormFlushes(): void
+    {
+        self::$site?->web('return wp_cache_set("a", 1, "larder_group");');
+        $there = static fn(): mixed => self::$site?->web('return wp_cache_get("a", "larder_group");');
+        $nonce = $this->nonce('site');
+        $post = static fn(array $fields, array $cookies): int => self::site()->post('/wp-admin/admin-post.php', ['action' => 'larder_flush'] + $fields, $cookies)->status;
+
+        self::assertSame(403, $post(['what' => 'site', '_wpnonce' => 'forged'], self::$admin));
+        self::assertSame(403, $post(['what' => 'site'], self::$admin));
+        // Of another button.
+        self::assertSame(403, $post(['what' => 'group', 'group' => 'larder_group', '_wpnonce' => $nonce], self::$admin));
+        self::assertSame(403, $post(['what' => 'everything', '_wpnonce' => $nonce], self::$admin));
+        self::assertSame(403, $post(['what' => ['site'], '_wpnonce' => $nonce], self::$admin));
+        self::assertSame(403, $post(['what' => 'site', '_wpnonce' => $nonce], self::$author));
+        self::assertSame(400, $post(['what' => 'site', '_wpnonce' => $nonce], []), 'Nobody is asked for it who is not logged in.');
+        self::assertSame(403, self::site()->get('/wp-admin/admin-post.php?action=larder_flush&what=site&_wpnonce=' . $nonce, self::$admin)->status, 'A link flushes nothing.');
+        self::assertSame(1, $there());
+    }
+
+    public function testOnlyAdministratorsSeeIt(): void
+    {
+        self::assertSame(403, self::site()->get(self::PAGE, self::$author)->status);
+        self::assertSame(302, self::site()->get(self::PAGE)->status);
+        self::assertStringNotContainsString('wp-admin-bar-larder', self::site()->get('/wp-admin/profile.php', self::$author)->body);
+    }
+
+    public function testTheAdminBarHasTheWholeRequestsFigures(): void
+    {
+        $page = self::site()->get('/', self::$admin)->body;
+
+        $early = $this->found('~id=[\'"]wp-admin-bar-larder-hits[\'"].*?>Hits: ([\d,]+)~s', $page);
+        $final = $this->found('~<template id="larder-bar">.*<i data-node="larder-hits">Hits: ([\d,]+)</i>~s', $page);
+        self::assertGreaterThan((int) \str_replace(',', '', $early), (int) \str_replace(',', '', $final));
+        self::assertMatchesRegularExpression('~assets/bar\.js\?ver=\d+~', $page);
+        self::assertStringContainsString(self::site()->url() . self::PAGE, $page);
+        self::assertMatchesRegularExpression('~data-node="larder">Larder [\d.]+ % · [\d.,]+ ms</i>.*Misses: \d+</i>.*Time in the store: [\d.,]+ ms</i>.*Round trips: \d+</i>~s', $page);
+    }
+
+    public function testAVisitorsPageLoadsNoneOfIt(): void
+    {
+        $loaded = fn(array $cookies): string => $this->found('~\nloaded: ?(.*)$~', self::site()->get('/?loaded=1', $cookies)->body);
+        // One request in 16 is recorded in the statistics.
+        $visits = [];
+        for ($i = 0; $i < 8; $i++) {
+            $visits[] = \str_replace('Statistics.php', '', $loaded([]));
+        }
+
+        self::assertSame([''], \array_values(\array_unique($visits)));
+        self::assertStringContainsString('Bar.php', $loaded(self::$admin));
+        self::assertStringNotContainsString('Page.php', $loaded(self::$admin));
+    }
+
+    public function testWithoutACacheItSaysWhy(): void
+    {
+        $nonce = $this->nonce('site');
+        self::site()->define(['LARDER_DSN' => 'nonsense']);
+        try {
+            $page = $this->page();
+            $response = $this->press('site', nonce: $nonce);
+        } finally {
+            self::site()->define([]);
+        }
+        // The configuration's mistake, once a request.
+        self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: "nonsense" is not a DSN\.[^\n]*(\n|$))+$~D', \substr(self::site()->errors(), \strlen(self::$known)));
+        self::$known = self::site()->errors();
+
+        self::assertStringContainsString('No persistent cache is in use.', $page);
+        self::assertStringContainsString('site-health.php', $page);
+        self::assertStringNotContainsString('larder-flush', $page);
+        self::assertStringEndsWith('larder-notice=failed', $response->header('location'));
+    }
+
+    public function testANoticeIsOneOfOurs(): void
+    {
+        $page = $this->page('&larder-notice=%3Cscript%3E&larder-notice[]=x');
+
+        self::assertStringNotContainsString('notice-success', $this->inside($page));
+        self::assertStringNotContainsString('<script>', $this->inside($page));
+    }
+
+    private static function site(): Site
+    {
+        self::assertNotNull(self::$site);
+
+        return self::$site->site;
+    }
+
+    private function page(string $more = ''): string
+    {
+        $response = self::site()->get(self::PAGE . $more, self::$admin);
+        self::assertSame(200, $response->status);
+
+        return $response->body;
+    }
+
+    /** What is ours of a page. */
+    private function inside(string $page): string
+    {
+        return $this->found('~<div class="wrap larder">(.*)<div class="clear"></div></div><!-- wpbody-content -->~s', $page);
+    }
+
+    /** @param array<string, string> $fields */
+    private function press(string $what, array $fields = [], ?string $nonce = null): Response
+    {
+        return self::site()->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce ?? $this->nonce($what)] + $fields, self::$admin);
+    }
+
+    private function nonce(string $what): string
+    {
+        return $this->found('~name="what" value="' . $what . '"><input type="hidden" name="_wpnonce" value="([0-9a-f]+)">~', $this->page());
+    }
+
+    private function found(string $pattern, string $text): string
+    {
+        self::assertSame(1, \preg_match($pattern, $text, $match), $text);
+
+        return $match[1];
+    }
+
+    private function record(int $weight, int $hits, int $misses): void
+    {
+        $this->forget();
+        self::$site?->web(\sprintf(
+            'Larder\WordPress\Statistics::record($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), ["hits" => %d, "misses" => %d, "tiers" => ["disk" => ["hits" => 100, "misses" => %d]], "seconds" => 0.1, "round_trips" => 9], 1);'
+            . 'Larder\WordPress\Statistics::record($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), [], %d); return true;',
+            $hits,
+            $misses,
+            $misses,
+            $weight - 1,
+        ));
+    }
+
+    private function forget(): void
+    {
+        self::$site?->web('foreach (range(0, 1) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+    }
+
+    private function counted(): int
+    {
+        $rows = self::$site?->web('return Larder\WordPress\Statistics::hours($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), 2);');
+        self::assertIsArray($rows);
+
+        return (int) \array_sum(\array_column($rows, 'requests'));
+    }
+}

@@ -1,0 +1,143 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Cache;
+use Larder\Tests\Support\TemporaryDirectory;
+use Larder\WordPress\Statistics;
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\Process\Process;
+
+final class AdminStatisticsTest extends TestCase
+{
+    private const REQUEST = [
+        'hits' => 100, 'misses' => 3, 'seconds' => 0.25, 'round_trips' => 2,
+        'tiers' => ['request' => ['hits' => 90, 'misses' => 13], 'disk' => ['hits' => 10, 'misses' => 3, 'engine' => 'sqlite'], 'conflicts' => ['dropped' => 7]],
+        'groups' => ['options' => ['keys' => 4]],
+    ];
+
+    private TemporaryDirectory $directory;
+    private Cache $own;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+        $this->own = self::open($this->directory->path);
+    }
+
+    public function testARequestStandsForAsManyAsItWeighs(): void
+    {
+        $before = \intdiv(\time(), 3600);
+        Statistics::record($this->own, self::REQUEST, 16);
+        Statistics::record($this->own, ['misses' => 1] + self::REQUEST, 16);
+
+        $hours = Statistics::hours($this->own, 2);
+
+        // The hour may have changed in between.
+        $rows = \array_values(\array_filter($hours, static fn(array $row): bool => $row['requests'] > 0));
+        if (\count($rows) === 1) {
+            self::assertContains(\intdiv($rows[0]['hour'], 3600), [$before, $before + 1]);
+            self::assertSame(0, $rows[0]['hour'] % 3600);
+        }
+        self::assertSame(32, \array_sum(\array_column($rows, 'requests')));
+        self::assertSame(3200, \array_sum(\array_column($rows, 'hits')));
+        self::assertSame(64, \array_sum(\array_column($rows, 'misses')));
+        self::assertSame(64, \array_sum(\array_column($rows, 'round_trips')));
+        self::assertSame(8.0, \array_sum(\array_column($rows, 'seconds')));
+        self::assertSame(['request', 'disk'], \array_keys($rows[0]['tiers']));
+        self::assertSame(320, \array_sum(\array_column(\array_column(\array_column($rows, 'tiers'), 'disk'), 'hits')));
+    }
+
+    public function testAnHourWithoutRequestsIsThereAndEmpty(): void
+    {
+        $hours = Statistics::hours($this->own, 48);
+
+        self::assertCount(48, $hours);
+        self::assertSame([3600], \array_values(\array_unique(\array_map(static fn(int $a, int $b): int => $b - $a, \array_column(\array_slice($hours, 0, -1), 'hour'), \array_column(\array_slice($hours, 1), 'hour')))));
+        self::assertSame(['requests' => 0, 'hits' => 0, 'misses' => 0, 'seconds' => 0.0, 'round_trips' => 0, 'tiers' => []], \array_slice($hours[47], 1));
+        self::assertSame(\intdiv(\time(), 3600), \intdiv($hours[47]['hour'], 3600));
+        self::assertCount(168, Statistics::hours($this->own, 1_000_000));
+        self::assertCount(1, Statistics::hours($this->own, -5));
+    }
+
+    public function testARowEndsByItself(): void
+    {
+        Statistics::record($this->own, self::REQUEST, 1);
+        Statistics::record($this->own, self::REQUEST, 1);
+        $this->own->commit();
+
+        $ends = [];
+        foreach ($this->own->entries() as $entry) {
+            $ends[] = $entry['ttl'];
+        }
+
+        self::assertNotSame([], $ends);
+        foreach ($ends as $ttl) {
+            self::assertNotNull($ttl);
+            self::assertGreaterThan(0, $ttl);
+            self::assertLessThanOrEqual(Statistics::KEPT, $ttl);
+        }
+    }
+
+    /** @return iterable<string, array{mixed}> */
+    public static function strangers(): iterable
+    {
+        yield 'a string' => ['<b>'];
+        yield 'false' => [false];
+        yield 'wrong types' => [['requests' => '7', 'hits' => -5, 'seconds' => \NAN, 'round_trips' => [], 'tiers' => ['disk' => 5, 'near' => ['hits' => null], 7 => ['hits' => 1, 'misses' => 'x']]]];
+        yield 'tiers that are none' => [['tiers' => 'all']];
+    }
+
+    #[\PHPUnit\Framework\Attributes\DataProvider('strangers')]
+    public function testAForeignRowIsCountedFromNothing(mixed $row): void
+    {
+        $hour = \intdiv(\time(), 3600);
+        foreach ([$hour, $hour + 1] as $at) {
+            $this->own->set('hour-' . $at, $row, 3600);
+        }
+
+        Statistics::record($this->own, self::REQUEST, 16);
+        Statistics::record($this->own, ['hits' => 'many', 'tiers' => null], 0);
+
+        $last = Statistics::hours($this->own, 1)[0];
+        self::assertSame([17, 1600, 48, 4.0], [$last['requests'], $last['hits'], $last['misses'], $last['seconds']]);
+        self::assertSame(['hits' => 160, 'misses' => 48], $last['tiers']['disk']);
+    }
+
+    public function testNamesOfTiersDoNotGrowARow(): void
+    {
+        for ($i = 0; $i < 30; $i++) {
+            Statistics::record($this->own, ['tiers' => ["tier $i" => ['hits' => 1, 'misses' => 1]]], 1);
+        }
+
+        foreach (Statistics::hours($this->own, 2) as $row) {
+            self::assertLessThanOrEqual(8, \count($row['tiers']));
+        }
+    }
+
+    public function testNothingIsLostWhereManyAddAtOnce(): void
+    {
+        $code = 'require $argv[1]; $own = Larder\Cache::open(["disk" => "sqlite://" . $argv[2]])->group("~larder", cacheOnly: true);'
+            . 'for ($i = 0; $i < 50; $i++) { Larder\WordPress\Statistics::record($own, ["hits" => 10, "misses" => 1], 16); }';
+        $processes = [];
+        for ($i = 0; $i < 4; $i++) {
+            $processes[] = $process = new Process([\PHP_BINARY, '-r', $code, '--', \dirname(__DIR__, 2) . '/vendor/autoload.php', $this->directory->path], timeout: 60.0);
+            $process->start();
+        }
+        foreach ($processes as $process) {
+            self::assertSame(0, $process->wait(), $process->getErrorOutput());
+        }
+
+        $hours = Statistics::hours(self::open($this->directory->path), 2);
+        self::assertSame(4 * 50 * 16, \array_sum(\array_column($hours, 'requests')));
+        self::assertSame(4 * 50 * 160, \array_sum(\array_column($hours, 'hits')));
+        self::assertSame(4 * 50 * 16, \array_sum(\array_column($hours, 'misses')));
+    }
+
+    private static function open(string $directory): Cache
+    {
+        return Cache::open(['disk' => 'sqlite://' . $directory])->group('~larder', cacheOnly: true);
+    }
+}
