@@ -115,8 +115,11 @@ class ObjectCache
         }
         $cache = new self();
         $cache->problem = $problem;
-        // Then transients belong into the database.
-        \wp_using_ext_object_cache(false);
+        // Then transients belong into the database. A network starts its cache twice (ms-settings.php), and would load
+        // WordPress's own functions beside ours the second time.
+        $cache->multisite
+            ? \add_action('ms_loaded', static fn() => \wp_using_ext_object_cache(false))
+            : \wp_using_ext_object_cache(false);
         \error_log('Larder: the object cache is not persistent: ' . $problem);
 
         return $cache;
@@ -647,7 +650,7 @@ class ObjectCache
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {
-                $wanted[] = [$this->open($root, $place, $group), \array_map(self::name(...), $keys)];
+                $wanted[] = [$this->open($root, (string) $place, (string) $group), \array_map(self::name(...), $keys)];
             }
         }
         if ($wanted !== []) {
