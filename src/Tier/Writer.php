@@ -187,8 +187,9 @@ final class Writer
     public function delete(array $keys, Space $space, int &$there = 0): bool
     {
         $there = 0;
-        $changes = [];
+        $changes = $waited = [];
         foreach ($keys as $key) {
+            $waited[$key] = isset($this->pending[$key]);
             unset($this->pending[$key]);
             $changes[] = new Change($key, null, $this->stack->writer, kind: Entry::DELETED);
         }
@@ -199,7 +200,7 @@ final class Writer
             if ($outcome !== null && $outcome->done) {
                 $this->stack->ledger->own($outcome->position);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
-                if ($outcome->kind === 's' && $outcome->previous > $this->stack->floor($space)) {
+                if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->stack->floor($space)) {
                     $there++;
                 }
             } elseif ($outcome !== null && !$this->takeAway($key, $outcome, Entry::DELETED)) {
