@@ -1,0 +1,104 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/** The cache belongs to the web server's user. Root works as that one; anybody else is told what to type. */
+#[Group('wordpress')]
+final class CliUserTest extends TestCase
+{
+    private const OTHER = ['setpriv', '--reuid', 'games', '--regid', 'games', '--clear-groups', '--pdeathsig', 'KILL', '--'];
+
+    private static ?CliSite $site = null;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$site?->site->stop();
+        self::$site = null;
+    }
+
+    protected function setUp(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('Only root can be somebody else.');
+        }
+        self::$site ??= new CliSite();
+        // As on servers where people have accounts of their own.
+        \chmod(self::$site->site->root . '/wp-config.php', 0o644);
+        self::$site->web('return update_option("larder_whose", "the web");');
+    }
+
+    public function testRootWorksAsTheOwnerAndLeavesNothingOfItsOwn(): void
+    {
+        $site = $this->site();
+        $status = $this->document($site->wpAsRoot('larder', 'status', '--format=json')->json());
+        self::assertTrue($status['works']);
+        self::assertSame($site->site->account->name, $status['user']);
+
+        $site->wpAsRoot('option', 'update', 'larder_whose', 'root')->printed();
+        $site->wpAsRoot('larder', 'flush')->printed();
+        $site->wpAsRoot('larder', 'bench', '--rounds=3', '--count=5')->printed();
+
+        self::assertSame('root', $site->web('return get_option("larder_whose");'));
+        self::assertIsString($status['directory']);
+        $files = \iterator_to_array(new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($status['directory'], \FilesystemIterator::SKIP_DOTS)));
+        self::assertNotSame([], $files);
+        foreach ($files as $path => $file) {
+            self::assertInstanceOf(\SplFileInfo::class, $file);
+            self::assertSame($site->site->account->user, $file->getOwner(), (string) $path);
+        }
+    }
+
+    public function testRootEnablesItForTheOwner(): void
+    {
+        $site = $this->site();
+        $site->wpAsRoot('larder', 'disable')->printed();
+        self::assertFileDoesNotExist($site->site->content('object-cache.php'));
+        $site->wpAsRoot('larder', 'enable')->printed();
+
+        self::assertSame($site->site->account->user, \fileowner($site->site->content('object-cache.php')));
+        self::assertTrue($site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+        $site->wp('larder', 'disable')->printed();
+        self::assertFalse($site->web('return wp_using_ext_object_cache() === true;'));
+        $site->wp('larder', 'enable')->printed();
+    }
+
+    /** @param list<string> $words */
+    #[TestWith([['larder', 'flush']])]
+    #[TestWith([['larder', 'status']])]
+    #[TestWith([['larder', 'stats']])]
+    #[TestWith([['larder', 'why', 'options', 'alloptions']])]
+    #[TestWith([['option', 'update', 'larder_whose', 'somebody']])]
+    public function testAnybodyElseIsToldWhatToType(array $words): void
+    {
+        $site = $this->site();
+        $result = $site->wpAs(self::OTHER, ...$words);
+
+        self::assertSame(1, $result->status, $result->output . $result->errors);
+        self::assertStringContainsString('sudo -u ' . $site->site->account->name . ' ', $result->output . $result->errors);
+        self::assertStringContainsString(' ' . \implode(' ', $words), $result->output . $result->errors);
+        self::assertSame(
+            ['the web', [['option_value' => 'the web']]],
+            [$site->web('return get_option("larder_whose");'), $site->site->sql("SELECT option_value FROM wp_options WHERE option_name = 'larder_whose'")],
+            'Nothing was changed behind the cache of the web.',
+        );
+    }
+
+    /** @return array<array-key, mixed> */
+    private function document(mixed $document): array
+    {
+        self::assertIsArray($document);
+
+        return $document;
+    }
+
+    private function site(): CliSite
+    {
+        return self::$site ?? throw new \LogicException('There is no site.');
+    }
+}
