@@ -7,6 +7,7 @@ namespace Larder\WordPress\Cli;
 use Larder\Config\Directory;
 use Larder\WordPress\DropIn;
 use Larder\WordPress\DropInState;
+use Larder\WordPress\SelfCheck;
 use Larder\WordPress\Site;
 
 /** `wp larder status`. */
@@ -49,8 +50,16 @@ final class Status
                 $tiers[] = $tier . ' (' . $row['engine'] . ')';
             }
         }
+        $problem = match (true) {
+            // It is also tried: a cache whose directory or server is lost goes on without.
+            $larder !== null => self::tried(),
+            Site::current()->isDisabled() => 'LARDER_DISABLED switches it off.',
+            $cache !== null => $cache->problem(),
+            $state->isOurs() => 'The drop-in left the field to WordPress\'s own cache. Type: wp larder doctor',
+            default => Door::ABSENT,
+        };
         $row = [
-            'works' => $larder !== null ? 'yes' : 'no',
+            'works' => $problem === '' ? 'yes' : 'no',
             'drop-in' => match ($state) {
                 DropInState::Ours => 'in place',
                 DropInState::Outdated => 'in place, of another version',
@@ -60,16 +69,10 @@ final class Status
             'tiers' => \implode(', ', $tiers),
             'directory' => Site::current()->directory() ?? '',
             'user' => Directory::name(Directory::user()),
-            'problem' => match (true) {
-                $larder !== null => '',
-                Site::current()->isDisabled() => 'LARDER_DISABLED switches it off.',
-                $cache !== null => $cache->problem(),
-                $state->isOurs() => 'The drop-in left the field to WordPress\'s own cache. Type: wp larder doctor',
-                default => Door::ABSENT,
-            },
+            'problem' => $problem,
         ];
         if ($options['format'] === 'json') {
-            \WP_CLI::line((string) \json_encode(['works' => $larder !== null] + $row, \JSON_UNESCAPED_SLASHES));
+            \WP_CLI::line((string) \json_encode(['works' => $problem === ''] + $row, \JSON_UNESCAPED_SLASHES));
         } else {
             $items = [];
             foreach ($row as $field => $value) {
@@ -77,8 +80,15 @@ final class Status
             }
             \WP_CLI\Utils\format_items($options['format'], $items, ['field', 'value']);
         }
-        if ($larder === null) {
+        if ($problem !== '') {
             \WP_CLI::halt(1);
         }
+    }
+
+    private static function tried(): string
+    {
+        $problem = SelfCheck::problem();
+
+        return $problem === '' ? '' : $problem . ' Type: wp larder doctor';
     }
 }
