@@ -1,0 +1,66 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\WordPress\Release;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** ObjectCache answers as WordPress's own WP_Object_Cache does: see ObjectCacheComparison. */
+#[CoversNothing]
+#[Group('wordpress')]
+final class ObjectCacheLikeWordPressTest extends TestCase
+{
+    private const CALLS = 8_000;
+    private const MANY_CALLS = 60_000;
+
+    /** @return iterable<string, array{string, bool, bool}> */
+    public static function caches(): iterable
+    {
+        yield 'memory' => ['memory://', false, false];
+        yield 'memory, of a network' => ['memory://', true, false];
+        yield 'SQLite' => ['sqlite://%s', false, false];
+        yield 'SQLite, opened anew' => ['sqlite://%s', false, true];
+        yield 'SQLite, of a network, opened anew' => ['sqlite://%s', true, true];
+        yield 'APCu over SQLite, opened anew' => ['sqlite://%s?near=apcu', true, true];
+        yield 'no segment, opened anew' => ['sqlite://%s?near=none', false, true];
+        yield 'files, opened anew' => ['file://%s', true, true];
+        if (RedisServer::program() !== null) {
+            yield 'Redis, opened anew' => ['redis', true, true];
+        }
+    }
+
+    #[DataProvider('caches')]
+    public function testTheSameCallsHaveTheSameAnswers(string $dsn, bool $network, bool $reopens): void
+    {
+        $this->compare($dsn, $network, $reopens, self::CALLS);
+    }
+
+    #[Group('long')]
+    #[DataProvider('caches')]
+    public function testVeryManyCallsHaveTheSameAnswers(string $dsn, bool $network, bool $reopens): void
+    {
+        $this->compare($dsn, $network, $reopens, self::MANY_CALLS);
+    }
+
+    private function compare(string $dsn, bool $network, bool $reopens, int $calls): void
+    {
+        $directory = new TemporaryDirectory();
+        $redis = $dsn === 'redis' ? new RedisServer() : null;
+        $dsn = $redis === null ? \sprintf($dsn, $directory->path) : 'redis://' . $redis->socket;
+        $seed = \random_int(1, 1_000_000_000);
+        $child = Process::php(__DIR__ . '/object-cache-compare.php', [
+            Release::find('7.1')->path, (string) \json_encode(['dsn' => $dsn, 'prefix' => 'wp']), $network ? '1' : '0', $reopens ? '1' : '0', (string) $seed, (string) $calls,
+        ]);
+        self::assertSame('', $child->output(300.0), "$dsn, network: " . \var_export($network, true) . ', opened anew: ' . \var_export($reopens, true));
+        self::assertSame('', $child->errors());
+        self::assertSame(0, $child->wait());
+    }
+}
