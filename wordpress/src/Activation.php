@@ -20,9 +20,6 @@ use Larder\Config\WrongUser;
  */
 final class Activation
 {
-    /** Of WordPress's cron: an update is done. */
-    public const EVENT = 'larder_updated';
-
     /** Seconds after which an update that has not come to its end never will. */
     private const LONGEST = 300;
 
@@ -37,7 +34,7 @@ final class Activation
 
     public static function deactivate(): void
     {
-        \wp_clear_scheduled_hook(self::EVENT);
+        \wp_clear_scheduled_hook(Plugin::UPDATED);
         self::disable();
     }
 
@@ -131,7 +128,7 @@ final class Activation
     {
         if (($what['type'] ?? '') === 'plugin' && isset(Notes::all()['updating'])) {
             Notes::put(['updating' => 1]);
-            \wp_schedule_single_event(\time(), self::EVENT);
+            \wp_schedule_single_event(\time(), Plugin::UPDATED);
         }
     }
 

@@ -16,6 +16,9 @@ use Larder\WordPress\Admin\QueryMonitor;
  */
 final class Plugin
 {
+    /** Of WordPress's cron: an update is done. */
+    public const UPDATED = 'larder_updated';
+
     public static function boot(string $file): void
     {
         $cache = $GLOBALS['wp_object_cache'] ?? null;
@@ -28,7 +31,7 @@ final class Plugin
         // An update may also come by WordPress's cron or by a command, which are not wp-admin.
         \add_filter('upgrader_pre_install', [Activation::class, 'updating'], 10, 2);
         \add_action('upgrader_process_complete', [Activation::class, 'updated'], 10, 2);
-        \add_action(Activation::EVENT, [Activation::class, 'renew']);
+        \add_action(self::UPDATED, [Activation::class, 'renew']);
 
         // These too: Site Health looks once a week by itself.
         \add_filter('site_status_tests', [Health::class, 'tests']);

@@ -24,7 +24,7 @@ final class Uninstall
         $dropIn->remove();
         $dropIn->removeBackup();
         Notes::remove();
-        \wp_clear_scheduled_hook(Activation::EVENT);
+        \wp_clear_scheduled_hook(Plugin::UPDATED);
         foreach ([
             self::flush(...),
             self::memory(...),

@@ -1,0 +1,295 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\WordPress\Request;
+use Larder\Tests\Support\RedisServer;
+use Larder\WordPress\Activation;
+use Larder\WordPress\Notes;
+use Larder\WordPress\Notices;
+use Larder\WordPress\Plugin;
+use Larder\WordPress\SelfCheck;
+use Larder\WordPress\Uninstall;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** The plugin comes and goes, as on a real site over HTTP. */
+#[CoversClass(Activation::class)]
+#[CoversClass(Notes::class)]
+#[CoversClass(Notices::class)]
+#[CoversClass(Plugin::class)]
+#[CoversClass(SelfCheck::class)]
+#[CoversClass(Uninstall::class)]
+final class ActivationTest extends TestCase
+{
+    private const FOREIGN = "<?php\n/*\n * Plugin Name: <b>Other</b> Cache\n */\n";
+
+    private PluginSite $site;
+
+    protected function tearDown(): void
+    {
+        if (isset($this->site)) {
+            $errors = $this->site->site->errors();
+            unset($this->site);
+            self::assertSame('', $errors, 'Nobody complained of anything.');
+        }
+    }
+
+    public function testActivatedItWorksAndSaysSoOnce(): void
+    {
+        $this->site = new PluginSite();
+        $page = $this->site->activate();
+        $notices = PluginSite::notices($page);
+        self::assertCount(1, $notices);
+        self::assertStringContainsString('success: Larder is the object cache of this site now, and works.', $notices[0]);
+        self::assertSame([], PluginSite::notices($this->site->plugins()));
+        self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
+
+        $this->site->web('wp_cache_set("seen", "by the web", "test");');
+        self::assertSame('by the web', $this->site->web('return wp_cache_get("seen", "test");'));
+        self::assertSame('by the web', $this->site->site->cli('echo wp_cache_get("seen", "test");'));
+    }
+
+    public function testAVisitorsPageLoadsNothingOfTheAdministrators(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $loaded = $this->site->web('return array_values(preg_grep("~^Larder.WordPress~", get_declared_classes()));');
+        \sort($loaded);
+        self::assertSame([], \array_values(\preg_grep('~Admin|Cli|Health|Notice|Notes|Activation|DropIn|SelfCheck|Privacy|Uninstall|Console~', $loaded) ?: []));
+        self::assertContains('Larder\WordPress\ObjectCache', $loaded);
+        self::assertContains('Larder\WordPress\Intents', $loaded);
+    }
+
+    public function testAnothersDropInIsAskedFor(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->foreign(self::FOREIGN);
+        $page = $this->site->activate();
+        $notices = PluginSite::notices($page);
+        self::assertCount(1, $notices);
+        self::assertStringContainsString('that of &lt;b&gt;Other&lt;/b&gt; Cache, so Larder does nothing', $notices[0]);
+        self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
+
+        // Whoever has no right to it, or was only led there, changes nothing.
+        self::assertSame(403, $this->site->send('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => 'abc'])->status);
+        $this->site->site->cli('wp_create_user("reader", "reader", "reader@example.org");');
+        $reader = $this->site->site->login('reader', 'reader');
+        \preg_match('~name="_wpnonce" value="([0-9a-f]+)"~', $page->body, $match);
+        self::assertSame(403, $this->site->site->browser()->ask(new Request('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => $match[1] ?? ''], $reader))->status);
+        self::assertSame([], PluginSite::notices($this->site->site->get('/wp-admin/index.php', $reader)));
+        self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
+
+        $notices = PluginSite::notices($this->site->press($page));
+        self::assertStringContainsString('success: ', $notices[0]);
+        self::assertStringContainsString('object-cache.php.larder-backup-', $notices[0]);
+        self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
+        self::assertStringEqualsFile((\glob($this->site->dropIn() . '.larder-backup-*') ?: [''])[0], self::FOREIGN);
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+
+        $this->site->deactivate();
+        self::assertFileDoesNotExist($this->site->dropIn(), 'It is not put back.');
+        $this->site->delete();
+        self::assertSame([], $this->site->left());
+    }
+
+    public function testItDoesNotFightForItsPlace(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $drop = 'return Larder\WordPress\Health::drop_in();';
+        self::assertSame('good', $this->site->web($drop)['status']);
+        foreach ([1, 2] as $times) {
+            $this->site->foreign(self::FOREIGN);
+            for ($i = 0; $i < 3; $i++) {
+                $page = $this->site->plugins();
+                self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
+            }
+            self::assertStringContainsString('&lt;b&gt;Other&lt;/b&gt; Cache has put its object cache in the place', PluginSite::notices($page)[0]);
+            $health = $this->site->web($drop);
+            self::assertSame('critical', $health['status']);
+            self::assertStringContainsString('&lt;b&gt;Other&lt;/b&gt; Cache', $health['description']);
+            self::assertStringContainsString("($times times", $health['description']);
+            $this->site->press($page);
+            self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
+        }
+        self::assertSame('critical', $this->site->web($drop)['status'], 'It has happened more than once.');
+    }
+
+    public function testAnotherVersionsDropInIsReplaced(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $ours = (string) \file_get_contents($this->site->dropIn());
+        $this->site->foreign(\str_replace('Version: ', 'Version: 0.', $ours));
+        $this->site->title();
+        $this->site->page('/wp-admin/admin-ajax.php?action=none');
+        self::assertStringNotEqualsFile($this->site->dropIn(), $ours);
+        $this->site->page('/wp-admin/index.php');
+        self::assertStringEqualsFile($this->site->dropIn(), $ours);
+        self::assertSame([], \glob($this->site->dropIn() . '.*'));
+    }
+
+    public function testAnUpdateLeavesNothingStale(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        self::assertSame('Larder', $this->site->title());
+        $zip = $this->site->site->content('larder.zip');
+        \copy(\dirname(BuiltPlugin::path()) . '/larder.zip', $zip);
+        $this->site->site->account->receive($zip);
+        $this->site->web('set_site_transient("update_plugins", (object) ["last_checked" => time(), "checked" => [], "response" => ["larder/larder.php" => (object) [
+            "slug" => "larder", "plugin" => "larder/larder.php", "new_version" => "99", "package" => WP_CONTENT_DIR . "/larder.zip"]]]);');
+        $nonce = $this->site->web('return wp_create_nonce("updates");', '/wp-admin/index.php');
+        $answer = $this->site->send('/wp-admin/admin-ajax.php', ['action' => 'update-plugin', 'plugin' => 'larder/larder.php', 'slug' => 'larder', '_ajax_nonce' => $nonce]);
+        self::assertTrue(\json_decode($answer->body, true)['success'] ?? null, $answer->body);
+        self::assertFileDoesNotExist($this->site->dropIn(), 'It is put back by a request that runs the new code only.');
+        // Nobody tells the cache.
+        $this->site->site->cli('update_option("blogname", "Changed meanwhile");');
+
+        // Its answer comes before it begins.
+        self::assertSame(200, $this->site->site->get('/wp-cron.php')->status);
+        for ($end = \hrtime(true) + 10_000_000_000; !\file_exists($this->site->dropIn()) && \hrtime(true) < $end; \clearstatcache()) {
+            \usleep(10_000);
+        }
+        self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
+        self::assertSame('Changed meanwhile', $this->site->title());
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"] instanceof Larder\WordPress\ObjectCache;'));
+        \unlink($zip);
+    }
+
+    public function testAnUpdateThatNeverEndedIsEnded(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $this->site->web('Larder\WordPress\Activation::updating(true, ["plugin" => "larder/larder.php"]);');
+        self::assertFileDoesNotExist($this->site->dropIn());
+        $this->site->plugins();
+        self::assertFileDoesNotExist($this->site->dropIn(), 'It may still go on.');
+        $this->site->web('Larder\WordPress\Notes::put(["updating" => time() - 1000]);');
+        $this->site->plugins();
+        self::assertFileExists($this->site->dropIn());
+    }
+
+    public function testActivatedAgainItKnowsNothingFromBefore(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        self::assertSame('Larder', $this->site->title());
+        $this->site->deactivate();
+        self::assertFileDoesNotExist($this->site->dropIn());
+        $this->site->site->cli('update_option("blogname", "Another");');
+        self::assertSame([], PluginSite::notices($this->site->plugins()));
+        $this->site->activate();
+        self::assertSame('Another', $this->site->title());
+
+        // Also where somebody has taken the drop-in away by hand.
+        \unlink($this->site->dropIn());
+        $this->site->site->cli('update_option("blogname", "A third");');
+        $page = $this->site->plugins();
+        self::assertStringContainsString('its drop-in is not in place', PluginSite::notices($page)[0]);
+        self::assertStringContainsString('success', PluginSite::notices($this->site->press($page))[0]);
+        self::assertSame('A third', $this->site->title());
+    }
+
+    public function testDeletedItHasLeftNothing(): void
+    {
+        $this->site = new PluginSite(['LARDER_NEAR' => 'apcu']);
+        $rows = fn(): array => $this->site->site->sql("SELECT option_name FROM wp_options WHERE option_name LIKE '%larder%' UNION SELECT meta_key FROM wp_usermeta WHERE meta_key LIKE '%larder%'");
+        $keys = 'return array_values(array_filter(array_column(apcu_cache_info()["cache_list"], "info"), fn($key) => str_contains($key, ":")));';
+        $this->site->activate();
+        $this->site->title();
+        self::assertNotSame([], $this->site->web($keys));
+        self::assertNotSame([], $this->site->left());
+        self::assertNotSame([], $rows());
+        $this->site->deactivate();
+        $this->site->delete();
+        self::assertSame([], $this->site->left());
+        self::assertSame([], $rows());
+        self::assertSame([], $this->site->web($keys));
+        self::assertSame('Larder', $this->site->title());
+    }
+
+    public function testDeletedItHasLeftNothingOnAServerOfSeveral(): void
+    {
+        $redis = new RedisServer();
+        $this->site = new PluginSite(['LARDER_DSN' => "redis://127.0.0.1:$redis->port/0"]);
+        $client = new \Redis();
+        $client->connect($redis->socket);
+        // Somebody else's, whose prefix looks like one of ours.
+        $client->set('wp-other:0123456789abcdef:r:x', 'theirs');
+        $this->site->activate();
+        $this->site->title();
+        self::assertGreaterThan(3, $client->dbSize());
+        $this->site->deactivate();
+        $this->site->delete();
+        self::assertSame(['wp-other:0123456789abcdef:r:x'], $client->keys('*'));
+        self::assertSame([], $this->site->left());
+    }
+
+    public function testWhereNothingCanBeWrittenItSaysWhatToDo(): void
+    {
+        $this->site = new PluginSite();
+        \chmod($this->site->site->content(), 0o555);
+        \chown($this->site->site->content(), \posix_geteuid());
+        $notices = PluginSite::notices($this->site->activate());
+        self::assertStringStartsWith('error: Larder is not the object cache of this site yet.', $notices[0]);
+        self::assertStringContainsString('warning: The drop-in could not be put in its place', $notices[1]);
+        self::assertSame('Larder', $this->site->title());
+        \chmod($this->site->site->content(), 0o755);
+        $this->site->site->account->receive($this->site->site->content());
+        $page = $this->site->plugins();
+        self::assertStringContainsString('success', PluginSite::notices($this->site->press($page))[0]);
+    }
+
+    public function testAnOwnerWhoForbidsChangesOfFilesIsObeyed(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->site->define(['DISALLOW_FILE_MODS' => true]);
+        $this->site->site->activate('larder/larder.php');
+        $notices = PluginSite::notices($this->site->plugins());
+        self::assertStringContainsString('DISALLOW_FILE_MODS', $notices[0]);
+        self::assertFileDoesNotExist($this->site->dropIn());
+        // As it says, by hand.
+        $this->site->site->putDropIn(BuiltPlugin::path('drop-ins/object-cache.php'));
+        self::assertSame([], PluginSite::notices($this->site->plugins()));
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+    }
+
+    public function testWithItsFilesGoneTheSiteGoesOn(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        \rename($this->site->site->content('plugins/larder'), $this->site->site->content('gone'));
+        self::assertSame('Larder', $this->site->title());
+        self::assertFalse($this->site->web('return class_exists("Larder\WordPress\ObjectCache", false);'));
+        \rename($this->site->site->content('gone'), $this->site->site->content('plugins/larder'));
+    }
+
+    #[Group('long')]
+    public function testOnANetworkItIsTheNetworks(): void
+    {
+        $this->site = new PluginSite(sites: ['second']);
+        $notices = PluginSite::notices($this->site->activate());
+        self::assertStringContainsString('success: ', $notices[0]);
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;', '/second/'));
+        $this->site->foreign(self::FOREIGN);
+        // The administrator of one site may not choose for all.
+        $this->site->site->cli('$user = wp_create_user("owner", "owner", "owner@example.org"); add_user_to_blog(2, $user, "administrator"); add_user_to_blog(1, $user, "administrator");');
+        $owner = $this->site->site->login('owner', 'owner');
+        self::assertSame([], PluginSite::notices($this->site->site->get('/wp-admin/index.php', $owner)));
+        $page = $this->site->plugins();
+        self::assertStringContainsString('warning: ', PluginSite::notices($page)[0]);
+        \preg_match('~name="_wpnonce" value="([0-9a-f]+)"~', $page->body, $match);
+        self::assertSame(403, $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => $match[1] ?? ''], $owner)->status);
+        $this->site->press($page);
+        self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
+        $this->site->deactivate();
+        $this->site->delete();
+        self::assertSame([], $this->site->left());
+        self::assertSame([], $this->site->site->sql("SELECT meta_key FROM wp_sitemeta WHERE meta_key LIKE '%larder%'"));
+    }
+}
