@@ -25,7 +25,7 @@ final class IntentCases
     public const FIRST = [
         'update_option' => ['update_option("opt_a", "v$round", true); return [];', 'update_option("opt_a", "w$round"); return [];'],
         'wp_update_post' => [
-            self::POST . self::TERM . 'return ["id" => $id, "category" => $child, "terms" => [$id]];',
+            self::TERM . self::POST . 'return ["id" => $id, "category" => $child];',
             'wp_update_post(["ID" => $ids["id"], "post_title" => "New $round", "post_content" => "New", "post_category" => [$ids["category"]], "tags_input" => ["tag$round"], "meta_input" => ["colour" => "blue"]]); return [];',
         ],
         'update_post_meta' => [self::POST . 'return ["id" => $id];', 'update_post_meta($ids["id"], "colour", "blue"); return [];'],
@@ -45,7 +45,7 @@ final class IntentCases
         ],
         'set_theme_mod' => ['set_theme_mod("colour", "v$round"); return [];', 'set_theme_mod("colour", "w$round"); return [];'],
         'activate_plugin' => ['deactivate_plugins("larder/extra.php"); file_put_contents(WP_PLUGIN_DIR . "/larder/extra.php", "<?php\n/* Plugin Name: Extra */\n"); wp_cache_delete("plugins", "plugins"); return [];', '$done = activate_plugin("larder/extra.php"); deactivate_plugins("larder/extra.php"); return $done;'],
-        'calendar' => ['update_option("start_of_week", 1); wp_insert_post(["post_title" => "Title $round", "post_status" => "publish"]); return [];', 'update_option("start_of_week", 3); return [];'],
+        'calendar' => ['update_option("gmt_offset", "1"); wp_insert_post(["post_title" => "Title $round", "post_status" => "publish"]); return [];', 'update_option("gmt_offset", "2"); return [];'],
     ];
 
     public const POSTS = [

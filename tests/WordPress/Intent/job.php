@@ -32,6 +32,10 @@ global $job;
 
             return;
         }
+        if ($job['do'] === 'prepare') {
+            // What the last round has left would be counted again.
+            $GLOBALS['wp_object_cache']->flush_network();
+        }
         if ($job['do'] === 'write') {
             if (!$job['intents']) {
                 unset($wp_filter['query']->callbacks[PHP_INT_MAX]);

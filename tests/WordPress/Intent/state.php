@@ -31,15 +31,17 @@ return static function (array $ids): array {
             get_object_taxonomies($post->post_type),
         );
     }
+    // Many are made in one second.
+    $order = ['orderby' => 'ID', 'order' => 'DESC'];
     foreach (['post', 'page', 'any', 'attachment'] as $type) {
         foreach (['publish', 'draft', 'trash', 'any'] as $status) {
-            $query = ['post_type' => $type, 'post_status' => $status, 'posts_per_page' => 20];
+            $query = ['post_type' => $type, 'post_status' => $status, 'posts_per_page' => 20] + $order;
             $state["query $type $status"] = $plain(wp_list_pluck((new WP_Query($query))->posts, 'post_title', 'ID'));
             $state["parents $type $status"] = (new WP_Query($query + ['fields' => 'id=>parent']))->posts;
         }
     }
-    $state['by meta'] = (new WP_Query(['post_type' => 'any', 'post_status' => 'any', 'fields' => 'ids', 'meta_key' => 'colour', 'meta_value' => 'red']))->posts;
-    $state['by term'] = (new WP_Query(['post_type' => 'any', 'post_status' => 'any', 'fields' => 'ids', 'cat' => $ids['category'] ?? 1]))->posts;
+    $state['by meta'] = (new WP_Query(['post_type' => 'any', 'post_status' => 'any', 'fields' => 'ids', 'meta_key' => 'colour', 'meta_value' => 'red'] + $order))->posts;
+    $state['by term'] = (new WP_Query(['post_type' => 'any', 'post_status' => 'any', 'fields' => 'ids', 'cat' => $ids['category'] ?? 1] + $order))->posts;
     $state['pages'] = get_all_page_ids();
     $state['archives'] = wp_get_archives(['echo' => false]);
     $state['calendar'] = get_calendar(['display' => false]);
@@ -66,8 +68,8 @@ return static function (array $ids): array {
     foreach ($ids['slugs'] ?? [] as $slug) {
         $state["slug $slug"] = [get_user_by('slug', $slug)->ID ?? null, get_user_by('login', $slug)->ID ?? null];
     }
-    $state['comments'] = $plain(wp_list_pluck(get_comments(['status' => 'any']), 'comment_content', 'comment_ID'));
-    $state['threads'] = $plain(get_comments(['status' => 'approve', 'hierarchical' => 'flat']));
+    $state['comments'] = $plain(wp_list_pluck(get_comments(['status' => 'any', 'orderby' => 'comment_ID']), 'comment_content', 'comment_ID'));
+    $state['threads'] = $plain(get_comments(['status' => 'approve', 'hierarchical' => 'flat', 'orderby' => 'comment_ID']));
     $last = (int) $wpdb->get_var("SELECT MAX(comment_ID) FROM $wpdb->comments") + 1;
     for ($id = max(1, $last - 10); $id <= $last; $id++) {
         $state["comment $id"] = [$plain(get_comment($id)), get_comment_meta($id)];

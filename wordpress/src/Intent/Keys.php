@@ -20,7 +20,7 @@ use Larder\WordPress\ObjectCache;
  *                         calendar: get_calendar                     (where the name is one of CALENDAR)
  *     sitemeta            site-options: <network>:<name>, <network>:notoptions for a new one
  *     posts               posts: last_changed, <ID>, post_parent:<ID>, all_page_ids
- *                         calendar: get_calendar; timeinfo: lastpost…        (where it was or gets published)
+ *                         calendar: get_calendar; timeinfo: lastpost…        (of one that was or gets published)
  *     comments            comment: last_changed, <comment_ID>; timeinfo: lastcommentmodified:…
  *     terms               terms: last_changed, <term_id>
  *     term_taxonomy       terms: last_changed, <term_id>
@@ -137,7 +137,7 @@ final readonly class Keys
         }
         $published = $status === 'publish';
         $types = (array) $type;
-        if ($status !== null || $statement->verb === 'DELETE') {
+        if ($status !== null || $type !== null || $statement->verb === 'DELETE') {
             foreach ($ids as $id) {
                 $old = $this->cache->get($id, 'posts');
                 $old = \is_object($old) ? \get_object_vars($old) : [];
