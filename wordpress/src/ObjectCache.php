@@ -689,12 +689,16 @@ class ObjectCache
     private function first(mixed $key, mixed $group, bool $force, mixed &$found): mixed
     {
         $found = false;
-        if (!$this->isValid($key)) {
+        // Without calls: groups that are not persistent come here for each miss.
+        if (!\is_int($key) && (!\is_string($key) || \trim($key) === '') && !$this->isValid($key)) {
             return false;
         }
-        $group = self::group($group);
-        $space = $this->spaces[$group] ?? $this->space($group);
-        if ((!$force || $space === null || isset($this->kept[$group][$key])) && $this->holds($group, $key)) {
+        if (!\is_string($group) || $group === '' || $group === '0') {
+            $group = self::group($group);
+        }
+        $space = $this->spaces[$group] ?? (isset($this->non_persistent_groups[$group]) ? null : $this->space($group));
+        if ((!$force || $space === null || isset($this->kept[$group][$key]))
+            && isset($this->cache[$group]) && \array_key_exists($key, $this->cache[$group])) {
             $found = true;
             $this->cache_hits++;
             $value = $this->cache[$group][$key];
