@@ -191,7 +191,11 @@ final class SiteTest extends TestCase
         for ($end = \hrtime(true) + 15_000_000_000; \array_filter($processes, Label::lives(...)) !== [] && \hrtime(true) < $end;) {
             \usleep(5_000);
         }
-        self::assertSame([], \array_filter($processes, Label::lives(...)));
+        $left = \array_filter($processes, Label::lives(...));
+        foreach ($left as $pid) {
+            \posix_kill($pid, \SIGKILL);
+        }
+        self::assertSame([], $left);
         self::assertDirectoryExists($directory);
         $child->kill();
         \Larder\Lab\Service\Directory::temporary($parent->path)->remove();
