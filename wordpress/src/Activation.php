@@ -30,6 +30,9 @@ final class Activation
         if ($problem === '' || DropIn::here()->state() !== DropInState::Foreign) {
             self::tell($problem);
         }
+        if ($problem !== '' && \defined('WP_CLI') && WP_CLI) {
+            \WP_CLI::warning($problem);
+        }
     }
 
     public static function deactivate(): void
