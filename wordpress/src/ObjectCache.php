@@ -66,7 +66,7 @@ class ObjectCache
     /** @var array<string, Cache> by place and kind */
     private array $parents = [];
 
-    /** @var array<int, array<string, array<array-key, mixed>>> what $cache held for other blogs */
+    /** @var array<int, array{array<string, array<array-key, mixed>>, array<string, array<array-key, true>>}> what $cache and $kept are of other blogs */
     private array $away = [];
 
     /** @var array<string, array<array-key, true>> keys of WordPress's own groups that were found missing */
@@ -531,13 +531,14 @@ class ObjectCache
         if (!$this->multisite || $blog === $this->blog) {
             return;
         }
-        $here = \array_diff_key($this->cache, $this->global_groups);
-        $this->away[$this->blog] = $here;
-        $this->cache = ($this->away[$blog] ?? []) + \array_intersect_key($this->cache, $this->global_groups);
+        $global = $this->global_groups;
+        $this->away[$this->blog] = [\array_diff_key($this->cache, $global), \array_diff_key($this->kept, $global)];
+        [$cache, $kept] = $this->away[$blog] ?? [[], []];
+        $this->cache = $cache + \array_intersect_key($this->cache, $global);
+        $this->kept = $kept + \array_intersect_key($this->kept, $global);
         unset($this->away[$blog]);
-        $this->spaces = \array_intersect_key($this->spaces, $this->global_groups);
-        $this->missed = \array_intersect_key($this->missed, $this->global_groups);
-        $this->kept = \array_intersect_key($this->kept, $this->global_groups);
+        $this->spaces = \array_intersect_key($this->spaces, $global);
+        $this->missed = \array_intersect_key($this->missed, $global);
         $this->blog = $blog;
         $this->blog_prefix = $blog . ':';
     }
@@ -789,7 +790,11 @@ class ObjectCache
             return false;
         }
         // What lies in no other place stays.
-        $this->cache = \array_intersect_key($this->cache, $this->non_persistent_groups + $this->kept);
+        $stays = \array_intersect_key($this->cache, $this->non_persistent_groups);
+        foreach ($this->kept as $group => $keys) {
+            $stays[$group] ??= \array_intersect_key($this->cache[$group] ?? [], $keys);
+        }
+        $this->cache = $stays;
         $this->away = [];
 
         return true;
