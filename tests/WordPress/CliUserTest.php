@@ -4,9 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
+use Larder\Lab\Service\Account;
+use Larder\Lab\WordPress\CommandLine;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Process\Process;
 
 /** The cache belongs to the web server's user. Root works as that one; anybody else is told what to type. */
 #[Group('wordpress')]
@@ -45,13 +48,7 @@ final class CliUserTest extends TestCase
         $site->wpAsRoot('larder', 'bench', '--rounds=3', '--count=5')->printed();
 
         self::assertSame('root', $site->web('return get_option("larder_whose");'));
-        self::assertIsString($status['directory']);
-        $files = \iterator_to_array(new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($status['directory'], \FilesystemIterator::SKIP_DOTS)));
-        self::assertNotSame([], $files);
-        foreach ($files as $path => $file) {
-            self::assertInstanceOf(\SplFileInfo::class, $file);
-            self::assertSame($site->site->account->user, $file->getOwner(), (string) $path);
-        }
+        $this->assertNothingIsRoots($this->directory());
     }
 
     public function testRootEnablesItForTheOwner(): void
@@ -59,6 +56,8 @@ final class CliUserTest extends TestCase
         $site = $this->site();
         $site->wpAsRoot('larder', 'disable')->printed();
         self::assertFileDoesNotExist($site->site->content('object-cache.php'));
+        $findings = $this->document($site->wpAsRoot('larder', 'doctor', '--format=json')->json());
+        self::assertSame($site->site->account->name . ', to whom the cache belongs', $this->document($findings[0])['text']);
         $site->wpAsRoot('larder', 'enable')->printed();
 
         self::assertSame($site->site->account->user, \fileowner($site->site->content('object-cache.php')));
@@ -66,6 +65,27 @@ final class CliUserTest extends TestCase
         $site->wp('larder', 'disable')->printed();
         self::assertFalse($site->web('return wp_using_ext_object_cache() === true;'));
         $site->wp('larder', 'enable')->printed();
+    }
+
+    /** As by `wp plugin activate`, which is not in the framework. */
+    public function testRootActivatesThePluginForTheOwner(): void
+    {
+        $site = $this->site();
+        $directory = $this->directory();
+        $load = 'require_once ABSPATH . "wp-admin/includes/plugin.php";';
+        $site->site->cli($load . 'deactivate_plugins("larder/larder.php");');
+        self::assertFileDoesNotExist($site->site->content('object-cache.php'));
+        (new Process(['rm', '-r', $directory]))->mustRun();
+
+        (new CommandLine(Account::own(), $site->site->root))->run(
+            $load . '$done = activate_plugin("larder/larder.php"); is_wp_error($done) && throw new RuntimeException($done->get_error_message());',
+            (string) \parse_url($site->site->url(), \PHP_URL_HOST) . ':' . \parse_url($site->site->url(), \PHP_URL_PORT),
+        );
+
+        self::assertFileExists($site->site->content('object-cache.php'));
+        self::assertTrue($site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+        self::assertSame($directory, $this->directory());
+        $this->assertNothingIsRoots($directory);
     }
 
     /** @param list<string> $words */
@@ -95,6 +115,27 @@ final class CliUserTest extends TestCase
         self::assertIsArray($document);
 
         return $document;
+    }
+
+    private function directory(): string
+    {
+        $directory = $this->document($this->site()->wp('larder', 'status', '--format=json')->json())['directory'];
+        self::assertIsString($directory);
+
+        return $directory;
+    }
+
+    private function assertNothingIsRoots(string $directory): void
+    {
+        $files = \iterator_to_array(new \RecursiveIteratorIterator(
+            new \RecursiveDirectoryIterator($directory, \FilesystemIterator::SKIP_DOTS),
+            \RecursiveIteratorIterator::SELF_FIRST,
+        ));
+        self::assertNotSame([], $files);
+        foreach ([$directory => new \SplFileInfo($directory)] + $files as $path => $file) {
+            self::assertInstanceOf(\SplFileInfo::class, $file);
+            self::assertSame($this->site()->site->account->user, $file->getOwner(), (string) $path);
+        }
     }
 
     private function site(): CliSite
