@@ -150,6 +150,8 @@ final class MariaDbServer extends Server
         $made = Command::run([
             'mariadb-install-db', '--no-defaults', '--user=' . Account::own()->name, '--datadir=' . $this->data(),
             '--auth-root-authentication-method=normal', '--skip-test-db', '--innodb-log-file-size=16M',
+            // A machine need not know its own name: nobody comes by the network.
+            '--force',
         ], 60.0);
         $made->succeeded || throw ServiceFailure::notStarted('MariaDB', $made->errors . $made->output);
     }
