@@ -79,21 +79,27 @@ final class Report
         return $rows;
     }
 
-    /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> */
+    /**
+     * What was flushed lies there until its room is needed or it is swept, and is none of them.
+     *
+     * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}>
+     */
     public static function entries(Tiers $tiers): iterable
     {
         $now = Entry::now();
+        $spaces = [];
         foreach ($tiers->truth->each() as $name => $record) {
             $entry = self::value($tiers, $name, $record);
-            if ($entry === null || $entry->expired($now)) {
+            $colon = (int) \strpos($name, ':', 2);
+            $path = \substr($name, 2, $colon - 2);
+            if ($entry === null || !$tiers->stack->good($entry, $record->position, $spaces[$path] ??= new Space($path))) {
                 continue;
             }
-            $colon = (int) \strpos($name, ':', 2);
             yield \substr($name, $colon + 1) => [
                 'size' => \strlen($entry->payload),
                 'age' => \max(0, $now - $entry->created) / 1000,
                 'ttl' => $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
-                'group' => \rawurldecode(\substr($name, 2, $colon - 2)),
+                'group' => \rawurldecode($path),
             ];
         }
     }
