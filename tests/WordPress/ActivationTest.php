@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\Lab\WordPress\Request;
 use Larder\Tests\Support\RedisServer;
 use Larder\WordPress\Activation;
 use Larder\WordPress\Notes;
@@ -32,9 +31,10 @@ final class ActivationTest extends TestCase
     protected function tearDown(): void
     {
         if (isset($this->site)) {
-            $errors = $this->site->site->errors();
+            // But for what PHP says of WordPress's own files when it reads them.
+            $errors = \preg_grep('/^$|PHP Deprecated:  (Return type of|Optional parameter) .*wp-includes/', \explode("\n", $this->site->site->errors()), \PREG_GREP_INVERT);
             unset($this->site);
-            self::assertSame('', $errors, 'Nobody complained of anything.');
+            self::assertSame([], $errors, 'Nobody complained of anything.');
         }
     }
 
@@ -78,8 +78,7 @@ final class ActivationTest extends TestCase
         self::assertSame(403, $this->site->send('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => 'abc'])->status);
         $this->site->site->cli('wp_create_user("reader", "reader", "reader@example.org");');
         $reader = $this->site->site->login('reader', 'reader');
-        \preg_match('~name="_wpnonce" value="([0-9a-f]+)"~', $page->body, $match);
-        self::assertSame(403, $this->site->site->browser()->ask(new Request('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => $match[1] ?? ''], $reader))->status);
+        $this->assertMayNotChoose($reader);
         self::assertSame([], PluginSite::notices($this->site->site->get('/wp-admin/index.php', $reader)));
         self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
 
@@ -283,13 +282,24 @@ final class ActivationTest extends TestCase
         self::assertSame([], PluginSite::notices($this->site->site->get('/wp-admin/index.php', $owner)));
         $page = $this->site->plugins();
         self::assertStringContainsString('warning: ', PluginSite::notices($page)[0]);
-        \preg_match('~name="_wpnonce" value="([0-9a-f]+)"~', $page->body, $match);
-        self::assertSame(403, $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => $match[1] ?? ''], $owner)->status);
+        $this->assertMayNotChoose($owner);
         $this->site->press($page);
         self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
         $this->site->deactivate();
         $this->site->delete();
         self::assertSame([], $this->site->left());
         self::assertSame([], $this->site->site->sql("SELECT meta_key FROM wp_sitemeta WHERE meta_key LIKE '%larder%'"));
+    }
+
+    /**
+     * Not even with a form that was made for him.
+     *
+     * @param array<string, string> $cookies
+     */
+    private function assertMayNotChoose(array $cookies): void
+    {
+        $nonce = $this->site->web('return wp_create_nonce("larder_enable");', '/wp-admin/profile.php', $cookies);
+        self::assertSame(403, $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_enable', '_wpnonce' => $nonce], $cookies)->status);
+        self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
     }
 }

@@ -111,10 +111,15 @@ final class PluginSite
         );
     }
 
-    /** What PHP code returns at the end of a visitor's page, or another one. */
-    public function web(string $code, string $path = '/'): mixed
+    /**
+     * What PHP code returns at the end of a page: a visitor's; or in wp-admin the administrator's, or somebody else's.
+     *
+     * @param ?array<string, string> $cookies
+     */
+    public function web(string $code, string $path = '/', ?array $cookies = null): mixed
     {
-        $response = $this->site->get($path . (\str_contains($path, '?') ? '&' : '?') . 'larder_test=' . \rawurlencode(\base64_encode($code)), \str_starts_with($path, '/wp-') ? $this->cookies : []);
+        $cookies ??= \str_starts_with($path, '/wp-') ? $this->cookies : [];
+        $response = $this->site->get($path . '?larder_test=' . \rawurlencode(\base64_encode($code)), $cookies);
 
         return \json_decode($response->body, true, flags: \JSON_THROW_ON_ERROR);
     }
