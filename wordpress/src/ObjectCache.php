@@ -75,6 +75,9 @@ class ObjectCache
     /** @var array<string, array<array-key, true>> keys that only this request has, since they could not be stored */
     private array $kept = [];
 
+    /** Misses in groups that are not persistent. */
+    private int $fleeting = 0;
+
     private int $due = \PHP_INT_MAX;
     private ?Prefetch $prefetch = null;
     private ?Flushes $flushes = null;
@@ -293,19 +296,20 @@ class ObjectCache
             return false;
         }
         $group = self::group($group);
-        if ($this->holds($group, $key)) {
+        $space = $this->space($group);
+        $own = Groups::isOwn($group);
+        // A lock that this request has seen may have ended, or have been given back by another.
+        if (($own || $space === null || isset($this->kept[$group][$key])) && $this->holds($group, $key)) {
             return false;
         }
         if (\is_object($data)) {
             $data = clone $data;
         }
-        $space = $this->space($group);
         if ($space === null) {
             $this->cache[$group][$key] = $data;
 
             return true;
         }
-        $own = Groups::isOwn($group);
         if ($own && !isset($this->missed[$group][$key])) {
             $there = $space->get(self::name($key), $this);
             if ($there !== $this) {
@@ -599,7 +603,8 @@ class ObjectCache
     }
 
     /**
-     * What this request did.
+     * What this request did. A miss is counted where something could have been kept: nobody can do anything about the
+     * other ones, and WordPress has many of them on each page.
      *
      * @return array{hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array<string, int|float|string>>, groups: array<string, array{keys: int}>}
      */
@@ -614,16 +619,17 @@ class ObjectCache
         $seconds = 0.0;
         $trips = 0;
         $below = 0;
+        $misses = $this->cache_misses - ($this->root === null ? 0 : $this->fleeting);
         foreach ($tiers as $name => $tier) {
             $seconds += (float) ($tier['time'] ?? 0);
             $trips += (int) ($tier['calls'] ?? 0);
             $below += $name === 'request' ? 0 : (int) ($tier['hits'] ?? 0);
         }
         if (isset($tiers['request'])) {
-            $tiers['request'] = ['hits' => \max(0, $this->cache_hits - $below), 'misses' => $below + $this->cache_misses] + $tiers['request'];
+            $tiers['request'] = ['hits' => \max(0, $this->cache_hits - $below), 'misses' => $below + $misses] + $tiers['request'];
         }
 
-        return ['hits' => $this->cache_hits, 'misses' => $this->cache_misses, 'seconds' => $seconds, 'round_trips' => $trips, 'tiers' => $tiers, 'groups' => $groups];
+        return ['hits' => $this->cache_hits, 'misses' => $misses, 'seconds' => $seconds, 'round_trips' => $trips, 'tiers' => $tiers, 'groups' => $groups];
     }
 
     /**
@@ -723,6 +729,8 @@ class ObjectCache
             }
             unset($this->cache[$group][$key]);
             $this->missed[$group][$key] = true;
+        } else {
+            $this->fleeting++;
         }
         $this->cache_misses++;
 
