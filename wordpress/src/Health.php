@@ -267,7 +267,7 @@ final class Health
         return [
             'label' => $label,
             'status' => $status,
-            'badge' => ['label' => \__('Performance', 'larder'), 'color' => 'blue'],
+            'badge' => ['label' => $test === 'privacy' ? \__('Security', 'larder') : \__('Performance', 'larder'), 'color' => 'blue'],
             'description' => '<p>' . \implode('</p><p>', \array_map(esc_html(...), $paragraphs)) . '</p>',
             'actions' => '',
             'test' => 'larder_' . $test,

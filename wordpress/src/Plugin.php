@@ -48,6 +48,8 @@ final class Plugin
             \add_action('admin_post_' . Notices::ACTION, [Notices::class, 'posted']);
             \add_action('admin_notices', [Notices::class, 'show']);
             \add_action('network_admin_notices', [Notices::class, 'show']);
+            \add_filter('plugin_action_links_' . \plugin_basename($file), [Admin::class, 'links']);
+            \add_filter('network_admin_plugin_action_links_' . \plugin_basename($file), [Admin::class, 'links']);
         }
         if (\defined('WP_CLI') && WP_CLI) {
             Cli\Command::register();

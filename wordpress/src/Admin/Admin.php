@@ -37,6 +37,21 @@ final class Admin
         \add_action('admin_post_' . Flush::ACTION, [Flush::class, 'posted']);
     }
 
+    /**
+     * In the list of plugins: the way to the page.
+     *
+     * @param mixed $links another filter's may be none
+     */
+    public static function links(mixed $links): mixed
+    {
+        $network = \is_network_admin();
+        if (!\is_array($links) || !\current_user_can(self::capability($network))) {
+            return $links;
+        }
+
+        return ['larder' => '<a href="' . \esc_url(self::url($network)) . '">' . \esc_html__('Figures and flush', 'larder') . '</a>'] + $links;
+    }
+
     public static function cache(): ?ObjectCache
     {
         $cache = $GLOBALS['wp_object_cache'] ?? null;
