@@ -22,6 +22,7 @@ use PHPUnit\Framework\TestCase;
 #[CoversClass(Plugin::class)]
 #[CoversClass(SelfCheck::class)]
 #[CoversClass(Uninstall::class)]
+#[Group('wordpress')]
 final class ActivationTest extends TestCase
 {
     private const FOREIGN = "<?php\n/*\n * Plugin Name: <b>Other</b> Cache\n */\n";
@@ -268,7 +269,6 @@ final class ActivationTest extends TestCase
         \rename($this->site->site->content('gone'), $this->site->site->content('plugins/larder'));
     }
 
-    #[Group('long')]
     public function testOnANetworkItIsTheNetworks(): void
     {
         $this->site = new PluginSite(sites: ['second']);

@@ -13,6 +13,7 @@ use PHPUnit\Framework\TestCase;
 /** What Site Health says, on real sites that are well and that are not. */
 #[CoversClass(Health::class)]
 #[CoversClass(Privacy::class)]
+#[Group('wordpress')]
 final class HealthTest extends TestCase
 {
     private PluginSite $site;
@@ -142,7 +143,6 @@ final class HealthTest extends TestCase
         self::assertStringContainsString('health-check-accordion-block-larder', $page);
     }
 
-    #[Group('long')]
     public function testItIsLookedAtEachWeekByItself(): void
     {
         $this->site = new PluginSite();
