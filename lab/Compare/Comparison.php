@@ -87,7 +87,7 @@ final class Comparison
             throw NotComparable::nothingInCommon();
         }
 
-        $timed = \array_filter($this->common, static fn(array $pair): bool => $pair['old']->cell->unit !== Cell::BYTES);
+        $timed = \array_filter($this->common, static fn(array $pair): bool => !$pair['old']->cell->isExact());
         $this->shift = \count($timed) < self::FEWEST ? null : self::median(\array_map(static fn(array $pair): float => $pair['after'] / $pair['before'], \array_values($timed)));
         if ($relative && $this->shift === null) {
             throw NotComparable::tooFewToBeRelative(\count($timed), self::FEWEST);
@@ -111,7 +111,7 @@ final class Comparison
         // Only what the test believes needs its interval: without changes this is done at once.
         $lost = [];
         foreach ($this->common as $id => $pair) {
-            if (isset($this->worse[$id]) || $pair['old']->cell->unit === Cell::BYTES) {
+            if (isset($this->worse[$id]) || $pair['old']->cell->isExact()) {
                 $lost[] = $this->change($id);
             }
         }
@@ -143,7 +143,7 @@ final class Comparison
         $cell = $pair['new']->cell;
         // As the reports say it; the ratio is of times.
         [$then, $now] = $cell->moreIsBetter() ? [1 / $before, 1 / $after] : [$before, $after];
-        if ($cell->unit === Cell::BYTES) {
+        if ($cell->isExact()) {
             $ratio = $before > 0.0 ? $after / $before : ($after > 0.0 ? \INF : 1.0);
 
             return new Change($cell, $before, $after, $ratio, $ratio, $ratio, null, $this->verdict($ratio, $ratio, true, true));

@@ -149,6 +149,10 @@ final readonly class Findings
             return $value < 1e7 ? \number_format($value) . ' B' : self::number($value / 1_048_576) . ' MiB';
         }
 
+        if ($unit === Cell::COUNT) {
+            return self::number($value);
+        }
+
         if ($unit === Cell::PER_SECOND) {
             return self::number($value) . ' /s';
         }
@@ -177,7 +181,7 @@ final readonly class Findings
     public static function interval(Change $change): string
     {
         return match (true) {
-            $change->cell->unit === Cell::BYTES => 'exact',
+            $change->cell->isExact() => 'exact',
             $change->verdict === Verdict::Unknown => 'too few',
             default => self::end($change->low) . '-' . self::end($change->high),
         };
@@ -193,7 +197,7 @@ final readonly class Findings
     {
         $slower = $faster = 0;
         foreach ($this->changes as $change) {
-            if ($change->cell->unit !== Cell::BYTES && $change->verdict !== Verdict::Unknown) {
+            if (!$change->cell->isExact() && $change->verdict !== Verdict::Unknown) {
                 $slower += (int) ($change->low > 1.0);
                 $faster += (int) ($change->high < 1.0);
             }

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Compare;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Report\ReportUnreadable;
 use Larder\Lab\Run\Report;
@@ -25,7 +24,7 @@ final readonly class Source
         }
         $report = $this->reader->read($file);
         foreach ($report->results as $result) {
-            if ($result->cell->unit !== Cell::BYTES && \min($result->centers()) <= 0.0) {
+            if (!$result->cell->isExact() && \min($result->centers()) <= 0.0) {
                 throw NotComparable::noTime($file, $result->cell->id());
             }
         }

@@ -59,6 +59,8 @@ final class BenchCommand extends Command
             ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write the report as JSON here')
             ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write it as Markdown here')
             ->addOption('html', null, InputOption::VALUE_REQUIRED, 'Write it as one HTML file here')
+            ->addOption('wordpress', null, InputOption::VALUE_REQUIRED, 'The WordPress of transients and catalog: its directory, or a version (what Debian has)')
+            ->addOption('dropin', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'NAME=FILE: measure this object-cache.php in them too; a plugin\'s directory is put among the plugins and activated')
             ->addOption('list', null, InputOption::VALUE_NONE, 'List the scenarios and their subjects, and what is missing on this machine')
             ->setHelp(<<<'HELP'
                 Starts private servers, measures, stops them, and reports. Without --json, --markdown or --html all three
@@ -67,6 +69,8 @@ final class BenchCommand extends Command
                   <info>%command.full_name%</info>                     a representative part, in under ten minutes
                   <info>%command.full_name% engines --quick</info>     every combination of one scenario, few samples
                   <info>%command.full_name% all</info>                 every cell; goes on where it was stopped
+                  <info>%command.full_name% transients catalog --dropin=redis=plugins/redis-cache</info>
+                                                    WordPress with its own object cache, Larder's and another's
                   <info>%command.full_name% --list</info>              what there is
                   <info>%command.full_name% compare OLD.json NEW.json</info>
                                                     what changed between two reports; exit status 1 on a loss

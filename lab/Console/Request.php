@@ -14,6 +14,7 @@ use Larder\Lab\Run\NotWritable;
 use Larder\Lab\Run\Plan;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Scenario\Scenarios;
+use Larder\Lab\WordPress\Choice;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -41,7 +42,8 @@ final readonly class Request
     {
         $words = $input->getArgument('scenario');
         \assert(\is_array($words));
-        $all = Scenarios::all();
+        $wordpress = self::wordpress($input);
+        $all = Scenarios::all($wordpress);
         $chosen = [];
         $typed = [];
         foreach ($words as $word) {
@@ -55,7 +57,7 @@ final readonly class Request
         $quick = $input->getOption('quick') === true;
         $level = $quick ? Scope::QUICK : ($chosen === [] ? Scope::PART : Scope::EVERY);
         // In the order in which they are reported, not typed.
-        $chosen = $chosen === [] ? $all : \array_intersect_key($all, $chosen);
+        $chosen = $chosen === [] ? \array_diff_key($all, \array_flip(Scenarios::LARGE)) : \array_intersect_key($all, $chosen);
 
         $subjects = [];
         $option = $input->getOption('subjects');
@@ -85,7 +87,7 @@ final readonly class Request
             self::number($input, 'seed', 0, \PHP_INT_MAX),
             $files === [] ? ['json' => "$directory/report.json", 'markdown' => "$directory/report.md", 'html' => "$directory/report.html"] : $files,
             $files !== [],
-            \implode(' ', \array_filter([\implode(' ', $typed), $quick ? '--quick' : '', $subjects === [] ? '' : '--subjects=' . \implode(',', $subjects)], static fn(string $part): bool => $part !== '')),
+            \implode(' ', \array_filter([\implode(' ', $typed), $quick ? '--quick' : '', $subjects === [] ? '' : '--subjects=' . \implode(',', $subjects), ...$wordpress->words()], static fn(string $part): bool => $part !== '')),
         );
     }
 
@@ -132,6 +134,17 @@ final readonly class Request
     public function command(int $rounds, ?int $seed): string
     {
         return \rtrim('bin/larder bench ' . $this->typed) . " --rounds=$rounds" . ($seed === null ? '' : " --seed=$seed");
+    }
+
+    private static function wordpress(InputInterface $input): Choice
+    {
+        $directory = $input->getOption('wordpress');
+        $dropIns = $input->getOption('dropin');
+        try {
+            return Choice::of(\is_string($directory) ? $directory : null, \array_values(\array_filter(\is_array($dropIns) ? $dropIns : [], \is_string(...))));
+        } catch (\InvalidArgumentException $e) {
+            throw new InvalidArgumentException($e->getMessage());
+        }
     }
 
     private static function number(InputInterface $input, string $option, int $least, int $most): ?int

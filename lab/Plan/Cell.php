@@ -14,6 +14,8 @@ final readonly class Cell
 
     public const MICROSECONDS = 'us';
     public const BYTES = 'bytes';
+    /** Of whatever the operation names. */
+    public const COUNT = 'count';
     /** Operations a second, of all processes together. */
     public const PER_SECOND = 'ops/s';
 
@@ -23,7 +25,7 @@ final readonly class Cell
      * @param string       $serializer  php, igbinary, msgpack, or none
      * @param string       $compressor  none, fastlz, gzdeflate, zstd, lz4
      * @param int<1, max>  $concurrency processes that do it at the same time
-     * @param string       $unit        of its samples: microseconds an operation, bytes, or operations a second
+     * @param string       $unit        of its samples: microseconds an operation, bytes, a number, or operations a second
      */
     public function __construct(
         public string $scenario,
@@ -42,6 +44,12 @@ final readonly class Cell
     public function moreIsBetter(): bool
     {
         return $this->unit === self::PER_SECOND;
+    }
+
+    /** Whether it is no time, and another run finds the same. */
+    public function isExact(): bool
+    {
+        return $this->unit === self::BYTES || $this->unit === self::COUNT;
     }
 
     /** Unique within a report, and the same in another report of the same cell. */

@@ -16,7 +16,7 @@ use Larder\Lab\Statistics\Interval;
 final class Findings
 {
     /** Their values die with the request: first in any race, and no cache that processes share. */
-    private const PRIVATE = ['lookup', 'larder-request'];
+    private const PRIVATE = ['lookup', 'larder-request', 'larder-memory'];
 
     private ?Rank $rank = null;
 

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
@@ -82,7 +81,7 @@ final class Json
 
     private function result(Result $result): string
     {
-        $digits = $result->cell->unit === Cell::BYTES ? self::EXACT : self::SAMPLE;
+        $digits = $result->cell->isExact() ? self::EXACT : self::SAMPLE;
         $printed = [];
         $rounded = [];
         foreach ($result->rounds as $samples) {

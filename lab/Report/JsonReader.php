@@ -117,7 +117,7 @@ final class JsonReader
             $fields->text('payload'),
             $fields->text('operation'),
             $fields->positive('concurrency'),
-            $fields->oneOf('unit', [Cell::MICROSECONDS, Cell::BYTES, Cell::PER_SECOND]),
+            $fields->oneOf('unit', [Cell::MICROSECONDS, Cell::BYTES, Cell::COUNT, Cell::PER_SECOND]),
         );
         if ($cell->id() !== $id) {
             throw ReportUnreadable::changed($file, $id, 'its parts say ' . Plain::line($cell->id()));

@@ -24,7 +24,8 @@ final class Rank
         private readonly Bootstrap $bootstrap = new Bootstrap(),
     ) {
         foreach ($report->ratios as $ratio) {
-            if ($ratio->kind === Ratio::TABLE) {
+            // One with a limit is a promise between any two.
+            if ($ratio->kind === Ratio::TABLE && $ratio->limit === null) {
                 $this->ratios["$ratio->of $ratio->to"] = $ratio;
                 $this->toBase[$ratio->of] ??= $ratio;
             }

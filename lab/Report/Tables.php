@@ -16,6 +16,9 @@ use Larder\Lab\Run\Result;
  */
 final class Tables
 {
+    /** Scenarios whose subjects have a few figures each. */
+    private const SIDE_BY_SIDE = ['serializers', 'loop', 'transients', 'catalog'];
+
     private readonly Rank $rank;
     /** @var array<string, int> how often each id was given */
     private array $given = [];
@@ -46,7 +49,7 @@ final class Tables
     private function of(string $scenario): array
     {
         $groups = $this->rank->groups($scenario);
-        if ($scenario !== 'serializers' && $scenario !== 'loop') {
+        if (!\in_array($scenario, self::SIDE_BY_SIDE, true)) {
             return \array_map($this->ranking(...), $groups);
         }
         $payloads = [];
@@ -125,7 +128,7 @@ final class Tables
             $units = Units::of($group[0]->cell->unit, \array_map(Rank::center(...), $group));
             $tied = $this->rank->tied($group);
             $place = \count($columns);
-            $columns[] = new Column(($operation === 'cycle' ? 'connect, get, close' : Plain::line($operation)) . ' ' . $units->unit, 0, true);
+            $columns[] = new Column(\rtrim(Words::column($operation) . ' ' . $units->unit), 0, true);
             $columns[] = new Column('× base', \count($columns), true);
             $columns[] = new Column('95 %', 100 + \count($columns), true);
             foreach ($group as $i => $result) {
@@ -147,7 +150,7 @@ final class Tables
 
         return (new Table(
             $this->name($cell->scenario, $cell->payload),
-            \sprintf('%s: %s', Plain::line($cell->scenario), Words::payload($cell->payload)) . ($cell->concurrency > 1 ? ', ' . Words::crowd($cell->concurrency) : ''),
+            \sprintf('%s: %s', Plain::line($cell->scenario), Words::payload($cell->payload)) . ($cell->concurrency > 1 ? ', ' . Words::together($cell) : ''),
             $this->about($groups[0], 1),
             $columns,
             $lines,
@@ -301,9 +304,6 @@ final class Tables
     /** @param non-empty-list<Result> $group */
     private function about(array $group, int $tied): string
     {
-        if ($group[0]->cell->moreIsBetter()) {
-            return 'Of all processes together; more is better. × one process: how many times what one process alone did, and the 95 % interval of that.' . ($tied > 1 ? " The first $tied cannot be told apart." : '');
-        }
         $bases = [];
         foreach ($group as $result) {
             $to = $this->rank->toBase($result)?->to;
@@ -315,7 +315,18 @@ final class Tables
         }
         $base = self::common(\array_map(\strval(...), \array_keys($bases)));
 
-        return ($group[0]->cell->unit === Cell::BYTES ? 'Bytes.' : 'Time of one operation.')
+        if ($group[0]->cell->moreIsBetter()) {
+            return 'Of all processes together; more is better. '
+                . ($base === '' ? '× one process: how many times what one process alone did' : "Base: $base; × base: how many times as much") . ', and the 95 % interval of that.'
+                . ($tied > 1 ? " The first $tied cannot be told apart." : '');
+        }
+        $what = match ($group[0]->cell->unit) {
+            Cell::BYTES => 'Bytes.',
+            Cell::COUNT => 'Numbers.',
+            default => 'Time of one operation.',
+        };
+
+        return $what
             . ($base === '' ? '' : " Base: $base" . (\count($bases) > 1 ? ' with the same serializer' : '') . '; × base: how many times its time, and the 95 % interval of that.')
             . ($tied > 1 ? " The first $tied cannot be told apart." : '');
     }

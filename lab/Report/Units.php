@@ -16,6 +16,7 @@ final readonly class Units
 
     /** Of one unit of the cells' own. */
     private const TIMES = ['ns' => 0.001, 'µs' => 1.0, 'ms' => 1e3, 's' => 1e6];
+    private const NUMBERS = ['' => 1.0];
     private const SIZES = ['B' => 1.0, 'kB' => 1e3, 'MB' => 1e6];
     private const RATES = ['/s' => 1.0, 'thousand/s' => 1e3, 'million/s' => 1e6];
 
@@ -38,6 +39,7 @@ final readonly class Units
         [$best, $times] = ['', 1.0];
         $all = match ($unit) {
             Cell::BYTES => self::SIZES,
+            Cell::COUNT => self::NUMBERS,
             Cell::PER_SECOND => self::RATES,
             default => self::TIMES,
         };
@@ -55,7 +57,7 @@ final readonly class Units
     {
         $units = self::of($unit, [$value]);
 
-        return $units->show($value) . ' ' . $units->unit;
+        return \rtrim($units->show($value) . ' ' . $units->unit);
     }
 
     /** In the unit, without it. */

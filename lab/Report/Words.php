@@ -12,17 +12,27 @@ final class Words
     private const PAYLOADS = [
         'short' => 'a short string', '20kB' => 'a 20 kB string', '50x50' => 'a 50x50 array',
         'integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer',
+        'transient' => 'a transient', 'plain' => 'page in a plain theme', 'theme' => 'page in the usual theme',
+        'first' => 'first page, SQL queries', 'list' => 'wp-admin\'s list', 'shell' => 'WordPress on the command line',
     ];
     /** %s: the value. */
     private const DOES = [
         'write' => 'write %s', 'read' => 'read %s', 'cycle' => 'connect, get and close, %s', 'size' => 'size of %s',
         'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
-        'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s',
+        'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s', 'delete' => 'delete %s',
+        'cached' => '%s: inside the object cache', 'page' => '%s', 'pages' => '%s: pages a second', 'start' => 'start of %s',
     ];
     private const DOING = [
         'write' => 'writing %s', 'read' => 'reading %s', 'cycle' => 'connecting, getting and closing for %s', 'size' => 'the size of %s',
         'shuffled' => 'reading %s with shuffled keys', 'missing' => 'reading a missing key', 'increment' => 'incrementing %s',
-        'gets' => 'getting %s', 'gets-written' => 'getting %s beside a writer',
+        'gets' => 'getting %s', 'gets-written' => 'getting %s beside a writer', 'delete' => 'deleting %s',
+        'cached' => 'what a %s takes inside the object cache', 'page' => '%s', 'pages' => 'pages a second of a %s', 'start' => 'the start of %s',
+    ];
+
+    /** Of columns, where the operation itself would not say it. */
+    private const COLUMNS = [
+        'cycle' => 'connect, get, close', 'cached' => 'in wp_cache_*', 'queries' => 'SQL queries', 'reads' => 'keys read',
+        'trips' => 'round trips', 'below' => 'calls below', 'cpu' => 'CPU', 'restarted' => 'after a restart', 'rebooted' => 'after a reboot',
     ];
 
     /** "a 50x50 array" */
@@ -49,6 +59,18 @@ final class Words
         $payload = self::payload($cell->payload);
 
         return isset($words[$cell->operation]) ? \str_replace('%s', $payload, $words[$cell->operation]) : Plain::line($cell->operation) . ' ' . $payload;
+    }
+
+    /** "SQL queries" */
+    public static function column(string $operation): string
+    {
+        return self::COLUMNS[$operation] ?? Plain::line($operation);
+    }
+
+    /** How many do what a table shows: processes, or requests of one program. */
+    public static function together(Cell $cell): string
+    {
+        return \in_array($cell->operation, ['pages', 'cpu'], true) ? Units::whole($cell->concurrency) . ' requests at once' : self::crowd($cell->concurrency);
     }
 
     public static function crowd(int $concurrency): string

@@ -6,6 +6,7 @@ namespace Larder\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Statistics\Bootstrap;
@@ -119,17 +120,36 @@ final class Collection
         }
         foreach ($centers as $id => $of) {
             $base = $this->scenarios[$this->cells[$id]->scenario]->base($this->cells[$id]);
-            if ($base === null || !isset($centers[$base])) {
-                continue;
+            if ($base !== null) {
+                $ratios[] = self::ofTables($id, $base, $of, $centers[$base] ?? [], $bootstrap, new Pair('', null, Ratio::TABLE));
             }
-            $both = \array_intersect_key($of, $centers[$base]);
-            $to = \array_intersect_key($centers[$base], $of);
-            if ($both !== []) {
-                $ratios[] = self::ratio($id, $base, $bootstrap->paired(\array_values($both), \array_values($to)), new Pair('', null, Ratio::TABLE), [], []);
+        }
+        foreach ($this->scenarios as $scenario) {
+            foreach ($scenario instanceof Promising ? $scenario->promises(\array_values($this->cells)) : [] as $promise) {
+                $ratios[] = self::ofTables($promise->of, $promise->to, $centers[$promise->of] ?? [], $centers[$promise->to] ?? [], $bootstrap, new Pair($promise->title, $promise->limit, Ratio::TABLE));
             }
         }
 
-        return $ratios;
+        return \array_values(\array_filter($ratios));
+    }
+
+    /**
+     * Of the rounds that measured both.
+     *
+     * @param array<int, float> $of by round
+     * @param array<int, float> $to by round
+     *
+     * @return ?Ratio null if no round did, or something took no time at all
+     */
+    private static function ofTables(string $ofId, string $toId, array $of, array $to, Bootstrap $bootstrap, Pair $pair): ?Ratio
+    {
+        $both = \array_intersect_key($of, $to);
+        $others = \array_intersect_key($to, $of);
+        if ($both === [] || \min(...$both, ...$others) <= 0.0) {
+            return null;
+        }
+
+        return self::ratio($ofId, $toId, $bootstrap->paired(\array_values($both), \array_values($others)), $pair, [], []);
     }
 
     /**

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Run;
 
+use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Scenario\Engines;
 use Larder\Lab\Scenario\Segment;
 use Larder\Lab\Service\Services;
@@ -52,6 +53,9 @@ final readonly class Reporting
 
         if (isset($plan->scenarios[Segment::NAME])) {
             \array_push($notes, ...Segment::notes((string) (Machine::facts()['cores'] ?? '?')));
+        }
+        foreach ($plan->scenarios as $scenario) {
+            \array_push($notes, ...($scenario instanceof Remarking ? $scenario->remarks($results) : []));
         }
         $extension = LarderExtension::version();
         if ($extension !== null) {

@@ -73,6 +73,12 @@ final class Services
         return $service;
     }
 
+    /** @param array<string, string> $versions of what a task has started by itself */
+    public function tell(array $versions): void
+    {
+        $this->versions = $versions + $this->versions;
+    }
+
     /** @return array<string, string> "Redis" => "7.0.15", of those started; "Network" => what makes its delay */
     public function versions(): array
     {

@@ -55,6 +55,12 @@ final readonly class Pictures
                 'serializers heat' => ['kind' => 'heat', 'scenario' => $name, 'columns' => 'payload', 'title' => 'Serializer and compressor by value', 'about' => 'Each column is coloured by how many times its best value.', 'says' => $this->bests($scenario)],
             ];
         }
+        if ($scenario === 'transients') {
+            return ["$name intervals" => [
+                'kind' => 'intervals', 'scenario' => $name, 'title' => 'Transients', 'about' => 'Time of one call, on a logarithmic scale: the same distance is the same factor. Left is faster.',
+                'says' => $this->says($scenario, $this->findings->forPicture(...)),
+            ]];
+        }
         if ($scenario === 'loop') {
             return ['loop intervals' => [
                 'kind' => 'intervals', 'scenario' => $name, 'both' => $this->operations($scenario), 'title' => 'One get of the loop',
@@ -78,7 +84,7 @@ final readonly class Pictures
             foreach ($this->rated($scenario) as $payload) {
                 $pictures["$name rates " . Plain::line($payload)] = [
                     'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload), 'unit' => Cell::PER_SECOND],
-                    'title' => 'Gets a second, ' . Words::payload($payload),
+                    'title' => ($scenario === 'catalog' ? 'Pages a second, ' : 'Gets a second, ') . Words::payload($payload),
                     'about' => 'Of all processes together, on a logarithmic scale. Right is more.',
                     'says' => $this->says($scenario, $this->findings->forPicture(...), $payload, Cell::PER_SECOND),
                 ];
@@ -222,7 +228,7 @@ final readonly class Pictures
     /** @return list<string> payloads of which times were measured */
     private function timed(string $scenario): array
     {
-        return $this->payloads($scenario, static fn(string $unit): bool => $unit !== Cell::PER_SECOND);
+        return $this->payloads($scenario, static fn(string $unit): bool => $unit === Cell::MICROSECONDS || $unit === Cell::BYTES);
     }
 
     /** @return list<string> payloads of which it was measured how often a second */

@@ -18,7 +18,7 @@ use Larder\Lab\Run\Result;
  */
 final class Sections
 {
-    private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop', 'segment' => 'The segment'];
+    private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop', 'segment' => 'The segment', 'transients' => 'WordPress: transients', 'catalog' => 'WordPress: a catalogue'];
 
     /** What stands before the first picture, where the scenario's own line is not enough. */
     private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5. Two are no cache that processes share, and stand here for comparison: lookup, an array of PHP itself, and larder-request, Larder\'s tier that dies with its request.', 'segment' => 'Here one operation takes so little that the loop around it counts: lookup, a look-up in an array by a method of one line, is the least that PHP can do. OPcache\'s file is included by a path that was there before; it is not written to be read by others at once, and does not count.'];

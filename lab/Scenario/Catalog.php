@@ -1,0 +1,181 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Promise;
+use Larder\Lab\Plan\Promising;
+use Larder\Lab\Plan\Remarking;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\WithItself;
+use Larder\Lab\Subject\WordPressSubjects;
+use Larder\Lab\WordPress\ApacheBench;
+use Larder\Lab\WordPress\Choice;
+use Larder\Lab\WordPress\OfficeTask;
+use Larder\Lab\WordPress\PagesTask;
+use Larder\Lab\WordPress\RestartTask;
+use Larder\Lab\WordPress\Stage;
+
+/**
+ * Page 75 of 1,350 products, in a plain theme and in the one that WordPress comes with: pages a second, and what each
+ * takes of the object cache, the database and the processor. And the first page after a restart, wp-admin's list, and
+ * WordPress's start on the command line.
+ */
+final readonly class Catalog implements Scenario, Promising, Remarking
+{
+    public const NAME = 'catalog';
+
+    /** Requests of ab at once. */
+    private const AT_ONCE = [2, 10];
+
+    private const THEMES = ['plain', 'theme'];
+
+    /** Of Larder's stacks those of a single server: in none of a page's time inside wp_cache_* is a drop-in to be before them. */
+    private const AHEAD = [WordPressSubjects::DEFAULT, WordPressSubjects::APCU, WordPressSubjects::SEGMENT];
+
+    /** Milliseconds inside wp_cache_* aimed at on another machine. */
+    private const GOALS = [WordPressSubjects::DEFAULT => 2.0, WordPressSubjects::SEGMENT => 1.5];
+
+    public function __construct(private Choice $choice, private Stage $stage) {}
+
+    public function name(): string
+    {
+        return self::NAME;
+    }
+
+    public function about(): string
+    {
+        return 'page 75 of 1,350 products in WordPress: pages a second, time inside the object cache, queries; first page after a restart; wp-admin; command line';
+    }
+
+    public function subjects(): array
+    {
+        return \array_map(static fn(Subject $subject): Subject => new Subject(
+            $subject->name,
+            $subject->engine,
+            $subject->connection,
+            $subject->serializer,
+            $subject->compressor,
+            [...$subject->needs, ApacheBench::need()],
+            $subject->driver,
+            $subject->parameters,
+            $subject->service,
+            $subject->ini,
+        ), WordPressSubjects::all($this->choice));
+    }
+
+    public function tasks(Scope $scope, array $subjects): array
+    {
+        $every = $scope->level === Scope::EVERY;
+        $tasks = [];
+        foreach ($subjects as $subject) {
+            foreach (self::THEMES as $theme) {
+                $sides = self::page($subject, $theme);
+                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 5 : 3, $every ? 20 : 10);
+                if ($theme === 'plain' && $subject->name === WordPressSubjects::DEFAULT) {
+                    $tasks[] = new WithItself(new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", [$sides[0]], 5, 1));
+                }
+            }
+            // What Redis keeps over a reboot is a matter of its configuration.
+            $firsts = $subject->service === null ? ['warm', 'restarted', 'rebooted'] : ['warm', 'restarted'];
+            $tasks[] = new RestartTask($this->stage, self::NAME . "/$subject->name/first", \array_map(static fn(string $operation): Side => self::side($subject, 'first', $operation, Cell::COUNT), $firsts));
+            $tasks[] = new OfficeTask($this->stage, self::NAME . "/$subject->name/office", [
+                self::side($subject, 'list', 'page', Cell::MICROSECONDS),
+                self::side($subject, 'list', 'cached', Cell::MICROSECONDS),
+                self::side($subject, 'list', 'queries', Cell::COUNT),
+                self::side($subject, 'shell', 'start', Cell::MICROSECONDS),
+            ], $every ? 3 : 2);
+        }
+
+        return $tasks;
+    }
+
+    /** WordPress without a drop-in; numbers are compared with nothing, as there may be none of them. */
+    public function base(Cell $cell): ?string
+    {
+        return $cell->subject === WordPressSubjects::NONE || $cell->unit === Cell::COUNT ? null : self::id(WordPressSubjects::NONE, $cell->payload, $cell->operation, $cell->concurrency);
+    }
+
+    public function promises(array $cells): array
+    {
+        $there = \array_fill_keys(\array_map(static fn(Cell $cell): string => $cell->id(), $cells), true);
+        $promises = [];
+        foreach ($this->subjects() as $other) {
+            foreach (WordPressSubjects::isDropIn($other) ? self::AHEAD : [] as $larder) {
+                foreach (self::THEMES as $theme) {
+                    $of = self::id($larder, $theme, 'cached');
+                    $to = self::id($other->name, $theme, 'cached');
+                    if (isset($there[$of], $there[$to])) {
+                        $promises[] = new Promise($of, $to, 1.0, "$larder against $other->name: inside wp_cache_*, $theme");
+                    }
+                }
+            }
+        }
+
+        return $promises;
+    }
+
+    public function remarks(array $results): array
+    {
+        $remarks = [
+            'Catalogue: time inside wp_cache_* is that of all functions of this name and of the start of the object cache, with the loading of the drop-in, less what the watch itself costs; not what a drop-in does in hooks and shutdown functions of its own. CPU: of php-fpm, MariaDB and Redis together, while ab asks two at once.',
+            \sprintf('Catalogue: %d workers of php-fpm. "Reboot": php-fpm starts again, and what was in APCu and in the segment is gone. A machine that really starts again has another boot id, and Larder over SQLite then starts cold on purpose, for what it has written had not all reached the disk.', Stage::WORKERS),
+            'Catalogue: round trips are reads of the Redis server, counted by itself, the end of the connection among them; calls below are those that Larder makes of its tiers.',
+        ];
+        $firsts = [];
+        foreach ($results as $result) {
+            if ($result->cell->scenario === self::NAME && $result->cell->payload === 'first') {
+                $firsts[$result->cell->subject][$result->cell->operation] = $result->summary->median;
+            }
+            $goal = self::GOALS[$result->cell->subject] ?? null;
+            if ($goal !== null && $result->cell->scenario === self::NAME && $result->cell->operation === 'cached' && \in_array($result->cell->payload, self::THEMES, true)) {
+                $remarks[] = \sprintf('%s, %s: %.2f ms inside wp_cache_*; the goal, of another machine, is %.1f.', $result->cell->subject, $result->cell->payload, $result->summary->median / 1e3, $goal);
+            }
+        }
+        $more = \array_filter($firsts, static fn(array $first): bool => isset($first['warm']) && \max($first) > $first['warm']);
+        if ($firsts !== []) {
+            $remarks[] = 'Catalogue: the first page after a restart or a reboot makes more SQL queries than before it '
+                . ($more === [] ? 'with none of the subjects.' : 'with ' . \implode(', ', \array_keys($more)) . '.');
+        }
+
+        return $remarks;
+    }
+
+    /** @return non-empty-list<Side> */
+    private static function page(Subject $subject, string $theme): array
+    {
+        $sides = [
+            self::side($subject, $theme, 'cached', Cell::MICROSECONDS),
+            self::side($subject, $theme, 'queries', Cell::COUNT),
+            self::side($subject, $theme, 'reads', Cell::COUNT),
+        ];
+        if ($subject->service !== null) {
+            $sides[] = self::side($subject, $theme, 'trips', Cell::COUNT);
+        }
+        if (WordPressSubjects::isLarder($subject)) {
+            $sides[] = self::side($subject, $theme, 'below', Cell::COUNT);
+        }
+        foreach (self::AT_ONCE as $atOnce) {
+            $sides[] = self::side($subject, $theme, 'pages', Cell::PER_SECOND, $atOnce);
+        }
+        $sides[] = self::side($subject, $theme, 'cpu', Cell::MICROSECONDS, self::AT_ONCE[0]);
+
+        return $sides;
+    }
+
+    /** @param int<1, max> $atOnce */
+    private static function side(Subject $subject, string $payload, string $operation, string $unit, int $atOnce = 1): Side
+    {
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $atOnce, $unit), $subject);
+    }
+
+    private static function id(string $subject, string $payload, string $operation, int $atOnce = 1): string
+    {
+        return \implode('/', [self::NAME, $subject, $payload, $operation, $atOnce]);
+    }
+}

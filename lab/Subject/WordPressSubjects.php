@@ -1,0 +1,131 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\WordPress\Choice;
+use Larder\Lab\WordPress\Site;
+
+/**
+ * The subjects of the scenarios `transients` and `catalog`: a WordPress without a drop-in, with each that was given, and
+ * with Larder's, each of its stacks.
+ */
+final class WordPressSubjects
+{
+    public const NONE = 'none:database';
+    public const DEFAULT = 'larder-sqlite:process';
+    public const APCU = 'larder-apcu:process';
+    public const SEGMENT = 'larder-segment:process';
+
+    /** With a part that is no cache of a site: what it costs at the least. */
+    public const FLOOR = ['larder-apcu-alone:process', 'larder-memory:process'];
+
+    private const SEGMENT_FILE = '{shared}/segment';
+
+    /** @return list<Subject> */
+    public static function all(Choice $choice): array
+    {
+        $subjects = [self::subject(self::NONE, [], [], connection: Cell::SOCKET)];
+        foreach ($choice->dropIns as $name => $path) {
+            $subjects[] = self::dropIn($name, $path, \count($subjects));
+        }
+        $apcu = Need::extension('apcu');
+        $sqlite = Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
+        $redis = [Need::extension('redis'), self::redisServer()];
+        $segment = LarderExtension::ini() + ['larder.segment' => self::SEGMENT_FILE];
+
+        return [
+            ...$subjects,
+            // Where the extension is loaded the segment would stand before everything by itself.
+            self::larder(self::DEFAULT, ['LARDER_NEAR' => 'none'], [$sqlite]),
+            self::larder(self::APCU, ['LARDER_NEAR' => 'apcu'], [$sqlite, $apcu]),
+            self::larder(self::SEGMENT, [], [$sqlite, LarderExtension::need()], $segment),
+            self::larderRedis('larder-redis', ['LARDER_NEAR' => 'none'], $redis),
+            self::larderRedis('larder-redis-apcu', ['LARDER_NEAR' => 'apcu'], [...$redis, $apcu]),
+            self::larderRedis('larder-redis-segment', ['LARDER_NEAR' => 'segment'], [...$redis, LarderExtension::need()], $segment),
+            self::larder(self::FLOOR[0], ['LARDER_DSN' => 'apcu://'], [$apcu]),
+            self::larder(self::FLOOR[1], ['LARDER_DSN' => 'memory://'], []),
+        ];
+    }
+
+    public static function isLarder(Subject $subject): bool
+    {
+        return \str_starts_with($subject->engine, 'larder-');
+    }
+
+    public static function isDropIn(Subject $subject): bool
+    {
+        return isset($subject->parameters['dropin']);
+    }
+
+    /** It may be one that wants Redis: it is told, in the words of Redis Object Cache and its like, where one is. */
+    private static function dropIn(string $name, string $path, int $number): Subject
+    {
+        $redis = self::redisServer()->met ? 'redis' : null;
+        $constants = $redis === null ? [] : [
+            'WP_REDIS_CLIENT' => \extension_loaded('redis') ? 'phpredis' : 'predis',
+            'WP_REDIS_SCHEME' => 'unix',
+            'WP_REDIS_PATH' => '{socket}',
+            'WP_REDIS_DATABASE' => 1 + $number % 15,
+            'WP_REDIS_PREFIX' => "$name-",
+        ];
+        $parameters = ['dropin' => Choice::dropIn($path) ?? $path] + (\is_dir($path) ? ['plugin' => $path] : []);
+
+        return self::subject("$name:dropin", $parameters + $constants, [], $redis);
+    }
+
+    /**
+     * @param array<string, string>     $constants
+     * @param list<Need>                $needs
+     * @param array<string, string|int> $ini
+     */
+    private static function larder(string $name, array $constants, array $needs, array $ini = []): Subject
+    {
+        return self::subject($name, ['plugin' => 'larder'] + $constants, [...$needs, Need::extension('zip')], ini: $ini);
+    }
+
+    /**
+     * @param array<string, string>     $constants
+     * @param list<Need>                $needs
+     * @param array<string, string|int> $ini
+     */
+    private static function larderRedis(string $engine, array $constants, array $needs, array $ini = []): Subject
+    {
+        $parameters = ['plugin' => 'larder', 'LARDER_DSN' => 'redis://{socket}'] + $constants;
+
+        return self::subject("$engine:socket", $parameters, [...$needs, Need::extension('zip')], 'redis', $ini, Cell::SOCKET);
+    }
+
+    /**
+     * @param array<string, string|int> $parameters
+     * @param list<Need>                $needs
+     * @param array<string, string|int> $ini
+     */
+    private static function subject(string $name, array $parameters, array $needs, ?string $service = null, array $ini = [], string $connection = Cell::PROCESS): Subject
+    {
+        return new Subject($name, \explode(':', $name)[0], $connection, 'none', 'none', [...self::site(), ...$needs], Site::class, $parameters, $service, $ini);
+    }
+
+    /** @return list<Need> of every site */
+    private static function site(): array
+    {
+        $setup = 'bin/setup wordpress';
+
+        return [
+            Need::that(Need::find(['mariadbd']) !== null, 'MariaDB', $setup),
+            Need::that(Need::find(['nginx']) !== null, 'nginx', $setup),
+            Need::that(Need::find([\sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION), 'php-fpm']) !== null, 'php-fpm', $setup),
+            Need::extension('mysqli', $setup),
+            Need::extension('curl', $setup),
+        ];
+    }
+
+    private static function redisServer(): Need
+    {
+        return Need::program(['redis-server'], 'redis-server');
+    }
+}

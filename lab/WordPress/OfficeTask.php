@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\WordPress;
+
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+
+/** What those who work on the site wait for: the list of products in wp-admin, and WordPress's start on the command line. */
+final readonly class OfficeTask implements Task
+{
+    private const LIST = '/wp-admin/edit.php?post_type=product';
+
+    /**
+     * @param non-empty-list<Side> $sides of one subject: page, cached, queries of payload "edit"; start of payload "cli"
+     * @param int                  $times each
+     */
+    public function __construct(
+        private Stage $stage,
+        private string $id,
+        private array $sides,
+        private int $times,
+    ) {}
+
+    public function id(): string
+    {
+        return $this->id;
+    }
+
+    public function sides(): array
+    {
+        return $this->sides;
+    }
+
+    public function pair(): ?Pair
+    {
+        return null;
+    }
+
+    public function perform(Context $context): array
+    {
+        $site = $this->stage->site($this->sides[0]->subject, $context);
+        $cookies = $site->login();
+        $site->get(self::LIST, $cookies);
+        $samples = [];
+        for ($i = 0; $i < $this->times; ++$i) {
+            $start = \hrtime(true);
+            self::check($site->get(self::LIST, $cookies));
+            $samples['page'][] = \round((\hrtime(true) - $start) / 1e3, 1);
+            $timing = Stopwatch::read($site->get(self::LIST, $cookies, Stopwatch::HEADER));
+            $samples['cached'][] = \round($timing->microseconds, 2);
+            $samples['queries'][] = (float) $timing->queries;
+            $start = \hrtime(true);
+            $site->cli('');
+            $samples['start'][] = \round((\hrtime(true) - $start) / 1e3, 1);
+        }
+
+        return \array_map(static fn(Side $side): Measured => new Measured($samples[$side->cell->operation] ?? []), $this->sides);
+    }
+
+    private static function check(Response $page): void
+    {
+        if ($page->status !== 200 || !\str_contains($page->body, 'Product 0001')) {
+            throw new SiteFailure("The list of products has status $page->status, or does not show the newest.");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\WordPress;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\Processor;
+
+/** The 75th page of products: first some pages that are timed inside the object cache, then ab. */
+final readonly class PagesTask implements Task
+{
+    /** Untimed ones at the beginning: each worker has then seen the page once, and a route is known. */
+    private const WARM = Stage::WORKERS + 1;
+
+    /**
+     * @param non-empty-list<Side> $sides of one subject and one payload
+     * @param int                  $timed pages
+     * @param int                  $pages of ab
+     */
+    public function __construct(
+        private Stage $stage,
+        private string $id,
+        private array $sides,
+        private int $timed,
+        private int $pages,
+    ) {}
+
+    public function id(): string
+    {
+        return $this->id;
+    }
+
+    public function sides(): array
+    {
+        return $this->sides;
+    }
+
+    public function pair(): ?Pair
+    {
+        return null;
+    }
+
+    public function perform(Context $context): array
+    {
+        $subject = $this->sides[0]->subject;
+        $site = $this->stage->site($subject, $context);
+        $path = Shop::path($this->sides[0]->cell->payload === 'plain');
+        for ($i = 0; $i < self::WARM; ++$i) {
+            self::check($site->get($path));
+        }
+        $samples = $this->timed($site, $path, $context);
+        foreach ($this->sides as $side) {
+            if ($side->cell->operation === 'pages') {
+                $atOnce = $side->cell->concurrency;
+                $pids = [...$site->fpm->workers(), $site->database->pid(), ...\array_filter([$this->stage->server($subject, $context)?->pid()])];
+                $before = Processor::microseconds($pids);
+                $samples["pages $atOnce"] = [ApacheBench::pages($site->url() . $path, $this->pages, $atOnce)];
+                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $this->pages, 1)];
+            }
+        }
+        self::check($site->get($path));
+
+        return \array_map(static function (Side $side) use ($samples): Measured {
+            $cell = $side->cell;
+            $found = $samples[$cell->operation] ?? $samples["$cell->operation $cell->concurrency"] ?? [];
+
+            return new Measured($found, $cell->unit === Cell::PER_SECOND ? $found[0] ?? null : null);
+        }, $this->sides);
+    }
+
+    /** @return array<string, list<float>> samples by operation */
+    private function timed(Site $site, string $path, Context $context): array
+    {
+        $server = $this->stage->server($this->sides[0]->subject, $context);
+        $samples = [];
+        for ($i = 0; $i < $this->timed; ++$i) {
+            $before = $server === null ? 0 : Stage::packets($server);
+            $page = $site->get($path, [], Stopwatch::HEADER);
+            // The second question is one itself.
+            $trips = $server === null ? 0 : Stage::packets($server) - $before - 1;
+            self::check($page);
+            $timing = Stopwatch::read($page);
+            $samples['cached'][] = \round($timing->microseconds, 2);
+            $samples['queries'][] = (float) $timing->queries;
+            $samples['reads'][] = (float) $timing->reads;
+            $samples['trips'][] = (float) \max(0, $trips);
+            $timing->below === null || $samples['below'][] = (float) $timing->below;
+        }
+
+        return $samples;
+    }
+
+    private static function check(Response $page): void
+    {
+        $wrong = Shop::complaint($page);
+        $wrong === null || throw new SiteFailure("The catalogue: $wrong.");
+    }
+}

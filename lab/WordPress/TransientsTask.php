@@ -1,0 +1,57 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\WordPress;
+
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+
+/** One request to a site that sets, gets and deletes so many transients (Shop/transients.php). */
+final readonly class TransientsTask implements Task
+{
+    /** @param non-empty-list<Side> $sides of one subject: write, read, delete, or some of them */
+    public function __construct(
+        private Stage $stage,
+        private string $id,
+        private array $sides,
+        private int $count,
+    ) {}
+
+    public function id(): string
+    {
+        return $this->id;
+    }
+
+    public function sides(): array
+    {
+        return $this->sides;
+    }
+
+    public function pair(): ?Pair
+    {
+        return null;
+    }
+
+    public function perform(Context $context): array
+    {
+        $site = $this->stage->site($this->sides[0]->subject, $context);
+        // New workers, which have then compiled and loaded what a request needs.
+        $site->restart();
+        $site->get('/');
+        $answer = $site->browser()->ask(new Request("/larder-lab-transients.php?count=$this->count&mark=$context->seed"));
+        $found = \json_decode($answer->body, true);
+        if ($answer->status !== 200 || !\is_array($found)) {
+            throw new SiteFailure("The loop ended with status $answer->status: " . \substr(\trim(\strip_tags($answer->body)), -300) . $site->errors());
+        }
+
+        return \array_map(static function (Side $side) use ($found): Measured {
+            $time = $found[$side->cell->operation] ?? null;
+
+            return new Measured(\is_int($time) || \is_float($time) ? [\round((float) $time, 5)] : [], null, \is_string($found['wrong'] ?? null) ? $found['wrong'] : null);
+        }, $this->sides);
+    }
+}
