@@ -1,0 +1,127 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** The pages of a network and of its sites: who sees and flushes what. */
+#[Group('wordpress')]
+final class AdminNetworkTest extends TestCase
+{
+    private const SITE = '/wp-admin/tools.php?page=larder';
+    private const NETWORK = '/wp-admin/network/settings.php?page=larder';
+
+    private static ?CliSite $site = null;
+
+    /** @var array<string, string> of the network */
+    private static array $super = [];
+
+    /** @var array<string, string> of the second site alone */
+    private static array $local = [];
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$site?->site->stop();
+        self::$site = null;
+    }
+
+    protected function setUp(): void
+    {
+        if (self::$site === null) {
+            self::$site = new CliSite(sites: ['second']);
+            self::$site->site->cli('$user = wp_insert_user(["user_login" => "local", "user_pass" => "local", "user_email" => "l@example.org"]); add_user_to_blog(get_sites(["path" => "/second/"])[0]->blog_id, $user, "administrator");');
+            self::$super = self::$site->site->login();
+            self::$local = self::$site->site->login('local', 'local');
+        }
+        // Among the largest keys, which the page lists.
+        foreach (['/', '/second/'] as $path) {
+            self::$site->web('return wp_cache_set("key of blog " . get_current_blog_id(), str_repeat("x", 300000), "larder_shop");', $path);
+        }
+    }
+
+    protected function tearDown(): void
+    {
+        self::assertSame('', self::site()->site->errors());
+    }
+
+    public function testASitesAdministratorSeesThatSiteAlone(): void
+    {
+        $page = $this->page('/second' . self::SITE, self::$local);
+
+        self::assertStringContainsString('key of blog 2', $page);
+        self::assertStringNotContainsString('key of blog 1', $page);
+        // What is global, the accounts of all sites, is nobody's single site's.
+        self::assertStringNotContainsString('>userlogins<', $page);
+        self::assertStringNotContainsString('larder-findings', $page);
+        self::assertStringNotContainsString('value="network"', $page);
+        self::assertSame(403, self::site()->site->get(self::SITE, self::$local)->status);
+        self::assertSame(403, self::site()->site->get(self::NETWORK, self::$local)->status);
+    }
+
+    public function testTheNetworksAdministratorSeesAll(): void
+    {
+        $page = $this->page(self::NETWORK, self::$super);
+
+        foreach (['key of blog 1', 'key of blog 2', 'all sites', 'larder-findings', 'value="network"'] as $text) {
+            self::assertStringContainsString($text, $page);
+        }
+        self::assertStringNotContainsString('value="site"', $page);
+    }
+
+    public function testASitesAdministratorFlushesThatSiteAlone(): void
+    {
+        $nonce = $this->nonce('site', $this->page('/second' . self::SITE, self::$local));
+        $post = static fn(string $path, string $what): string => self::site()->site->post("$path/wp-admin/admin-post.php", ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce], self::$local)->header('location');
+
+        self::assertSame('', $post('/second', 'network'));
+        self::assertSame('', $post('', 'site'));
+        self::assertSame([true, true], $this->there());
+        self::assertStringEndsWith('/second' . self::SITE . '&larder-notice=site', $post('/second', 'site'));
+        self::assertSame([true, false], $this->there());
+    }
+
+    public function testTheNetworksAdministratorFlushesAll(): void
+    {
+        $nonce = $this->nonce('network', $this->page(self::NETWORK, self::$super));
+
+        $response = self::site()->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => 'network', '_wpnonce' => $nonce], self::$super);
+
+        self::assertStringEndsWith(self::NETWORK . '&larder-notice=network', $response->header('location'));
+        self::assertSame([false, false], $this->there());
+        self::assertStringContainsString('The cache of all sites was flushed.', $this->page(self::NETWORK . '&larder-notice=network', self::$super));
+    }
+
+    private static function site(): CliSite
+    {
+        self::assertNotNull(self::$site);
+
+        return self::$site;
+    }
+
+    /** @return list<mixed> of the first and the second site */
+    private function there(): array
+    {
+        $get = 'return wp_cache_get("key of blog " . get_current_blog_id(), "larder_shop") !== false;';
+
+        return [self::site()->web($get), self::site()->web($get, '/second/')];
+    }
+
+    /** @param array<string, string> $cookies */
+    private function page(string $path, array $cookies): string
+    {
+        $response = self::site()->site->get($path, $cookies);
+        self::assertSame(200, $response->status, $response->body);
+
+        return $response->body;
+    }
+
+    private function nonce(string $what, string $page): string
+    {
+        self::assertSame(1, \preg_match('~name="what" value="' . $what . '"><input type="hidden" name="_wpnonce" value="([0-9a-f]+)">~', $page, $match), $page);
+
+        return $match[1];
+    }
+}
