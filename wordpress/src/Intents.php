@@ -21,7 +21,10 @@ use Larder\WordPress\Intent\Statement;
  */
 final class Intents
 {
-    /** The last write, until it is known whether it changed anything. */
+    /** How update_option() and delete_option() ask whether an option is autoloaded. */
+    private const ASKED = 'SELECT autoload FROM ';
+
+    /** The last statement whose result is wanted. */
     private string $statement = '';
 
     /** @var array<string, list<string>> by group: the keys of that write */
@@ -42,15 +45,17 @@ final class Intents
     /** @param mixed $query what other callbacks have made of it; given back as it is */
     private function before(mixed $query): mixed
     {
-        if ($this->keys !== []) {
-            $this->after();
-        }
-        if (\is_string($query) && \stripos('IUDR', $query[\strspn($query, " \t\r\n")] ?? '-') !== false) {
-            try {
-                $this->announce($query);
-            } catch (\Throwable) {
-                // Whatever it is, the query goes on.
+        try {
+            if ($this->statement !== '') {
+                $this->after();
             }
+            if (\is_string($query) && \stripos('IUDR', $query[\strspn($query, " \t\r\n")] ?? '-') !== false) {
+                $this->announce($query);
+            } elseif (\is_string($query) && \str_starts_with($query, self::ASKED)) {
+                $this->statement = $query;
+            }
+        } catch (\Throwable) {
+            // Whatever it is, the query goes on.
         }
 
         return $query;
@@ -63,9 +68,8 @@ final class Intents
         if ($database === null || $statement === null) {
             return;
         }
-        $this->changes ??= new Keys($this->cache);
         $this->statement = $query;
-        foreach ($this->changes->of($statement, $database) as $group => $names) {
+        foreach ($this->changes()->of($statement, $database) as $group => $names) {
             $names = \array_values(\array_unique(\array_filter($names, static fn(string $name): bool => \trim($name) !== '')));
             if ($names !== []) {
                 $this->keys[(string) $group] = $names;
@@ -77,15 +81,25 @@ final class Intents
     /** The next statement comes, so the last one is done. */
     private function after(): void
     {
+        [$statement, $keys] = [$this->statement, $this->keys];
+        $this->statement = '';
+        $this->keys = [];
         $database = $GLOBALS['wpdb'] ?? null;
-        // Else it was changed by a later callback, or it failed: nobody knows what it has done.
-        $done = $database instanceof \wpdb && $database->last_query === $this->statement && $database->last_error === '';
-        if ($done && $database->rows_affected === 0) {
-            foreach ($this->keys as $group => $names) {
+        if (!$database instanceof \wpdb || $database->last_query !== $statement || $database->last_error !== '') {
+            // It was changed by a later callback, or it failed: nobody knows what it has done.
+            return;
+        }
+        if (\str_starts_with($statement, self::ASKED)) {
+            $this->changes()->learn($statement, $database->last_result[0]->autoload ?? null);
+        } elseif ($database->rows_affected === 0) {
+            foreach ($keys as $group => $names) {
                 $this->cache->relent((string) $group, ...$names);
             }
         }
-        $this->statement = '';
-        $this->keys = [];
+    }
+
+    private function changes(): Keys
+    {
+        return $this->changes ??= new Keys($this->cache);
     }
 }

@@ -13,12 +13,13 @@ return static function (array $ids): array {
     global $wpdb;
     $state = [];
     $plain = static fn(mixed $value): mixed => json_decode((string) json_encode($value, JSON_PARTIAL_OUTPUT_ON_ERROR), true);
-    $names = $wpdb->get_col("SELECT option_name FROM $wpdb->options WHERE option_name NOT LIKE '\\_%transient\\_%'");
+    // Made by whoever reads the terms; and what WordPress keeps there without a cache.
+    $made = static fn(string $name): bool => str_contains($name, '_transient_') || str_ends_with($name, '_children');
+    $names = array_filter($wpdb->get_col("SELECT option_name FROM $wpdb->options"), static fn(string $name): bool => !$made($name));
     foreach ([...$names, ...($ids['options'] ?? [])] as $name) {
         $state["option $name"] = get_option($name, 'none');
     }
-    // Without a cache WordPress keeps transients there.
-    $state['alloptions'] = array_filter(wp_load_alloptions(), static fn(string $name): bool => !str_contains($name, '_transient_'), ARRAY_FILTER_USE_KEY);
+    $state['alloptions'] = array_filter(wp_load_alloptions(), static fn(string $name): bool => !$made($name), ARRAY_FILTER_USE_KEY);
     ksort($state['alloptions']);
     $taxonomies = array_values(get_taxonomies());
     $last = (int) $wpdb->get_var("SELECT MAX(ID) FROM $wpdb->posts") + 1;
@@ -95,6 +96,10 @@ return static function (array $ids): array {
             $state["place $path"] = get_blog_id_from_url((string) $places[0]->domain, $path);
         }
     }
+    // WordPress caches many values as they were given, which come from the database as strings.
+    array_walk_recursive($state, static function (mixed &$value): void {
+        $value = is_int($value) ? (string) $value : $value;
+    });
 
     return $state;
 };

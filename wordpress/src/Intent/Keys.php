@@ -15,7 +15,7 @@ use Larder\WordPress\ObjectCache;
  * statement does not touch and what is never set (`wp_get_archives`, a taxonomy's `all_ids`) or not shared (`counts`).
  *
  *     table               group: keys
- *     options             options: alloptions or the name (both if it is not known which), notoptions for a new one
+ *     options             options: alloptions or the name (both where that is not known, or changes), notoptions for a new one
  *                         site-details, blog-details: the site      (a network, where the name is one of SITE)
  *                         calendar: get_calendar                     (where the name is one of CALENDAR)
  *     sitemeta            site-options: <network>:<name>, <network>:notoptions for a new one
@@ -31,7 +31,7 @@ use Larder\WordPress\ObjectCache;
  *                         blog-lookup, blog-id-cache: md5(domain and path)
  *     links               bookmark: <link_id>, get_bookmarks
  */
-final readonly class Keys
+final class Keys
 {
     /** By type of metadata: the group whose `last_changed` its changes renew (default-filters.php). */
     private const SALTS = ['post' => 'posts', 'user' => 'users', 'term' => 'terms', 'comment' => 'comment', 'blog' => 'sites'];
@@ -44,7 +44,18 @@ final readonly class Keys
 
     private const ZONES = ['server', 'gmt', 'blog'];
 
-    public function __construct(private ObjectCache $cache) {}
+    /** Of an option that was asked for: its name and its `autoload`. */
+    private string $asked = '';
+    private string $autoload = '';
+
+    public function __construct(private readonly ObjectCache $cache) {}
+
+    /** What WordPress has asked the database just before it writes an option. */
+    public function learn(string $query, mixed $autoload): void
+    {
+        $this->asked = Statement::parse($query)?->equal('option_name') ?? '';
+        $this->autoload = \is_string($autoload) ? $autoload : '';
+    }
 
     /** @return array<string, list<string>> by group */
     public function of(Statement $statement, \wpdb $database): array
@@ -52,7 +63,7 @@ final readonly class Keys
         $rows = new Rows($statement, $database);
 
         return match ($statement->table) {
-            $database->options => $this->options($statement, $database),
+            $database->options => $this->options($statement),
             $database->posts => $this->posts($statement, $rows->ids('ID', 'post_parent', 'post_author')),
             $database->comments => $this->comments($statement, $rows->ids('comment_ID', 'comment_post_ID', 'comment_parent')),
             $database->terms => ['terms' => ['last_changed', ...$rows->ids('term_id')]],
@@ -67,43 +78,29 @@ final readonly class Keys
     }
 
     /** @return array<string, list<string>> */
-    private function options(Statement $statement, \wpdb $database): array
+    private function options(Statement $statement): array
     {
         $new = $statement->verb === 'INSERT';
         $names = $new ? (array) $statement->value('option_name') : $statement->strings();
         $autoload = $statement->value('autoload');
-        $loaded = \array_unique(\array_filter([
-            $autoload ?? '',
-            // The row is there already; of a new one the statement says it.
-            $new ? '' : $this->autoload($names, $database),
-        ]));
-        if ($loaded === [] || (!$new && $autoload !== null)) {
-            $all = $single = true;
-        } else {
-            $all = \array_intersect($loaded, \wp_autoload_values_to_autoload()) !== [];
-            $single = !$all;
+        if ($autoload === null && $names === [$this->asked]) {
+            $autoload = $this->autoload;
+        } elseif (!$new) {
+            // It is given another one, or nobody knows: either key may be it.
+            $autoload = '';
         }
-        $keys = ['options' => [...($all ? ['alloptions'] : []), ...($new ? ['notoptions'] : []), ...($single ? $names : [])]];
+        $this->asked = '';
+        // WordPress 6.6 and later know more than one word for it.
+        $loaded = \in_array($autoload, \function_exists('wp_autoload_values_to_autoload') ? \wp_autoload_values_to_autoload() : ['yes'], true);
+        $all = $loaded || ($autoload ?? '') === '' ? ['alloptions'] : [];
+        $single = $loaded ? [] : $names;
+        $keys = ['options' => [...$all, ...($new ? ['notoptions'] : []), ...$single]];
         if (\is_multisite() && \array_intersect($names, self::SITE) !== []) {
             $site = (string) \get_current_blog_id();
             $keys += ['site-details' => [$site], 'blog-details' => [$site]];
         }
 
         return \array_intersect($names, self::CALENDAR) === [] ? $keys : $keys + ['calendar' => ['get_calendar']];
-    }
-
-    /**
-     * Whether the option is among the autoloaded, as update_option() and delete_option() have asked just before: the
-     * other key need not go.
-     *
-     * @param list<string> $names
-     */
-    private function autoload(array $names, \wpdb $database): string
-    {
-        $asked = Statement::parse((string) $database->last_query);
-        $autoload = $database->last_result[0]->autoload ?? null;
-
-        return \count($names) === 1 && $asked?->verb === 'SELECT' && $asked->equal('option_name') === $names[0] && \is_string($autoload) ? $autoload : '';
     }
 
     /** @return array<string, list<string>> */
