@@ -156,7 +156,7 @@ final class Health
                 /* translators: %s: example of a line of PHP */
                 \sprintf(\__('Choose a directory outside of what the web server serves, in wp-config.php: %s', 'larder'), "define('LARDER_DIRECTORY', '/var/cache/larder-site');"),
                 /* translators: %s: example of a line of configuration */
-                \sprintf(\__('Or forbid it, in nginx by: %s', 'larder'), 'location ~ /larder-[0-9a-f]{24}/ { deny all; }'),
+                \sprintf(\__('Or forbid it, in nginx by: %s', 'larder'), 'location ~ "/larder-[0-9a-f]{24}/" { deny all; }'),
             );
         }
         $label = \__('Nobody can read Larder\'s data over the web', 'larder');
