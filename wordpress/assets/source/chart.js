@@ -48,7 +48,7 @@ export const draw = (frame, { series, rows }) => {
                 '%': { range: [0, 100] },
             },
             axes: [
-                { ...axis, splits: ticks, values: (_, splits) => splits.map((i) => rows[i].label), grid: { show: false } },
+                { ...axis, size: 32, splits: ticks, values: (_, splits) => splits.map((i) => rows[i].label), grid: { show: false } },
                 { ...axis, size: 56, values: (_, splits) => splits.map((value) => (Number.isInteger(value) ? short.format(value) : '')) },
                 { ...axis, scale: '%', side: 1, size: 48, grid: { show: false }, values: (_, splits) => splits.map((value) => `${value} %`) },
             ],

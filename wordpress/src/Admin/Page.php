@@ -94,7 +94,7 @@ final readonly class Page
 
     private function tile(string $label, string $figure, string $about): void
     {
-        echo '<div><dt>', \esc_html($label), '</dt><dd><strong>', \esc_html($figure), '</strong> ', \esc_html($about), '</dd></div>';
+        echo '<div><dt>', \esc_html($label), '</dt><dd><strong><bdi>', \esc_html($figure), '</bdi></strong> ', \esc_html($about), '</dd></div>';
     }
 
     /** The chart is drawn by the script, out of the table, which stays for whoever would rather read. */
