@@ -23,7 +23,7 @@ final class ApacheBench
         $figure = static fn(string $name): ?float => \preg_match("/^$name:\s+([\d.]+)/m", $run->output, $found) === 1 ? (float) $found[1] : null;
         $rate = $figure('Requests per second');
         if (!$run->succeeded || $rate === null || $rate <= 0.0 || $figure('Failed requests') !== 0.0 || $figure('Non-2xx responses') !== null) {
-            throw new SiteFailure("ab does not get all pages of $url: " . \trim($run->errors . ' ' . (\preg_replace('/^.*?(?=Complete requests)/s', '', $run->output) ?? '')));
+            throw new SiteFailure("ab does not get all pages of $url: " . \substr(\trim($run->errors . ' ' . (\preg_replace('/^.*?(?=Complete requests)/s', '', $run->output) ?? '')), 0, 300));
         }
 
         return $rate;

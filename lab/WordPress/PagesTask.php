@@ -21,7 +21,7 @@ final readonly class PagesTask implements Task
     /**
      * @param non-empty-list<Side> $sides of one subject and one payload
      * @param int                  $timed pages
-     * @param int                  $pages of ab
+     * @param int                  $pages of ab, which makes no fewer requests than it makes at once
      */
     public function __construct(
         private Stage $stage,
@@ -58,10 +58,11 @@ final readonly class PagesTask implements Task
         foreach ($this->sides as $side) {
             if ($side->cell->operation === 'pages') {
                 $atOnce = $side->cell->concurrency;
+                $pages = \max($this->pages, $atOnce);
                 $pids = [...$site->fpm->workers(), $site->database->pid(), ...\array_filter([$this->stage->server($subject, $context)?->pid()])];
                 $before = Processor::microseconds($pids);
-                $samples["pages $atOnce"] = [ApacheBench::pages($site->url() . $path, $this->pages, $atOnce)];
-                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $this->pages, 1)];
+                $samples["pages $atOnce"] = [ApacheBench::pages($site->url() . $path, $pages, $atOnce)];
+                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $pages, 1)];
             }
         }
         self::check($site->get($path));

@@ -13,6 +13,7 @@ use Larder\Lab\Run\Measured;
 /** SQL queries of the plain page: once it is warm, as the first after a restart of php-fpm, as the first after a reboot. */
 final readonly class RestartTask implements Task
 {
+    /** Pages until all that one reads is in the cache, and known to be read. */
     private const WARM = 3;
 
     /** @param non-empty-list<Side> $sides of one subject: warm, restarted, rebooted, or some of them */
@@ -41,11 +42,11 @@ final readonly class RestartTask implements Task
     {
         $subject = $this->sides[0]->subject;
         $site = $this->stage->site($subject, $context);
+        for ($i = 0; $i < self::WARM; ++$i) {
+            self::queries($site);
+        }
         $measured = [];
         foreach ($this->sides as $side) {
-            for ($i = 0; $i < self::WARM; ++$i) {
-                self::queries($site);
-            }
             match ($side->cell->operation) {
                 'restarted' => $site->restart(),
                 'rebooted' => $this->stage->reboot($subject, $context),

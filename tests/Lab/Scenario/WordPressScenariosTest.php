@@ -1,0 +1,224 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Promise;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Report\JsonReader;
+use Larder\Lab\Run\Collection;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use Larder\Lab\Scenario\Catalog;
+use Larder\Lab\Scenario\Scenarios;
+use Larder\Lab\Scenario\Transients;
+use Larder\Lab\WordPress\Choice;
+use Larder\Lab\WordPress\Stage;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** The scenarios `transients` and `catalog`: what they plan, and, on real sites, what they find. */
+#[CoversClass(Transients::class)]
+#[CoversClass(Catalog::class)]
+final class WordPressScenariosTest extends TestCase
+{
+    private const FIXTURE = __DIR__ . '/../WordPress/Fixture/object-cache.php';
+
+    private const SUBJECTS = [
+        'none:database', 'other:dropin', 'larder-sqlite:process', 'larder-apcu:process', 'larder-segment:process', 'larder-redis:socket',
+        'larder-redis-apcu:socket', 'larder-redis-segment:socket', 'larder-apcu-alone:process', 'larder-memory:process',
+    ];
+
+    /** Seen to fail: a stack, an operation or a theme left out. */
+    public function testEverySubjectHasEveryCell(): void
+    {
+        foreach ([new Transients(...self::choice()), new Catalog(...self::choice())] as $scenario) {
+            $subjects = $scenario->subjects();
+            self::assertSame(self::SUBJECTS, \array_map(static fn(Subject $subject): string => $subject->name, $subjects));
+            $expected = [];
+            foreach (self::SUBJECTS as $subject) {
+                foreach ($scenario instanceof Transients ? ['write', 'read', 'delete'] : [] as $operation) {
+                    $expected[] = "transients/$subject/transient/$operation/1 us";
+                }
+                $larder = \str_starts_with($subject, 'larder');
+                $server = \str_contains($subject, 'redis') || ($subject === 'other:dropin' && Need::find(['redis-server']) !== null);
+                foreach ($scenario instanceof Catalog ? ['plain', 'theme'] : [] as $theme) {
+                    $cells = ['cached/1 us', 'queries/1 count', 'reads/1 count', 'pages/2 ops/s', 'pages/10 ops/s', 'cpu/2 us'];
+                    foreach ([...$cells, ...($server ? ['trips/1 count'] : []), ...($larder ? ['below/1 count'] : [])] as $cell) {
+                        $expected[] = "catalog/$subject/$theme/$cell";
+                    }
+                }
+                if ($scenario instanceof Catalog) {
+                    foreach (['list/page/1 us', 'list/cached/1 us', 'list/queries/1 count', 'shell/start/1 us', 'first/warm/1 count', 'first/restarted/1 count', ...($server ? [] : ['first/rebooted/1 count'])] as $cell) {
+                        $expected[] = "catalog/$subject/$cell";
+                    }
+                }
+            }
+            $found = \array_map(static fn(Cell $cell): string => $cell->id() . " $cell->unit", self::cells($scenario->tasks(new Scope(Scope::QUICK), $subjects)));
+            self::assertEqualsCanonicalizing($expected, $found);
+        }
+    }
+
+    /** Seen to fail: a stack or a column left out of the promises, a base that is not measured. */
+    public function testLarderIsToBeAheadOfEveryOtherDropInAndNothingIsComparedWithWhatIsNotThere(): void
+    {
+        $transients = new Transients(...self::choice());
+        $catalog = new Catalog(...self::choice());
+        $promised = [];
+        foreach ([$transients, $catalog] as $scenario) {
+            $cells = self::cells($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()));
+            $ids = \array_map(static fn(Cell $cell): string => $cell->id(), $cells);
+            foreach ($scenario->promises($cells) as $promise) {
+                self::assertContains($promise->of, $ids);
+                self::assertContains($promise->to, $ids);
+                self::assertSame(1.0, $promise->limit);
+                $promised[] = "$promise->of < $promise->to";
+            }
+            foreach ($cells as $cell) {
+                $base = $scenario->base($cell);
+                self::assertSame($cell->subject === 'none:database' || $cell->unit === Cell::COUNT, $base === null, $cell->id());
+                $base === null || self::assertContains($base, $ids);
+            }
+            self::assertSame([], $scenario->promises(\array_values(\array_filter($cells, static fn(Cell $cell): bool => $cell->subject !== 'other:dropin'))));
+        }
+        $expected = [];
+        foreach (['larder-sqlite', 'larder-apcu', 'larder-segment'] as $larder) {
+            foreach (['write', 'read', 'delete'] as $operation) {
+                $expected[] = "transients/$larder:process/transient/$operation/1 < transients/other:dropin/transient/$operation/1";
+            }
+            foreach (['plain', 'theme'] as $theme) {
+                $expected[] = "catalog/$larder:process/$theme/cached/1 < catalog/other:dropin/$theme/cached/1";
+            }
+        }
+        self::assertEqualsCanonicalizing($expected, $promised);
+    }
+
+    /** Whole sites are not brought up for who has asked for nothing. */
+    public function testBothAreKnownAndNeitherIsInThePartThatIsMeasuredUnasked(): void
+    {
+        self::assertSame([], \array_diff(['transients', 'catalog'], \array_keys(Scenarios::all())));
+        self::assertSame(['transients', 'catalog'], Scenarios::LARGE);
+    }
+
+    /** A promise's ratio is that of the rounds that measured both. Seen to fail: without it, or of all rounds. */
+    public function testAPromiseIsJudgedByTheTables(): void
+    {
+        $scenario = new Transients(...self::choice());
+        $tasks = [];
+        foreach ($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()) as $task) {
+            $tasks[$task->id()] = $task;
+        }
+        $collection = new Collection(\array_values($tasks), ['transients' => $scenario]);
+        for ($round = 0; $round < 5; ++$round) {
+            $times = static fn(float $time): array => [new Measured([$time]), new Measured([2 * $time]), new Measured([$time])];
+            $collection->add($round, $tasks['transients/larder-sqlite:process'], $times(10.0));
+            $collection->add($round, $tasks['transients/other:dropin'], $times($round === 4 ? 1.0 : 40.0));
+        }
+        $collection->add(5, $tasks['transients/larder-sqlite:process'], [new Measured([1e6]), new Measured([1e6]), new Measured([1e6])]);
+        $ratios = [];
+        foreach ($collection->ratios() as $ratio) {
+            $ratios[$ratio->title] = $ratio;
+        }
+        self::assertCount(3, $ratios);
+        $ratio = $ratios['larder-sqlite:process against other:dropin: get a transient'];
+        self::assertSame([0.25, 5, 1.0, Ratio::TABLE], [\round($ratio->median, 9), $ratio->rounds, $ratio->limit, $ratio->kind]);
+    }
+
+    /**
+     * The real thing: a site with Larder, one with the drop-in of this directory, and one with the same drop-in that
+     * lies.
+     */
+    #[Group('wordpress')]
+    public function testTransientsOnRealSites(): void
+    {
+        $directory = new TemporaryDirectory('lab');
+        \mkdir($plugin = $directory->file('lying'));
+        \copy(self::FIXTURE, "$plugin/object-cache.php");
+        \file_put_contents("$plugin/lying.php", "<?php\n/*\n * Plugin Name: Lies\n */\nregister_activation_hook(__FILE__, fn() => touch(WP_CONTENT_DIR . '/lies'));\n");
+        $report = self::bench($directory, ['transients', '--rounds=2', '--subjects=larder-sqlite,honest,lying', '--dropin=honest=' . self::FIXTURE, "--dropin=lying=$plugin"]);
+
+        $measured = \array_map(static fn(Result $result): string => $result->cell->id(), $report->results);
+        self::assertEqualsCanonicalizing([
+            'transients/honest:dropin/transient/delete/1', 'transients/honest:dropin/transient/read/1', 'transients/honest:dropin/transient/write/1',
+            'transients/larder-sqlite:process/transient/delete/1', 'transients/larder-sqlite:process/transient/read/1', 'transients/larder-sqlite:process/transient/write/1',
+        ], $measured);
+        foreach ($report->results as $result) {
+            self::assertGreaterThan(0.01, $result->summary->min, $result->cell->id());
+        }
+        self::assertSame(['lying:dropin'], \array_column($report->disqualified, 'subject'));
+        self::assertMatchesRegularExpression('/write, 1 at once, round 1: 1\d\d of 3000 calls gave another value/', $report->disqualified[0]['reason']);
+        self::assertCount(3, \array_filter($report->ratios, static fn(Ratio $ratio): bool => $ratio->limit === 1.0));
+        self::assertStringContainsString('--dropin=honest=', $report->command);
+        self::assertArrayHasKey('WordPress', $report->versions);
+    }
+
+    /** Seen to fail: without the plugin's folder, with a page of another number. */
+    #[Group('wordpress')]
+    #[Group('long')]
+    public function testTheCatalogueOnRealSites(): void
+    {
+        $report = self::bench(new TemporaryDirectory('lab'), ['catalog', '--rounds=1', '--subjects=none,larder-sqlite,honest', '--dropin=honest=' . self::FIXTURE]);
+
+        self::assertSame([], $report->disqualified);
+        $median = [];
+        foreach ($report->results as $result) {
+            $median[$result->cell->id()] = $result->summary->median;
+        }
+        self::assertGreaterThan(5.0, $median['catalog/none:database/plain/queries/1']);
+        self::assertSame($median['catalog/none:database/plain/queries/1'], $median['catalog/honest:dropin/plain/queries/1'], 'it keeps nothing but transients');
+        foreach (['plain', 'theme'] as $theme) {
+            self::assertSame(0.0, $median["catalog/larder-sqlite:process/$theme/queries/1"]);
+            self::assertGreaterThan(500.0, $median["catalog/larder-sqlite:process/$theme/reads/1"]);
+        }
+        foreach (['restarted', 'rebooted'] as $first) {
+            self::assertSame($median['catalog/larder-sqlite:process/first/warm/1'], $median["catalog/larder-sqlite:process/first/$first/1"]);
+        }
+        self::assertNotSame([], \preg_grep('/first page after a restart or a reboot makes more SQL queries than before it with none/', $report->notes));
+    }
+
+    /** @param list<string> $words */
+    private static function bench(TemporaryDirectory $directory, array $words): Report
+    {
+        $file = $directory->file('report.json');
+        $bench = Process::php(__DIR__ . '/../../../bin/larder', ['bench', ...$words, '--quick', "--json=$file"], [], ['XDG_CACHE_HOME' => $directory->path]);
+        self::assertSame(0, $bench->wait(240.0), $bench->errors());
+        self::assertSame([], \glob($directory->file('larder/lab/larder-lab-*')));
+
+        return (new JsonReader())->read($file);
+    }
+
+    /** @return array{Choice, Stage} */
+    private static function choice(): array
+    {
+        $choice = new Choice('debian', ['other' => self::FIXTURE]);
+
+        return [$choice, new Stage($choice)];
+    }
+
+    /**
+     * @param list<Task> $tasks
+     *
+     * @return list<Cell> of those that fill the tables
+     */
+    private static function cells(array $tasks): array
+    {
+        $cells = [];
+        foreach ($tasks as $task) {
+            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
+                $cells[] = $side->cell;
+            }
+        }
+
+        return $cells;
+    }
+}
