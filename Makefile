@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -92,6 +92,10 @@ plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 
 report-assets: ## build the report's pictures anew from their source (npm)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+
+plugin-assets: ## build the plugin's chart and its translators' texts anew (npm, Debian's gettext)
+	cd wordpress/assets/source && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+	wordpress/pot
 
 screenshots: ## pictures of the last report for the docs (npm, Debian's chromium)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund
