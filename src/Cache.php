@@ -241,7 +241,16 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        return $this->remove([$key], $there);
+        if (!$this->space->cacheOnly) {
+            return $this->remove([$key], $there);
+        }
+        // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
+        $there = \func_num_args() < 2 || $this->has($key);
+        $this->tiers->here();
+        $name = $this->space->key($key);
+        $this->copies->drop($key);
+
+        return $this->tiers->writer()->append($name, $this->space, null) || $this->remove([$key]);
     }
 
     /** Empties this space, and the groups in it, at once and in constant time. */

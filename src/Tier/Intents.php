@@ -54,6 +54,7 @@ final class Intents
             }
             if ($outcomes[0]->done) {
                 $this->standing[$key] = $space;
+                $this->writer->intended[$key] = true;
                 $this->writer->gone($key, $space);
 
                 return true;
@@ -70,7 +71,7 @@ final class Intents
     /** A set or delete of the key has ended its intent. */
     public function ended(string $key): void
     {
-        unset($this->standing[$key], $this->untold[$key]);
+        unset($this->standing[$key], $this->untold[$key], $this->writer->intended[$key]);
     }
 
     /** The request is over: whatever still stands goes, with a change of its key. */
@@ -87,7 +88,7 @@ final class Intents
         foreach ($this->untold as $key => $space) {
             $this->writer->delete([$key], $space);
         }
-        $this->standing = $this->untold = [];
+        $this->standing = $this->untold = $this->writer->intended = [];
     }
 
     /** After a fork: these are the parent's. */

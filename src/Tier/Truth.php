@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Outcome;
@@ -106,6 +107,42 @@ final class Truth
             $this->keep($invalidated);
 
             return $this->failed($failure);
+        } finally {
+            $this->time += \hrtime(true) - $start;
+        }
+    }
+
+    /** Whether the store took a change that it will judge later: see Appending. */
+    public function append(Change $change): bool
+    {
+        if (!$this->store instanceof Appending || $this->rest !== 0) {
+            return false;
+        }
+        $this->calls++;
+        $start = \hrtime(true);
+        try {
+            return $this->store->append($change);
+        } catch (StoreFailure) {
+            // Writing it says why.
+            return false;
+        } finally {
+            $this->time += \hrtime(true) - $start;
+        }
+    }
+
+    /** @return array<string, Outcome> see Appending::settle() */
+    public function settle(): array
+    {
+        if (!$this->store instanceof Appending || ($this->rest !== 0 && !$this->reachable())) {
+            return [];
+        }
+        $start = \hrtime(true);
+        try {
+            return $this->store->settle();
+        } catch (StoreFailure $failure) {
+            $this->failed($failure);
+
+            return [];
         } finally {
             $this->time += \hrtime(true) - $start;
         }

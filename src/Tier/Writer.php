@@ -24,6 +24,9 @@ final class Writer
     /** Lost races after which a set gives up and drops the key, and an atomic operation says it was not done. */
     private const TRIES = 200;
 
+    /** Changes that wait in the store, of one request. */
+    private const LATE = 256;
+
     /** Sets that were not stored because somebody else had changed the key. */
     public int $dropped = 0;
     public int $bounded = 0;
@@ -31,6 +34,12 @@ final class Writer
 
     /** @var array<string, array{Space, Entry}> fills that wait for the request's end */
     private array $pending = [];
+
+    /** @var array<string, array{Space, ?Entry}> changes that the store took and has not judged yet; null: a deletion */
+    private array $late = [];
+
+    /** @var array<string, true> keys on which this request has an intent */
+    public array $intended = [];
 
     public function __construct(
         private readonly Stack $stack,
@@ -40,12 +49,15 @@ final class Writer
     /** After a fork: what waits is the parent's. */
     public function forget(): void
     {
-        $this->pending = [];
+        $this->pending = $this->late = $this->intended = [];
     }
 
     public function set(string $key, Space $space, Entry $entry): Verdict
     {
         unset($this->pending[$key]);
+        if ($this->append($key, $space, $entry)) {
+            return Verdict::Store;
+        }
         $verdict = $this->settle($key, $space, $entry);
         if ($verdict === Verdict::Drop) {
             $this->dropped++;
@@ -133,6 +145,7 @@ final class Writer
      */
     public function commit(array $also = []): void
     {
+        $this->land();
         $pending = $this->pending;
         $this->pending = [];
         $this->commitFills($pending, $also);
@@ -259,6 +272,10 @@ final class Writer
     public function atomic(string $key, Space $space, \Closure $decide): ?Entry
     {
         unset($this->pending[$key]);
+        if ($space->cacheOnly) {
+            // Somebody else's too: of two that swap, each must see what the other has done.
+            $this->land();
+        }
         for ($try = 0; $try < self::TRIES; $try++) {
             $view = $this->stack->read([$key], $space);
             if ($view === null) {
@@ -303,6 +320,55 @@ final class Writer
         }
 
         return null;
+    }
+
+    /**
+     * Leaves a change to the store, to be judged later: where nothing is judged, since no database stands behind the
+     * space and the last one wins.
+     *
+     * @param ?Entry $entry null: a deletion
+     *
+     * @return bool false: nothing has happened
+     */
+    public function append(string $key, Space $space, ?Entry $entry): bool
+    {
+        if (!$space->cacheOnly || ($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key])
+            || $this->stack->isHeld($key) || $this->stack->ledger->reference($key)[0] !== Ledger::SEEN) {
+            return false;
+        }
+        $body = $entry === null ? null : $this->stack->envelope->seal($key, $entry);
+        if (!$this->truth->append(new Change($key, $body, $this->stack->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
+            return false;
+        }
+        unset($this->pending[$key]);
+        $this->gone($key, $space);
+        $this->late[$key] = [$space, $entry];
+        if (\count($this->late) >= self::LATE) {
+            $this->land();
+        }
+
+        return true;
+    }
+
+    /** What was appended gets its positions, and near copies. */
+    private function land(): void
+    {
+        $settled = $this->truth->settle();
+        foreach ($this->late as $key => [$space, $entry]) {
+            $outcome = $settled[$key] ?? null;
+            // Else somebody else has applied it, or a later change came over it.
+            if ($outcome !== null && $outcome->done) {
+                if ($entry === null) {
+                    $this->stack->ledger->own($outcome->position);
+                    foreach ($this->stack->nears as $near) {
+                        $near->drop($key);
+                    }
+                } else {
+                    $this->stored($key, $space, $entry, $outcome);
+                }
+            }
+        }
+        $this->late = [];
     }
 
     /** A change that others made to this key after the request had read it, before its own. */

@@ -26,6 +26,8 @@ final class Database
 
     private bool $inTransaction = false;
 
+    public readonly Tail $tail;
+
     /** @var array<int, \WeakReference<self>> all that are open in this process */
     private static array $open = [];
 
@@ -38,6 +40,7 @@ final class Database
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
     ) {
+        $this->tail = $home->tail($epoch);
         self::$open[\spl_object_id($this)] = $reference = \WeakReference::create($this);
         if (Opening::isPersistent()) {
             // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
@@ -188,6 +191,7 @@ final class Database
             return;
         }
         $this->bell->forget();
+        $this->tail->forget();
         try {
             // With the lock, so that nobody opens the database between the look and the closing.
             $this->home->locked(1.0, function (): void {

@@ -12,6 +12,7 @@ use Larder\Store\StoreFailure;
  *
  *     larder.db, -wal, -shm     SQLite's own
  *     bell.<epoch>              see Bell; it ends its epoch by going, so it goes first
+ *     tail.<epoch>              see Tail
  *     larder.lock               held while a connection is first opened, and while files are exchanged: SQLite opens
  *                               database and log one after the other, and must not get them from two epochs
  *                               (sqlite.org/howtocorrupt.html, section 4.2). It holds the position at which the
@@ -41,6 +42,11 @@ final class Home
     public function bell(string $epoch): Bell
     {
         return new Bell($this->directory . '/bell.' . $epoch);
+    }
+
+    public function tail(string $epoch): Tail
+    {
+        return new Tail($this->directory . '/tail.' . $epoch);
     }
 
     /** 0: there is no database. */
@@ -132,7 +138,7 @@ final class Home
     {
         $this->quietly(function () use ($keep): void {
             foreach (\scandir($this->directory) ?: [] as $name) {
-                if (\str_starts_with($name, 'bell.')) {
+                if (\str_starts_with($name, 'bell.') || \str_starts_with($name, 'tail.')) {
                     \unlink($this->directory . '/' . $name);
                 }
             }
@@ -181,6 +187,7 @@ final class Home
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
         // The connection ends here, and with it the log beside the temporary name.
         unset($insert, $pdo);
+        $this->touch($this->directory . '/tail.' . $epoch);
         $this->touch($this->directory . '/bell.' . $epoch);
         $this->quietly(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
         if ($this->inode() === 0) {

@@ -4,9 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Appending;
+use Larder\Store\Change;
 use Larder\Store\Changes;
+use Larder\Store\Outcome;
 use Larder\Store\Record;
-use Larder\Store\Store;
 use Larder\Store\StoreFailure;
 use Larder\Store\View;
 
@@ -14,14 +16,14 @@ use Larder\Store\View;
  * Records and log in one SQLite database, for the processes of one server and one user.
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening makes one,
- * Home is the directory, Bell tells cheaply whether anything changed, Sweeper keeps the budget, Schema has the tables. Nothing here knows what
+ * Home is the directory, Bell tells cheaply whether anything changed, Tail has what waits to be written, Sweeper keeps the budget, Schema has the tables. Nothing here knows what
  * a body means, or chooses the directory, or checks whose it is.
  *
  * The table is the log: each key has its last change in it, also when that was a removal, until the Sweeper deletes
  * removals that are old (the "horizon"). Against the death of a process a commit is safe at once; after the death
  * of the machine the database is not used again (Boot).
  */
-final class SqliteStore implements Store
+final class SqliteStore implements Appending
 {
     private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
@@ -51,6 +53,9 @@ final class SqliteStore implements Store
     /** @var array<string, true> read since the last tidy(), and not marked as used */
     private array $used = [];
 
+    /** @var array<string, true> keys that this process appended, and has not seen applied */
+    private array $late = [];
+
     /** Whether anything was written since the last tidy(). */
     private bool $written = false;
 
@@ -67,14 +72,19 @@ final class SqliteStore implements Store
     public function since(string $epoch, int $position, string $token): Changes
     {
         if ($token !== '' && $epoch !== '') {
-            // "Has anything changed?" is one stat, without opening the database.
+            // "Has anything changed?" is two stats, without opening the database. The tail first: whoever empties it rings.
+            $isEmpty = $this->tail($epoch)->isEmpty();
             $size = $this->bell($epoch)->size();
-            if (($size & 1) === 0 && $token === $epoch . ':' . $size) {
+            if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
                 return new Changes($epoch, $position, $token, true);
             }
         }
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database();
+            if (!$database->tail->isEmpty()) {
+                $this->apply();
+                $database = $this->database();
+            }
             // Before the database is read: see Bell.
             $size = $database->bell->size();
             if ($size < 0) {
@@ -117,6 +127,12 @@ final class SqliteStore implements Store
 
     public function read(array $keys): View
     {
+        foreach ($this->late === [] ? [] : $keys as $key) {
+            if (isset($this->late[$key])) {
+                $this->apply();
+                break;
+            }
+        }
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database;
             if ($database === null || !$database->isOurs()) {
@@ -147,7 +163,49 @@ final class SqliteStore implements Store
         }
     }
 
+    public function append(Change $change): bool
+    {
+        $database = $this->database();
+        if (\strlen((string) $change->body) > Tail::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
+            return false;
+        }
+        $this->late[$change->key] = true;
+        $this->written = true;
+
+        return true;
+    }
+
+    public function settle(): array
+    {
+        if (!$this->database()->tail->isEmpty()) {
+            $this->apply();
+        }
+        $this->late = [];
+        $settled = $this->writing->settled ?? [];
+        if ($this->writing !== null) {
+            $this->writing->settled = [];
+        }
+
+        return $settled;
+    }
+
     public function write(array $changes): array
+    {
+        /** @var non-empty-list<Outcome> */
+        return $this->commit($changes);
+    }
+
+    private function apply(): void
+    {
+        $this->commit([]);
+    }
+
+    /**
+     * @param list<Change> $changes
+     *
+     * @return list<Outcome>
+     */
+    private function commit(array $changes): array
     {
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database;
@@ -158,6 +216,8 @@ final class SqliteStore implements Store
                 $this->written = true;
                 $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $this->timeout);
                 if ($outcomes !== null) {
+                    $this->late = [];
+
                     return $outcomes;
                 }
             } catch (\PDOException $e) {
@@ -180,6 +240,7 @@ final class SqliteStore implements Store
             return;
         }
         try {
+            $this->late === [] || $this->apply();
             $database = $this->database();
             if ($database->bell->tryLock()) {
                 $finished = false;
@@ -294,10 +355,18 @@ final class SqliteStore implements Store
             : $this->home->bell(\basename($epoch));
     }
 
+    private function tail(string $epoch): Tail
+    {
+        return $this->database !== null && $this->database->epoch === $epoch
+            ? $this->database->tail
+            : $this->home->tail(\basename($epoch));
+    }
+
     private function database(): Database
     {
         if ($this->database === null || !$this->database->isOurs()) {
             $this->database = $this->writing = null;
+            // What was appended stays known: a forked child too reads what its parent has changed.
             $this->used = [];
             $this->database = (new Opening($this->home, $this->budget, $this->timeout))->open();
         }

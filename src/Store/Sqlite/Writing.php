@@ -22,6 +22,9 @@ final class Writing
         . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
         . ' expiry = excluded.expiry, used = excluded.used, body = excluded.body';
 
+    /** A change that nothing is compared with: only a held record stops it. */
+    private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
+
     private const HORIZON = "SELECT value FROM m WHERE name = 'horizon'";
 
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
@@ -39,13 +42,16 @@ final class Writing
         $this->sweeper = new Sweeper($database, $budget);
     }
 
+    /** @var array<string, Outcome> what became of changes that waited in the tail, by key, as far as this process applied them */
+    public array $settled = [];
+
     /**
-     * All of them in one transaction, as the only writer; null if the epoch is over.
+     * All of them in one transaction, as the only writer, after what waits in the tail; null if the epoch is over.
      *
-     * @param non-empty-list<Change> $changes
+     * @param list<Change> $changes
      * @param float                  $timeout seconds
      *
-     * @return ?non-empty-list<Outcome>
+     * @return ?list<Outcome>
      *
      * @throws \PDOException|StoreFailure
      */
@@ -64,6 +70,7 @@ final class Writing
             if ($database->bell->isLeftOdd()) {
                 $database->heal();
             }
+            $tail = $database->tail->isEmpty() ? null : $this->settle();
             $outcomes = [];
             foreach ($changes as $change) {
                 $outcomes[] = $this->apply($change);
@@ -74,6 +81,9 @@ final class Writing
             }
             $database->commit();
             $finished = true;
+            if ($tail !== null) {
+                $database->tail->clear($tail);
+            }
         } finally {
             if (!$nested) {
                 $database->bell->unlock($finished || !$begun || $database->rollBack());
@@ -82,6 +92,30 @@ final class Writing
 
         // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
         return $database->bell->exists() ? $outcomes : null;
+    }
+
+    /** Applies what waits in the tail; the mark behind it, null if nothing waited. */
+    private function settle(): ?string
+    {
+        $mark = $this->database->rows("SELECT value FROM m WHERE name = 'tail'")[0][0] ?? '';
+        $waiting = $this->database->tail->read(\is_string($mark) ? $mark : '');
+        if ($waiting === null) {
+            return null;
+        }
+        [$changes, $mark] = $waiting;
+        $end = $this->database->number('SELECT max(pos) FROM e');
+        $this->database->bell->ring();
+        $put = $this->database->statement(self::PUT_LATE);
+        foreach ($changes as $change) {
+            $this->bind($put, $change, $end + 1, $change->body, $change->kind);
+            $put->execute();
+            $done = $put->rowCount() === 1;
+            $this->settled[$change->key] = new Outcome($done, $done ? ++$end : 0);
+        }
+        $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
+        $note->execute([$mark]);
+
+        return $mark;
     }
 
     private function apply(Change $change): Outcome
@@ -129,19 +163,24 @@ final class Writing
             $next = 1 - $this->database->number('SELECT min(pos) FROM e WHERE pos < 0');
         }
         $put = $this->database->statement(self::PUT);
-        $put->bindValue(1, $key, \PDO::PARAM_LOB);
-        $put->bindValue(2, $logged ? $next : -$next, \PDO::PARAM_INT);
-        $put->bindValue(3, $change->writer);
-        $put->bindValue(4, $tooLarge ? 'x' : $change->kind);
-        $put->bindValue(5, $body === null ? 0 : $change->expiry, \PDO::PARAM_INT);
-        $put->bindValue(6, $size > 0 && $body[0] === Change::HELD ? self::HELD : 0, \PDO::PARAM_INT);
-        $put->bindValue(7, $tooLarge ? null : $body, \PDO::PARAM_LOB);
+        $this->bind($put, $change, $logged ? $next : -$next, $tooLarge ? null : $body, $tooLarge ? 'x' : $change->kind);
         $put->execute();
-        $this->unchecked += 100 + \strlen($key) + ($tooLarge ? 0 : $size);
 
         return $tooLarge
             ? Outcome::refused()
             : new Outcome(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
+    }
+
+    private function bind(\PDOStatement $put, Change $change, int $position, ?string $body, string $kind): void
+    {
+        $put->bindValue(1, $change->key, \PDO::PARAM_LOB);
+        $put->bindValue(2, $position, \PDO::PARAM_INT);
+        $put->bindValue(3, $change->writer);
+        $put->bindValue(4, $kind);
+        $put->bindValue(5, $change->body === null ? 0 : $change->expiry, \PDO::PARAM_INT);
+        $put->bindValue(6, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \PDO::PARAM_INT);
+        $put->bindValue(7, $body, \PDO::PARAM_LOB);
+        $this->unchecked += 100 + \strlen($change->key) + \strlen((string) $body);
     }
 
     /**

@@ -106,7 +106,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
             ],
             'a near copy is not asked for its flush' => [
-                ['Tier\Stack' => ['$position <= $this->floor($space) ||' => '']],
+                ['Tier\Stack' => ['$position > $this->floor($space) && !$entry->expired' => '!$entry->expired']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
         ];

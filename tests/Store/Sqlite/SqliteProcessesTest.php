@@ -35,10 +35,18 @@ final class SqliteProcessesTest extends TestCase
         $this->follow($seconds);
     }
 
-    #[Group('long')]
-    public function testAFollowerMissesNoChangeOfWritersThatAreKilledForLonger(): void
+    #[TestWith([1.5])]
+    public function testAFollowerMissesNothingThatIsAppendedByWritersThatAreKilled(float $seconds): void
     {
-        $this->follow(60);
+        $this->follow($seconds, true);
+    }
+
+    #[Group('long')]
+    #[TestWith([false])]
+    #[TestWith([true])]
+    public function testAFollowerMissesNoChangeOfWritersThatAreKilledForLonger(bool $appending): void
+    {
+        $this->follow(60, $appending);
     }
 
     /**
@@ -46,16 +54,25 @@ final class SqliteProcessesTest extends TestCase
      * its write has returned. A follower that has only since() and what it read keeps a copy, and after every
      * look the copy has to be what the database has, and no older than what was noted before the look.
      */
-    private function follow(float $seconds): void
+    private function follow(float $seconds, bool $appending = false): void
     {
-        $writer = function (int $i): void {
+        $writer = function (int $i) use ($appending): void {
             $notes = \fopen($this->directory . "/note$i", 'c+');
             self::assertIsResource($notes);
             $store = $this->store();
+            $store->settle();
             for ($n = (int) (self::get($store, "k$i") ?? 0) + 1; ; $n++) {
                 $changes = [new Change("k$i", (string) $n, "writer$i", kind: 's')];
                 $n % 3 === 0 && $changes[] = new Change("twin$i", (string) $n, "writer$i");
-                $store->write($changes);
+                if ($appending && $n % 7 !== 0) {
+                    foreach ($changes as $change) {
+                        $change = new Change($change->key, $change->body, "writer-00{$i}__");
+                        $store->append($change) || $store->write([$change]);
+                    }
+                    $n % 11 === 0 && $store->settle();
+                } else {
+                    $store->write($changes);
+                }
                 \rewind($notes);
                 \fwrite($notes, \sprintf('%010d', $n));
                 $n % 50 === 0 && $store->tidy();
@@ -67,7 +84,7 @@ final class SqliteProcessesTest extends TestCase
         $kills = $cheap = $looks = 0;
         $children = [];
         $keys = ['k0', 'k1', 'k2', 'twin0', 'twin1', 'twin2'];
-        for ($end = \microtime(true) + $seconds; \microtime(true) < $end;) {
+        for ($end = \microtime(true) + $seconds; \microtime(true) < $end || $kills < 6;) {
             for ($i = 0; $i < 3; $i++) {
                 $children[$i] ??= $this->begin(static fn() => $writer($i));
             }

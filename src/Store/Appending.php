@@ -1,0 +1,32 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+/**
+ * A store that can take a change now and judge it later: an append, which outlives the process that made it, in place of
+ * a commit. Whoever begins a request, writes, or swaps, applies what waits before that.
+ */
+interface Appending extends Store
+{
+    /**
+     * Takes an unconditional change of a key with a small body. It stands for good when this returns; its position is
+     * known when it is applied. One on a held key is dropped then.
+     *
+     * @return bool false: nothing was taken, and the change is to be written
+     *
+     * @throws StoreFailure
+     */
+    public function append(Change $change): bool;
+
+    /**
+     * Applies what waits, of all processes.
+     *
+     * @return array<string, Outcome> what became of this process's appended changes since this was last asked, by key,
+     *                                as far as it applied them
+     *
+     * @throws StoreFailure
+     */
+    public function settle(): array;
+}
