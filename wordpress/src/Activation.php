@@ -23,6 +23,9 @@ final class Activation
     /** Seconds after which an update that has not come to its end never will. */
     private const LONGEST = 300;
 
+    /** Seconds after which the cache of a site that goes without it is emptied again. */
+    private const PAUSE = 60;
+
     public static function activate(): void
     {
         $problem = self::enable();
@@ -80,6 +83,19 @@ final class Activation
         self::flush();
 
         return '';
+    }
+
+    /**
+     * A request begins in which LARDER_DISABLED is set. What changes now nobody tells the cache, so it is emptied: by
+     * each command, and by the web from time to time, since an older request may go on to fill it.
+     */
+    public static function paused(): void
+    {
+        if (\PHP_SAPI === 'cli' || (Notes::all()['paused'] ?? 0) < \time() - self::PAUSE) {
+            Notes::put(['paused' => \time()]);
+            self::become();
+            self::flush();
+        }
     }
 
     /** A page of wp-admin begins: the drop-in is still there, and of this version? */

@@ -24,6 +24,8 @@ final class Plugin
         $cache = $GLOBALS['wp_object_cache'] ?? null;
         if ($cache instanceof ObjectCache) {
             Intents::watch($cache);
+        } elseif (Site::isDisabled()) {
+            \add_action('init', [Activation::class, 'paused']);
         }
         \register_activation_hook($file, [Activation::class, 'activate']);
         \register_deactivation_hook($file, [Activation::class, 'deactivate']);
