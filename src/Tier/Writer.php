@@ -518,7 +518,10 @@ final class Writer
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 
-        return Judge::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
+        $verdict = Judge::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
+
+        // It has said that the database changes, so the next reader may go there: not even for a moment the older of two.
+        return $verdict === Verdict::Bounded && isset($this->intended[$key]) ? Verdict::Drop : $verdict;
     }
 
     /** Nothing is known of a foreign change that would keep this fill from being stored. */
