@@ -37,8 +37,8 @@ final class Findings
             return 'Nothing was measured of this.';
         }
         [$first, $last] = [$group[0], $group[\count($group) - 1]];
-        $sentence = \sprintf('%s, %s: ', \ucfirst(Words::doing($first->cell)), Words::crowd($concurrency));
-        if ($first->cell->moreIsBetter() && $concurrency > 1) {
+        $sentence = \sprintf('%s, %s: ', \ucfirst(Words::doing($first->cell)), Words::together($first->cell));
+        if ($first->cell->moreIsBetter() && $concurrency > 1 && !$rank->hasBase($group)) {
             return $sentence . $this->growth($rank, $group);
         }
         if (\count($group) === 1) {

@@ -85,6 +85,18 @@ final class Rank
         return $this->toBase[$result->cell->id()] ?? null;
     }
 
+    /**
+     * Whether they are compared with one among them, and not each with something of its own.
+     *
+     * @param list<Result> $group
+     */
+    public function hasBase(array $group): bool
+    {
+        $ids = \array_map(static fn(Result $result): string => $result->cell->id(), $group);
+
+        return \array_filter($group, fn(Result $result): bool => \in_array($this->toBase($result)?->to, $ids, true)) !== [];
+    }
+
     /** How many times the second's time the first takes: what the report says, and computed from both where it does not. */
     public function between(Result $of, Result $to): Interval
     {

@@ -16,7 +16,8 @@ use Larder\Lab\WordPress\Site;
  */
 final class WordPressSubjects
 {
-    public const NONE = 'none:database';
+    /** WordPress's own object cache: transients are in the database, and all else dies with the request. */
+    public const NONE = 'wordpress:process';
     public const DEFAULT = 'larder-sqlite:process';
     public const APCU = 'larder-apcu:process';
     public const SEGMENT = 'larder-segment:process';
@@ -29,7 +30,7 @@ final class WordPressSubjects
     /** @return list<Subject> */
     public static function all(Choice $choice): array
     {
-        $subjects = [self::subject(self::NONE, [], [], connection: Cell::SOCKET)];
+        $subjects = [self::subject(self::NONE, [], [])];
         foreach ($choice->dropIns as $name => $path) {
             $subjects[] = self::dropIn($name, $path, \count($subjects));
         }
@@ -75,7 +76,7 @@ final class WordPressSubjects
         ];
         $parameters = ['dropin' => Choice::dropIn($path) ?? $path] + (\is_dir($path) ? ['plugin' => $path] : []);
 
-        return self::subject("$name:dropin", $parameters + $constants, [], $redis);
+        return self::subject("$name:process", $parameters + $constants, [], $redis);
     }
 
     /**

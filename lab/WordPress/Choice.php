@@ -8,7 +8,7 @@ namespace Larder\Lab\WordPress;
 final readonly class Choice
 {
     /** Names of subjects that are there anyway. */
-    private const TAKEN = '/^(larder.*|none)$/';
+    private const TAKEN = '/^(larder.*|wordpress)$/';
 
     /**
      * @param string                $wordpress as Options takes it

@@ -78,8 +78,9 @@ final class Stage
             seed: Shop::seed(),
         ));
         Shop::furnish($site);
+        // A WordPress that was given may have one.
+        $site->removeDropIn();
         $this->install($subject, $site, $context);
-        // WordPress's own plugins, themes and updates are looked for at the first visit of wp-admin.
         Stopwatch::mount($site);
         $site->restart();
         $context->services->tell(['WordPress' => $site->release->version]);

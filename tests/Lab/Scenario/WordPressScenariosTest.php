@@ -35,7 +35,7 @@ final class WordPressScenariosTest extends TestCase
     private const FIXTURE = __DIR__ . '/../WordPress/Fixture/object-cache.php';
 
     private const SUBJECTS = [
-        'none:database', 'other:dropin', 'larder-sqlite:process', 'larder-apcu:process', 'larder-segment:process', 'larder-redis:socket',
+        'wordpress:process', 'other:process', 'larder-sqlite:process', 'larder-apcu:process', 'larder-segment:process', 'larder-redis:socket',
         'larder-redis-apcu:socket', 'larder-redis-segment:socket', 'larder-apcu-alone:process', 'larder-memory:process',
     ];
 
@@ -51,7 +51,7 @@ final class WordPressScenariosTest extends TestCase
                     $expected[] = "transients/$subject/transient/$operation/1 us";
                 }
                 $larder = \str_starts_with($subject, 'larder');
-                $server = \str_contains($subject, 'redis') || ($subject === 'other:dropin' && Need::find(['redis-server']) !== null);
+                $server = \str_contains($subject, 'redis') || ($subject === 'other:process' && Need::find(['redis-server']) !== null);
                 foreach ($scenario instanceof Catalog ? ['plain', 'theme'] : [] as $theme) {
                     $cells = ['cached/1 us', 'queries/1 count', 'reads/1 count', 'pages/2 ops/s', 'pages/10 ops/s', 'cpu/2 us'];
                     foreach ([...$cells, ...($server ? ['trips/1 count'] : []), ...($larder ? ['below/1 count'] : [])] as $cell) {
@@ -86,18 +86,18 @@ final class WordPressScenariosTest extends TestCase
             }
             foreach ($cells as $cell) {
                 $base = $scenario->base($cell);
-                self::assertSame($cell->subject === 'none:database' || $cell->unit === Cell::COUNT, $base === null, $cell->id());
+                self::assertSame($cell->subject === 'wordpress:process' || $cell->unit === Cell::COUNT, $base === null, $cell->id());
                 $base === null || self::assertContains($base, $ids);
             }
-            self::assertSame([], $scenario->promises(\array_values(\array_filter($cells, static fn(Cell $cell): bool => $cell->subject !== 'other:dropin'))));
+            self::assertSame([], $scenario->promises(\array_values(\array_filter($cells, static fn(Cell $cell): bool => $cell->subject !== 'other:process'))));
         }
         $expected = [];
         foreach (['larder-sqlite', 'larder-apcu', 'larder-segment'] as $larder) {
             foreach (['write', 'read', 'delete'] as $operation) {
-                $expected[] = "transients/$larder:process/transient/$operation/1 < transients/other:dropin/transient/$operation/1";
+                $expected[] = "transients/$larder:process/transient/$operation/1 < transients/other:process/transient/$operation/1";
             }
             foreach (['plain', 'theme'] as $theme) {
-                $expected[] = "catalog/$larder:process/$theme/cached/1 < catalog/other:dropin/$theme/cached/1";
+                $expected[] = "catalog/$larder:process/$theme/cached/1 < catalog/other:process/$theme/cached/1";
             }
         }
         self::assertEqualsCanonicalizing($expected, $promised);
@@ -122,7 +122,7 @@ final class WordPressScenariosTest extends TestCase
         for ($round = 0; $round < 5; ++$round) {
             $times = static fn(float $time): array => [new Measured([$time]), new Measured([2 * $time]), new Measured([$time])];
             $collection->add($round, $tasks['transients/larder-sqlite:process'], $times(10.0));
-            $collection->add($round, $tasks['transients/other:dropin'], $times($round === 4 ? 1.0 : 40.0));
+            $collection->add($round, $tasks['transients/other:process'], $times($round === 4 ? 1.0 : 40.0));
         }
         $collection->add(5, $tasks['transients/larder-sqlite:process'], [new Measured([1e6]), new Measured([1e6]), new Measured([1e6])]);
         $ratios = [];
@@ -130,7 +130,7 @@ final class WordPressScenariosTest extends TestCase
             $ratios[$ratio->title] = $ratio;
         }
         self::assertCount(3, $ratios);
-        $ratio = $ratios['larder-sqlite:process against other:dropin: get a transient'];
+        $ratio = $ratios['larder-sqlite:process against other:process: get a transient'];
         self::assertSame([0.25, 5, 1.0, Ratio::TABLE], [\round($ratio->median, 9), $ratio->rounds, $ratio->limit, $ratio->kind]);
     }
 
@@ -149,13 +149,13 @@ final class WordPressScenariosTest extends TestCase
 
         $measured = \array_map(static fn(Result $result): string => $result->cell->id(), $report->results);
         self::assertEqualsCanonicalizing([
-            'transients/honest:dropin/transient/delete/1', 'transients/honest:dropin/transient/read/1', 'transients/honest:dropin/transient/write/1',
+            'transients/honest:process/transient/delete/1', 'transients/honest:process/transient/read/1', 'transients/honest:process/transient/write/1',
             'transients/larder-sqlite:process/transient/delete/1', 'transients/larder-sqlite:process/transient/read/1', 'transients/larder-sqlite:process/transient/write/1',
         ], $measured);
         foreach ($report->results as $result) {
             self::assertGreaterThan(0.01, $result->summary->min, $result->cell->id());
         }
-        self::assertSame(['lying:dropin'], \array_column($report->disqualified, 'subject'));
+        self::assertSame(['lying:process'], \array_column($report->disqualified, 'subject'));
         self::assertMatchesRegularExpression('/write, 1 at once, round 1: 1\d\d of 3000 calls gave another value/', $report->disqualified[0]['reason']);
         self::assertCount(3, \array_filter($report->ratios, static fn(Ratio $ratio): bool => $ratio->limit === 1.0));
         self::assertStringContainsString('--dropin=honest=', $report->command);
@@ -167,15 +167,15 @@ final class WordPressScenariosTest extends TestCase
     #[Group('long')]
     public function testTheCatalogueOnRealSites(): void
     {
-        $report = self::bench(new TemporaryDirectory('lab'), ['catalog', '--rounds=1', '--subjects=none,larder-sqlite,honest', '--dropin=honest=' . self::FIXTURE]);
+        $report = self::bench(new TemporaryDirectory('lab'), ['catalog', '--rounds=1', '--subjects=wordpress,larder-sqlite,honest', '--dropin=honest=' . self::FIXTURE]);
 
         self::assertSame([], $report->disqualified);
         $median = [];
         foreach ($report->results as $result) {
             $median[$result->cell->id()] = $result->summary->median;
         }
-        self::assertGreaterThan(5.0, $median['catalog/none:database/plain/queries/1']);
-        self::assertSame($median['catalog/none:database/plain/queries/1'], $median['catalog/honest:dropin/plain/queries/1'], 'it keeps nothing but transients');
+        self::assertGreaterThan(5.0, $median['catalog/wordpress:process/plain/queries/1']);
+        self::assertSame($median['catalog/wordpress:process/plain/queries/1'], $median['catalog/honest:process/plain/queries/1'], 'it keeps nothing but transients');
         foreach (['plain', 'theme'] as $theme) {
             self::assertSame(0.0, $median["catalog/larder-sqlite:process/$theme/queries/1"]);
             self::assertGreaterThan(500.0, $median["catalog/larder-sqlite:process/$theme/reads/1"]);

@@ -43,7 +43,7 @@ final class ChoiceTest extends TestCase
         yield 'no WordPress' => ['/tmp', [], 'directory of no WordPress'];
         yield 'no name' => [null, [self::FILE], 'write NAME=FILE'];
         yield 'a name that is there' => [null, ['larder-x=' . self::FILE], 'write NAME=FILE'];
-        yield 'none' => [null, ['none=' . self::FILE], 'write NAME=FILE'];
+        yield 'WordPress itself' => [null, ['wordpress=' . self::FILE], 'write NAME=FILE'];
         yield 'twice' => [null, ['a=' . self::FILE, 'a=' . self::FILE], 'write NAME=FILE'];
         yield 'capitals' => [null, ['Redis=' . self::FILE], 'write NAME=FILE'];
         yield 'no file' => [null, ['a=/nonexistent'], 'no file and no directory'];
