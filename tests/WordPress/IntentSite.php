@@ -64,8 +64,8 @@ final class IntentSite
             \copy(__DIR__ . "/Intent/$file.php", "$work/$file.php");
         }
         $said = $this->site->cli("require '$work/job.php';", before: \sprintf("const INTENT_ORDER = %s;\nrequire '$work/driver.php';", \var_export($order, true)));
-        $report = \json_decode($said, true);
-        \is_array($report) || throw new \RuntimeException(\substr($said, 0, 2000));
+        $report = \json_decode((string) \strrchr($said, "\n"), true);
+        \is_array($report) || throw new \RuntimeException(\substr($said, -2000));
 
         /** @var array<string, array{points: int, stale: array<array-key, list<string>>}> $report */
         return $report;

@@ -55,7 +55,7 @@ try {
             $ask = static function (array $job) use ($about, $name, $last): array {
                 $answer = intent_request($job + $about, INTENT_ORDER . '.said');
                 if ($answer['said'] === null && $job['do'] !== 'write') {
-                    exit("$name, statement $last, {$job['do']}: {$answer['status']} {$answer['error']}");
+                    exit("\n$name, statement $last, {$job['do']}: {$answer['status']} {$answer['error']}");
                 }
 
                 return $answer;
@@ -64,7 +64,7 @@ try {
             $ask(['do' => 'state', 'ids' => $ids]);
             $writer = $ask(['do' => 'write', 'code' => $write, 'ids' => $ids, 'last' => $last]);
             if ($writer['said'] === null && !in_array($writer['status'], $order['ends'], true)) {
-                exit("$name, statement $last: {$writer['status']} {$writer['error']}");
+                exit("\n$name, statement $last: {$writer['status']} {$writer['error']}");
             }
             $cached = $ask(['do' => 'state', 'ids' => $ids])['said'];
             $truth = $ask(['do' => 'state', 'ids' => $ids, 'without' => true])['said'];
@@ -81,7 +81,8 @@ try {
             $report[$name]['points'] = $last;
         }
     }
-    exit(json_encode($report, JSON_THROW_ON_ERROR));
+    // After WordPress's page on a fatal error.
+    exit("\n" . json_encode($report, JSON_THROW_ON_ERROR));
 } catch (IntentJob $found) {
     $job = $found->job;
     if (isset($job['without'])) {

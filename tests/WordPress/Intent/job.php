@@ -47,7 +47,7 @@ global $job;
                 'kill' => static fn() => posix_kill(posix_getpid(), SIGKILL),
                 'exit' => static fn() => exit(9),
                 'fatal' => static fn() => (static fn() => intent_no_such_function())(),
-                'memory' => static fn() => [ini_set('memory_limit', (string) (memory_get_usage() + 2_000_000)), str_repeat('x', 100_000_000)],
+                'memory' => static fn() => [ini_set('memory_limit', (string) (memory_get_usage(true) + 2_000_000)), str_repeat('x', 100_000_000)],
                 'time' => static function (): void {
                     set_time_limit(1);
                     for (;;);

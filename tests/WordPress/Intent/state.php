@@ -13,8 +13,8 @@ return static function (array $ids): array {
     global $wpdb;
     $state = [];
     $plain = static fn(mixed $value): mixed => json_decode((string) json_encode($value, JSON_PARTIAL_OUTPUT_ON_ERROR), true);
-    // Made by whoever reads the terms; and what WordPress keeps there without a cache.
-    $made = static fn(string $name): bool => str_contains($name, '_transient_') || str_ends_with($name, '_children');
+    // Made by whoever reads the terms; and what WordPress and the plugin keep there without a cache.
+    $made = static fn(string $name): bool => $name === 'larder' || str_contains($name, '_transient_') || str_ends_with($name, '_children');
     $names = array_filter($wpdb->get_col("SELECT option_name FROM $wpdb->options"), static fn(string $name): bool => !$made($name));
     foreach ([...$names, ...($ids['options'] ?? [])] as $name) {
         $state["option $name"] = get_option($name, 'none');
