@@ -105,7 +105,11 @@ class ObjectCache
                 Directory::become($directory);
             }
 
-            return new self(Cache::open($site->source()));
+            $cache = new self(Cache::open($site->source()));
+            // Not with the plugin, which comes later, or, where it is not active, never.
+            Intents::watch($cache);
+
+            return $cache;
         } catch (WrongUser $wrong) {
             if (\PHP_SAPI === 'cli') {
                 // What it changed in the database, the web's cache would never hear of.

@@ -21,10 +21,7 @@ final class Plugin
 
     public static function boot(string $file): void
     {
-        $cache = $GLOBALS['wp_object_cache'] ?? null;
-        if ($cache instanceof ObjectCache) {
-            Intents::watch($cache);
-        } elseif (Site::isDisabled()) {
+        if (!($GLOBALS['wp_object_cache'] ?? null) instanceof ObjectCache && Site::isDisabled()) {
             \add_action('init', [Activation::class, 'paused']);
         }
         \register_activation_hook($file, [Activation::class, 'activate']);
