@@ -227,6 +227,21 @@ final class AdminPageTest extends TestCase
         self::assertStringEndsWith('larder-notice=failed', $response->header('location'));
     }
 
+    public function testAMissIsOneWhereSomethingCouldBeKept(): void
+    {
+        $missed = self::site()->cli(<<<'PHP'
+            $cache = $GLOBALS['wp_object_cache'];
+            $before = $cache->report()['misses'];
+            wp_cache_add_non_persistent_groups('fleeting');
+            wp_cache_get('none', 'fleeting');
+            echo $cache->report()['misses'] - $before, ' ';
+            wp_cache_get('none', 'kept');
+            echo $cache->report()['misses'] - $before;
+            PHP);
+
+        self::assertSame('0 1', $missed);
+    }
+
     public function testANoticeIsOneOfOurs(): void
     {
         $page = $this->page('&larder-notice=%3Cscript%3E&larder-notice[]=x');
