@@ -574,15 +574,15 @@ class ObjectCache
     {
         $space = $this->space($group);
         foreach ($keys as $key) {
-            unset($this->cache[$group][$key], $this->missed[$group][$key]);
+            unset($this->cache[$group][$key], $this->missed[$group][$key], $this->kept[$group][$key]);
         }
-        $space?->intend(...$keys);
+        $space?->intend(...\array_map(self::name(...), $keys));
     }
 
     /** It did not: readers need not go to the database for it any more. */
     public function relent(string $group, string ...$keys): void
     {
-        $this->space($group)?->deleteMultiple($keys);
+        $this->space($group)?->deleteMultiple(\array_map(self::name(...), $keys));
     }
 
     /** The request is over: what it added is stored, and what it used is remembered. */
