@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: help setup demo test test-long test-wordpress test-wordpress-here check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -19,7 +19,7 @@ PHPUNIT := $(PHP) vendor/bin/phpunit
 
 help: ## list the targets
 	@echo 'Larder: one cache for PHP. make TARGET, where TARGET is one of'
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 22
 
 setup: ## install what is missing (Debian packages, Composer libraries)
 	@bin/setup
@@ -35,10 +35,28 @@ demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own
-	$(PHPUNIT) $(ARGS)
+	$(PHPUNIT) --exclude-group long --exclude-group wordpress $(ARGS)
 
-test-long: setup ## run all tests, the long ones too
-	$(PHPUNIT) --exclude-group none $(ARGS)
+test-long: setup ## run the long ones too
+	$(PHPUNIT) --exclude-group wordpress $(ARGS)
+
+# Of these releases; each test has sites of its own, single ones and networks.
+WORDPRESS := 6.8 7.1
+
+test-wordpress: test-wordpress-here ## run all tests of the WordPress plugin, with PHP 8.4 too
+	@bin/setup debian
+	@bin/in-debian trixie make ext test-wordpress-here WORDPRESS='$(WORDPRESS)' ARGS='$(ARGS)'
+
+test-wordpress-here: setup ## the same with the PHP of this machine only
+	@bin/setup wordpress
+	@bin/wp --allow-root cli version >/dev/null
+	@if command -v npm >/dev/null; then $(MAKE) --silent tests/WordPress/browser/node_modules; fi
+	for version in $(WORDPRESS); do LARDER_WORDPRESS=$$version $(PHPUNIT) --group wordpress --exclude-group none $(ARGS); done
+
+# What speaks to Debian's chromium. Without that, or without npm, the browser's test is skipped and says so.
+tests/WordPress/browser/node_modules: tests/WordPress/browser/package-lock.json
+	@cd tests/WordPress/browser && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
 
 check: style stan test ## style, types and tests
 
