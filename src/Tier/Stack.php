@@ -288,7 +288,8 @@ final class Stack
      */
     public function read(array $keys, Space ...$spaces): ?View
     {
-        $ask = [...$keys, ...$this->unknownFlushes($spaces)];
+        $flushes = $this->unknownFlushes($spaces);
+        $ask = $flushes === [] ? $keys : [...$keys, ...$flushes];
         $view = $this->truth->read($ask);
         if ($view !== null && $view->epoch !== $this->ledger->epoch) {
             // The store began anew: learn it first, then look again.
@@ -324,7 +325,7 @@ final class Stack
             }
         }
 
-        return \array_keys($unknown);
+        return $unknown === [] ? [] : \array_keys($unknown);
     }
 
     /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
