@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long test-wordpress test-wordpress-here check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -118,6 +118,13 @@ plugin-assets: ## build the plugin's chart and its translators' texts anew (npm,
 screenshots: ## pictures of the last report for the docs (npm, Debian's chromium)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund
 	node lab/Report/Page/screenshots.mjs build/bench/report.html docs/images
+
+screenshots-wordpress: setup ## pictures of the WordPress plugin for the docs (npm, Debian's chromium)
+	@bin/setup wordpress
+	@$(MAKE) --silent tests/WordPress/browser/node_modules
+	@rm -rf build/pictures && mkdir -p build/pictures
+	LARDER_PICTURES=$(CURDIR)/build/pictures $(PHPUNIT) --filter testASite tests/WordPress/NewUserTest.php
+	cp build/pictures/wordpress-{activated,larder}-desktop.png docs/images/
 
 self-check: setup ## whether the laboratory can be believed here: the same twice, and slowed by 10 % on purpose
 	ext/with php lab/self-check.php $(ARGS)
