@@ -76,7 +76,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         foreach ($subjects as $subject) {
             foreach (self::THEMES as $theme) {
                 $sides = self::page($subject, $theme);
-                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 4 : 2, $every ? 12 : 8);
+                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 3 : 2, $every ? 10 : 6);
                 if ($theme === 'plain' && $subject->name === WordPressSubjects::DEFAULT) {
                     $tasks[] = new WithItself(new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", [$sides[0]], 5, 1));
                 }
@@ -89,7 +89,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
                 self::side($subject, 'list', 'cached', Cell::MICROSECONDS),
                 self::side($subject, 'list', 'queries', Cell::COUNT),
                 self::side($subject, 'shell', 'start', Cell::MICROSECONDS),
-            ], $every ? 2 : 1);
+            ], 1);
         }
 
         return $tasks;

@@ -57,9 +57,10 @@ final readonly class Transients implements Scenario, Promising, Remarking
         $tasks = [];
         foreach ($subjects as $subject) {
             $sides = \array_map(static fn(string $operation): Side => new Side(self::cell($subject, $operation), $subject), \array_keys(self::OPERATIONS));
-            $tasks[] = $task = new TransientsTask($this->stage, self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? self::COUNT : self::FEW);
+            $task = fn(int $count): TransientsTask => new TransientsTask($this->stage, self::NAME . "/$subject->name", $sides, $count);
+            $tasks[] = $task($scope->level === Scope::EVERY ? self::COUNT : self::FEW);
             if ($subject->name === WordPressSubjects::DEFAULT) {
-                $tasks[] = new WithItself($task);
+                $tasks[] = new WithItself($task(self::FEW));
             }
         }
 
@@ -94,7 +95,7 @@ final readonly class Transients implements Scenario, Promising, Remarking
         foreach ($results as $result) {
             $found[$result->cell->id()] = $result->summary->median;
         }
-        $remarks = ['Transients: each request is one of a php-fpm with new workers; they expire in an hour. Base: WordPress without a drop-in, which keeps them in its database.'];
+        $remarks = ['Transients: each round is one request, to workers of php-fpm that have just been started; they expire in an hour. Base: WordPress without a drop-in, which keeps them in its database.'];
         foreach (self::GOALS as $subject => $goals) {
             $parts = [];
             foreach (\array_keys(self::OPERATIONS) as $i => $operation) {

@@ -57,6 +57,19 @@ final class Stage
         return \preg_match('/^total_reads_processed:(\d+)/m', $answer, $found) === 1 ? (int) $found[1] : 0;
     }
 
+    /** Other processes for php-fpm's workers; what they share in memory stays, as compiled files do. */
+    public static function renew(Site $site): void
+    {
+        $old = $site->fpm->workers();
+        foreach ($old as $pid) {
+            \posix_kill($pid, \SIGQUIT);
+        }
+        for ($end = \hrtime(true) + 10_000_000_000; \count(\array_diff($site->fpm->workers(), $old)) < self::WORKERS;) {
+            \hrtime(true) < $end || throw new SiteFailure('php-fpm does not replace its workers.');
+            \usleep(2_000);
+        }
+    }
+
     /** As a machine that starts again leaves it: nothing in anybody's memory. The database goes on, and so does the boot's id. */
     public function reboot(Subject $subject, Context $context): void
     {

@@ -39,8 +39,7 @@ final readonly class TransientsTask implements Task
     public function perform(Context $context): array
     {
         $site = $this->stage->site($this->sides[0]->subject, $context);
-        // New workers, which have then compiled and loaded what a request needs.
-        $site->restart();
+        Stage::renew($site);
         $site->get('/');
         $answer = $site->browser()->ask(new Request("/larder-lab-transients.php?count=$this->count&mark=$context->seed"));
         $found = \json_decode($answer->body, true);
