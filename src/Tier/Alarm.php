@@ -59,6 +59,10 @@ final class Alarm
             if (!Lock::take($handle, self::PATIENCE)) {
                 return false;
             }
+            $silent = (\fstat($handle)['mtime'] ?? 0) - $now;
+            if ($silent > 0 && $silent <= self::SECONDS) {
+                return true;
+            }
             $me = \getmypid() . ' ' . \md5($part);
             $lines = [$now . ' ' . $me];
             $before = false;
@@ -76,9 +80,12 @@ final class Alarm
             if (!$before) {
                 \rewind($handle);
                 \ftruncate($handle, 0);
+                $text = \implode("\n", $lines);
                 \set_error_handler(static fn(): bool => true);
-                // On a full disk it is only said again.
-                \fwrite($handle, \implode("\n", $lines));
+                if (\fwrite($handle, $text) !== \strlen($text)) {
+                    // A full disk keeps nothing but a file's time: until then no process says it again.
+                    \touch($this->file, $now + self::SECONDS);
+                }
                 \restore_error_handler();
             }
 
