@@ -1,0 +1,360 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\WordPress\Request;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * What breaks below a site, caused for real: every page is answered in full, none has a value older than the database,
+ * and the log says so in few lines.
+ */
+#[CoversNothing]
+#[Group('wordpress')]
+final class FaultTest extends TestCase
+{
+    /** Seconds after which a part that failed is tried again, and a bit. */
+    private const REST = 2.2;
+
+    private static ?CliSite $shared = null;
+
+    /** @var list<string> */
+    private array $said = [];
+    private int $lines = 0;
+    private int $number = 0;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$shared?->site->stop();
+        self::$shared = null;
+    }
+
+    protected function setUp(): void
+    {
+        self::$shared ??= new CliSite();
+        $this->site()->site->define([]);
+        $this->site()->site->restart();
+        $this->fresh();
+        $this->said = $this->log();
+    }
+
+    public function testKilledWorkers(): void
+    {
+        $this->kill(4);
+    }
+
+    #[Group('long')]
+    public function testManyKilledWorkers(): void
+    {
+        $this->kill(60);
+    }
+
+    #[TestWith(['fatal', 'nothing_of_that_name();'])]
+    #[TestWith(['memory', 'ini_set("memory_limit", (string) (memory_get_usage(true) + 8_000_000)); str_repeat("x", 100_000_000);'])]
+    #[TestWith(['time', 'set_time_limit(1); for ($i = 0; ; $i++);'])]
+    #[TestWith(['exit', 'exit;'])]
+    public function testARequestThatEndsInItsMiddle(string $how, string $end): void
+    {
+        foreach (['pre_update_option_larder_o1' => 'before', 'update_option_larder_o1' => 'between', 'updated_option' => 'after'] as $hook => $when) {
+            $value = "$how $when";
+            $this->site()->site->post('/', ['larder_test' => "add_filter('$hook', static function () { $end }); update_option('larder_o1', '$value'); update_option('larder_o2', '$value', false);"]);
+            self::assertSame([], $this->site()->web(PromiseTest::STALE . 'return $names;'), "$how, $when");
+        }
+        $this->fresh();
+        self::assertSame([], \preg_grep('/[Ll]arder: /', $this->news()));
+    }
+
+    public function testReloadUnderLoad(): void
+    {
+        $this->underLoad($this->site()->site->reload(...));
+        $this->fresh();
+        $this->assertQuiet(0);
+    }
+
+    public function testADatabaseOfTheCacheThatIsOverwritten(): void
+    {
+        $this->damage('garbage');
+    }
+
+    #[Group('long')]
+    #[TestWith(['emptied'])]
+    #[TestWith(['deleted'])]
+    #[TestWith(['header'])]
+    public function testADatabaseOfTheCacheThatIsDamagedInOtherWays(string $how): void
+    {
+        $this->damage($how);
+    }
+
+    private function damage(string $how): void
+    {
+        $file = (\glob($this->directory() . '/*/larder.db') ?: [])[0] ?? self::fail('There is no database.');
+        $this->underLoad(static function () use ($file, $how): void {
+            match ($how) {
+                'garbage' => \file_put_contents($file, \random_bytes(100_000)),
+                'emptied' => \file_put_contents($file, ''),
+                'deleted' => \array_map(\unlink(...), \glob("$file*") ?: []),
+                'header' => \file_put_contents($file, \random_bytes(100) . \substr((string) \file_get_contents($file), 100)),
+            };
+        });
+        $this->fresh();
+        self::rest();
+        $this->fresh();
+        $this->assertQuiet();
+    }
+
+    public function testADirectoryThatCannotBeWritten(): void
+    {
+        $directory = $this->directory();
+        foreach ([0o500, 0o000] as $mode) {
+            $this->underLoad(static fn() => \chmod($directory, $mode));
+            $this->fresh();
+            self::rest();
+            $this->fresh();
+            $this->underLoad(static fn() => \chmod($directory, 0o700));
+            self::rest();
+            $this->fresh();
+        }
+        $this->assertQuiet();
+    }
+
+    public function testADirectoryThatIsGone(): void
+    {
+        $directory = $this->directory();
+        $this->underLoad(static fn() => \exec('rm -rf ' . \escapeshellarg($directory)));
+        $this->fresh();
+        $this->assertQuiet();
+    }
+
+    #[Group('long')]
+    public function testAFullDisk(): void
+    {
+        \posix_geteuid() === 0 || self::markTestSkipped('Only root can mount.');
+        $place = new TemporaryDirectory();
+        \chmod($place->path, 0o711);
+        $disk = $place->file('disk');
+        \mkdir($disk);
+        $user = $this->site()->site->account->user;
+        \exec('mount -t tmpfs -o size=3m,mode=0700,uid=' . $user . ' larder ' . \escapeshellarg($disk), result_code: $code);
+        self::assertSame(0, $code);
+        try {
+            $this->site()->site->define(['LARDER_DIRECTORY' => "$disk/cache"]);
+            $this->fresh();
+            self::assertNotSame([], \glob("$disk/cache/*/larder.db"));
+            $this->underLoad(static fn() => \exec('dd if=/dev/zero of=' . \escapeshellarg("$disk/ballast") . ' bs=4k 2>/dev/null'));
+            $this->fresh();
+            $this->site()->web('for ($i = 0; $i < 50; $i++) { wp_cache_set("large$i", str_repeat("large ", 20_000), "plugin"); wp_cache_delete("k$i", "posts"); } return 1;');
+            $this->fresh();
+            self::rest();
+            $this->fresh();
+            \unlink("$disk/ballast");
+            self::rest();
+            $this->fresh();
+            $this->assertQuiet();
+        } finally {
+            $this->site()->site->define([]);
+            $this->site()->site->restart();
+            \exec('umount -l ' . \escapeshellarg($disk));
+        }
+    }
+
+    public function testAPluginThatIsGone(): void
+    {
+        $plugin = $this->site()->site->content('plugins/larder');
+        $away = $this->site()->site->content('larder-away');
+        $this->underLoad(static fn() => \rename($plugin, $away), false);
+        try {
+            // Its option says that it is active; what WordPress says of that is in wp-admin alone.
+            // Who was at work may have missed a class.
+            $this->said = $this->log();
+            self::assertSame('WP_Object_Cache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
+            self::assertFalse((bool) $this->site()->web('return wp_using_ext_object_cache();'));
+            $this->fresh();
+        } finally {
+            \rename($away, $plugin);
+        }
+        self::assertSame('Larder\WordPress\ObjectCache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
+        $this->fresh();
+        $this->assertQuiet(0);
+    }
+
+    public function testASegmentThatIsGone(): void
+    {
+        $segments = \array_filter(\glob('/dev/shm/larder*/*') ?: [], fn(string $file): bool => \fileowner($file) === $this->site()->site->account->user
+            && \str_starts_with($file, \dirname(\str_replace('%u', (string) $this->site()->site->account->user, (string) \get_cfg_var('larder.segment')))));
+        $segments !== [] || self::markTestSkipped('Without the extension there is none.');
+        // A file that is cut short under a process that has it mapped is SIGBUS, which no library can help.
+        foreach ([1, 2] as $again) {
+            $this->underLoad(static fn() => \array_map(\unlink(...), \array_filter($segments, \is_file(...))));
+            $this->fresh();
+            $this->site()->site->restart();
+            $this->fresh();
+        }
+        $this->assertQuiet();
+    }
+
+    public function testRedisThatStopsAndComesBackEmpty(): void
+    {
+        $this->redis(false);
+    }
+
+    #[Group('long')]
+    public function testRedisThatStopsAndComesBackWithItsData(): void
+    {
+        $this->redis(true);
+    }
+
+    private function redis(bool $keepsData): void
+    {
+        RedisServer::program() !== null || self::markTestSkipped('There is no Redis.');
+        $redis = new RedisServer(save: $keepsData);
+        try {
+            $this->site()->site->define(['LARDER_DSN' => "redis://127.0.0.1:$redis->port"]);
+            $this->fresh();
+            self::assertGreaterThan(10, $redis->command('DBSIZE'));
+            $this->underLoad($redis->stop(...));
+            $this->fresh();
+            if (!$keepsData) {
+                \array_map(\unlink(...), \glob("$redis->dir/dump.rdb") ?: []);
+            }
+            $this->underLoad($redis->start(...));
+            self::rest();
+            $this->fresh();
+            // Killed this time.
+            $this->underLoad($redis->kill(...));
+            $this->fresh();
+            $redis->start();
+            self::rest();
+            $this->fresh();
+            $this->assertQuiet();
+        } finally {
+            $this->site()->site->define([]);
+            $this->site()->site->restart();
+        }
+    }
+
+    private function kill(int $times): void
+    {
+        $site = $this->site()->site;
+        $update = 'for ($i = 0; $i < 400; $i++) { update_option("larder_o" . $i %% 9, %s . $i, $i %% 2 === 0); wp_update_post(["ID" => 1, "post_title" => %1$s . $i]); update_post_meta(1, "larder_m", %1$s . $i); }';
+        for ($i = 0; $i < $times; $i++) {
+            $line = $site->start(\sprintf($update, "'line$i-'"));
+            $ask = \curl_init($site->url() . '/');
+            \curl_setopt_array($ask, [\CURLOPT_POSTFIELDS => ['larder_test' => \sprintf($update, "'web$i-'")], \CURLOPT_RETURNTRANSFER => true]);
+            $many = \curl_multi_init();
+            \curl_multi_add_handle($many, $ask);
+            for ($end = \microtime(true) + \mt_rand(150, 700) / 1000; \microtime(true) < $end;) {
+                \curl_multi_exec($many, $running);
+                \curl_multi_select($many, 0.01);
+            }
+            $line->signal(\SIGKILL);
+            $workers = $site->fpm->workers();
+            foreach ($workers as $worker) {
+                \posix_kill($worker, \SIGKILL);
+            }
+            $line->wait();
+            \curl_multi_close($many);
+            for ($end = \microtime(true) + 10; (\count($site->fpm->workers()) < 4 || \array_intersect($workers, $site->fpm->workers()) !== []) && \microtime(true) < $end; \usleep(5_000));
+            $stale = PromiseTest::STALE . <<<'PHP'
+                $row = $GLOBALS["wpdb"]->get_row("SELECT * FROM {$GLOBALS["wpdb"]->posts} WHERE ID = 1");
+                get_post(1)->post_title === $row->post_title || $names[] = "post";
+                $meta = $GLOBALS["wpdb"]->get_col("SELECT meta_value FROM {$GLOBALS["wpdb"]->postmeta} WHERE post_id = 1 AND meta_key = 'larder_m'");
+                get_post_meta(1, "larder_m") === $meta || $names[] = "meta";
+                PHP;
+            self::assertSame([], $this->site()->web($stale . 'return $names;'), "kill $i");
+        }
+        self::assertSame('[]', $site->cli($stale . 'echo json_encode($names);'));
+        $this->fresh();
+    }
+
+    /** Pages are asked for, several at a time; in the midst of it something happens. */
+    private function underLoad(\Closure $happens, bool $whole = true): void
+    {
+        $pages = [];
+        foreach (['/', '/hello-world/', '/?p=1', '/sample-page/', '/feed/', '/?s=hello'] as $path) {
+            $pages[] = new Request($path);
+        }
+        $parent = \getmypid();
+        $child = \pcntl_fork();
+        if ($child === 0) {
+            // A child of its own does it while they are under way.
+            \usleep(60_000);
+            \posix_getppid() === $parent && $happens();
+            \posix_kill((int) \getmypid(), \SIGKILL);
+        }
+        $times = 0;
+        do {
+            $over = \pcntl_waitpid($child, $status, \WNOHANG) !== 0;
+            foreach ($this->site()->site->browser()->together($pages) as $number => $response) {
+                $path = $pages[$number]->path;
+                if ($whole || $over) {
+                    self::assertContains($response->status, [200, 301], "$path: $response->body");
+                }
+                if (($whole || $over) && $response->status === 200) {
+                    self::assertMatchesRegularExpression('~</(html|rss)>\s*$~', $response->body, $path);
+                    self::assertDoesNotMatchRegularExpression('~<b>(Warning|Notice|Deprecated|Fatal error)</b>|[Ll]arder: ~', $response->body, $path);
+                }
+            }
+        } while (!$over || $times++ < 2);
+    }
+
+    /** What one side changes, the other sees, and what the cache has is what the database has. */
+    private function fresh(): void
+    {
+        $site = $this->site();
+        $read = '[get_option("larder_o1"), get_option("larder_o2"), get_option("larder_o3")]';
+        foreach (['web', 'line'] as $by) {
+            $value = "$by " . ++$this->number;
+            $update = "update_option('larder_o1', '$value'); update_option('larder_o2', '$value', false); delete_option('larder_o3'); get_option('larder_o3'); add_option('larder_o3', '$value');";
+            $by === 'web' ? $site->web($update . 'return 1;') : $site->site->cli($update);
+            $this->lines++;
+            self::assertSame([$value, $value, $value], $site->web("return $read;"), "changed by $by, for the web");
+            if ($by === 'web') {
+                self::assertSame([$value, $value, $value], \json_decode($site->site->cli("echo json_encode($read);")), "changed by $by, for the command line");
+            }
+        }
+        self::assertSame([], $site->web(PromiseTest::STALE . 'return $names;'));
+    }
+
+    /** A clear line for each process and minute at most, and nothing else. */
+    private function assertQuiet(?int $most = null): void
+    {
+        $news = $this->news();
+        $most ??= 4 * 3 + $this->lines * 2;
+        self::assertSame([], \preg_grep('/[Ll]arder: /', $news, \PREG_GREP_INVERT), 'Of nothing else is complained.');
+        self::assertLessThanOrEqual($most, \count($news), \implode("\n", $news));
+    }
+
+    /** @return list<string> */
+    private function news(): array
+    {
+        return \array_slice($this->log(), \count($this->said));
+    }
+
+    /** @return list<string> PHP's */
+    private function log(): array
+    {
+        return \file(\dirname($this->site()->site->root) . '/debug.log', \FILE_IGNORE_NEW_LINES) ?: [];
+    }
+
+    private function directory(): string
+    {
+        return (string) $this->site()->web('return Larder\WordPress\Site::current()->directory();');
+    }
+
+    private function site(): CliSite
+    {
+        return self::$shared ?? throw new \LogicException('There is no site.');
+    }
+
+    private static function rest(): void
+    {
+        \usleep((int) (self::REST * 1e6));
+    }
+}
