@@ -24,6 +24,9 @@ final class Intents
     /** How update_option() and delete_option() ask whether an option is autoloaded. */
     private const ASKED = 'SELECT autoload FROM ';
 
+    /** @var ?\Closure(mixed): mixed the callback of the filter */
+    private static ?\Closure $watch = null;
+
     /** The last statement whose result is wanted. */
     private string $statement = '';
 
@@ -38,8 +41,13 @@ final class Intents
     /** From now on, until the request's end. */
     public static function watch(ObjectCache $cache): void
     {
+        if (self::$watch !== null) {
+            // A network starts its cache twice (ms-settings.php).
+            \remove_filter('query', self::$watch, \PHP_INT_MAX);
+        }
+        self::$watch = (new self($cache))->before(...);
         // The last of all callbacks sees the statement as it is sent.
-        \add_filter('query', (new self($cache))->before(...), \PHP_INT_MAX);
+        \add_filter('query', self::$watch, \PHP_INT_MAX);
     }
 
     /** @param mixed $query what other callbacks have made of it; given back as it is */
