@@ -28,7 +28,7 @@ final class Stack
     /** Milliseconds that the making of a marker by another process is waited for. */
     private const MAKING = 1000;
 
-    /** Keys by which it is judged whether a near tier has the others. */
+    /** Keys by which it is judged whether a near tier has the others: one in sixteen, at most so many. */
     private const SAMPLE = 8;
 
     /** Microseconds between two looks whether it is made, about. */
@@ -236,7 +236,7 @@ final class Stack
      */
     private function nearHas(array $wanted): bool
     {
-        foreach (\array_slice($wanted, 0, self::SAMPLE) as $key => $space) {
+        foreach (\array_slice($wanted, 0, \min(self::SAMPLE, 1 + (\count($wanted) >> 4))) as $key => $space) {
             if ($this->near($key, $space) === null) {
                 return false;
             }
