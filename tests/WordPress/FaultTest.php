@@ -167,7 +167,7 @@ final class FaultTest extends TestCase
     public function testAPluginThatIsGone(): void
     {
         $plugin = $this->site()->site->content('plugins/larder');
-        $away = $this->site()->site->content('larder-away');
+        $away = $this->site()->site->content('plugin-away');
         $this->underLoad(static fn() => \rename($plugin, $away), false);
         try {
             // Its option says that it is active; what WordPress says of that is in wp-admin alone.
@@ -180,7 +180,13 @@ final class FaultTest extends TestCase
             \rename($away, $plugin);
         }
         self::assertSame('Larder\WordPress\ObjectCache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
+        self::assertSame([], $this->site()->web(PromiseTest::STALE . 'return $names;'), 'What was changed without it.');
         $this->fresh();
+        // Requests that began without it are over.
+        \touch($this->site()->site->content('larder-away'), \time() - 61);
+        $this->site()->web('return wp_cache_set("k", 1, "plugin");');
+        self::assertFileDoesNotExist($this->site()->site->content('larder-away'));
+        self::assertSame(1, $this->site()->web('return wp_cache_get("k", "plugin");'));
         $this->assertQuiet(0);
     }
 

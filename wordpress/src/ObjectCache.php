@@ -40,6 +40,12 @@ class ObjectCache
     /** Longer keys are hashed. */
     private const LONGEST = 1_024;
 
+    /** Touched by the drop-in at each request that does not find the plugin. */
+    public const AWAY = '/larder-away';
+
+    /** Seconds for which such a request may go on to change the database. */
+    private const LONGEST_REQUEST = 60;
+
     /** One request in so many is recorded in the statistics. */
     private const SAMPLE = 16;
 
@@ -105,7 +111,11 @@ class ObjectCache
                 Directory::become($directory);
             }
 
-            $cache = new self(Cache::open($site->source()));
+            $root = Cache::open($site->source());
+            if (\is_file(\WP_CONTENT_DIR . self::AWAY)) {
+                self::returned($root);
+            }
+            $cache = new self($root);
             // Not with the plugin, which comes later, or, where it is not active, never.
             Intents::watch($cache);
 
@@ -651,6 +661,17 @@ class ObjectCache
     {
         return \is_array($value) && isset($value['salt'], $value['data']) && $value['salt'] === (\is_array($salt) ? \implode(':', $salt) : $salt)
             ? $value['data'] : false;
+    }
+
+    /** The plugin's folder was not there for a while, and what the database is now the cache was not told. */
+    private static function returned(Cache $root): void
+    {
+        Quietly::call(static function () use ($root): void {
+            $mark = \WP_CONTENT_DIR . self::AWAY;
+            if (self::at($root, '')->flush() && \filemtime($mark) < \time() - self::LONGEST_REQUEST) {
+                \unlink($mark);
+            }
+        });
     }
 
     private function begin(Cache $root): void

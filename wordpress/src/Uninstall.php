@@ -23,6 +23,7 @@ final class Uninstall
         $dropIn = DropIn::here();
         $dropIn->remove();
         $dropIn->removeBackup();
+        Quietly::call(static fn(): bool => \is_file(\WP_CONTENT_DIR . ObjectCache::AWAY) && \unlink(\WP_CONTENT_DIR . ObjectCache::AWAY));
         Notes::remove();
         \wp_clear_scheduled_hook(Plugin::UPDATED);
         foreach ([
