@@ -190,6 +190,27 @@ final class FaultTest extends TestCase
         $this->assertQuiet(0);
     }
 
+    public function testAPluginThatFlushesAtEveryRequest(): void
+    {
+        $file = $this->site()->site->content('mu-plugins/flusher.php');
+        \file_put_contents($file, '<?php add_action("init", static fn() => wp_cache_flush());');
+        try {
+            // A minute that begins amid them counts anew.
+            (int) \date('s') > 45 && \sleep(61 - (int) \date('s'));
+            for ($i = 0; $i < 20; $i++) {
+                self::assertSame(200, $this->site()->site->get('/')->status);
+            }
+            self::assertSame([], \preg_grep('~mu-plugins/flusher.php has flushed~', $this->news(), \PREG_GREP_INVERT));
+            self::assertCount(1, $this->news());
+            $this->site()->web('wp_cache_set("k", 1, "posts"); wp_cache_set("k", 1, "plugin"); return 1;');
+            self::assertSame([1, false], $this->site()->web('return [wp_cache_get("k", "posts"), wp_cache_get("k", "plugin")];'));
+            $this->fresh();
+        } finally {
+            \unlink($file);
+        }
+        self::assertSame(['mu-plugins/flusher.php'], $this->site()->web('return array_keys((new Larder\WordPress\Flushes($GLOBALS["wp_object_cache"]->larder()->group("~larder", true)))->offenders());'));
+    }
+
     public function testASegmentThatIsGone(): void
     {
         $segments = \array_filter(\glob('/dev/shm/larder*/*') ?: [], fn(string $file): bool => \fileowner($file) === $this->site()->site->account->user
