@@ -81,7 +81,8 @@ return static function (array $ids): array {
     }
     $state['is site'] = get_site_option('no such option', 'none');
     if (is_multisite()) {
-        foreach ([...$wpdb->get_col("SELECT meta_key FROM $wpdb->sitemeta WHERE meta_key NOT LIKE '\\_%transient\\_%'"), ...($ids['network'] ?? [])] as $name) {
+        $names = array_filter($wpdb->get_col("SELECT meta_key FROM $wpdb->sitemeta"), static fn(string $name): bool => !$made($name));
+        foreach ([...$names, ...($ids['network'] ?? [])] as $name) {
             $state["network option $name"] = get_network_option(1, $name, 'none');
         }
         $state['sites'] = get_sites(['fields' => 'ids']);
