@@ -299,8 +299,6 @@ final class Cache
         if ($names === []) {
             return $found;
         }
-        $this->tiers->here();
-        $this->lookups += \count($names);
         $entries = $this->stack->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
             $there = false;
@@ -514,13 +512,14 @@ final class Cache
         }
     }
 
-    private function lookup(string $key, mixed $default): mixed
+    /** @param bool $below false: not asked of the truth tier */
+    private function lookup(string $key, mixed $default, bool $below = true): mixed
     {
         if ($this->version !== $this->stack->version) {
             $this->derive();
         }
         if ($this->segment !== null) {
-            /** @var array{int, mixed}|null $copy */
+            /** @var array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool}|null $copy */
             $copy = $this->segment->get($this->nearPrefix . $key);
             if (isset($copy[1]) && $copy[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $copy[0] === $this->own[$key] : $copy[0] <= $this->ceilingAt)) {
@@ -530,6 +529,16 @@ final class Cache
 
                 // Of a long value too nothing but its place is kept here.
                 return $this->values[$key] = $copy[1];
+            }
+            if (isset($copy[8]) && $copy[8] && \is_string($copy[2]) && $copy[4] === 0 && $copy[5] === 0 && $copy[6] === 0
+                && $copy[7] === [] && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->own[$key])) {
+                // An object, encoded, without conditions.
+                $value = $this->copies->put($key, new Entry($copy[2], $copy[3]), $found);
+                if ($found === true) {
+                    $this->nearHits++;
+
+                    return $value;
+                }
             }
         } elseif ($this->near !== null) {
             $raw = \apcu_fetch($this->nearPrefix . $key);
@@ -551,7 +560,7 @@ final class Cache
             }
         }
 
-        return $this->find($key, $default);
+        return $this->find($key, $default, $below);
     }
 
     /** What can be had without asking the truth tier; else the tiers themselves, which nobody could have stored. */
@@ -560,24 +569,11 @@ final class Cache
         if (--$this->free < 0) {
             $this->check();
         }
-        if (isset($this->values[$key])) {
-            return $this->values[$key];
-        }
-        if (isset($this->copies->entries[$key])) {
-            $value = $this->copies->decode($key, $there);
 
-            return $there ? $value : $this->tiers;
-        }
-        $near = $this->stack->near($this->space->key($key), $this->space, $this->own[$key] ?? 0);
-        if ($near === null) {
-            return $this->tiers;
-        }
-        $value = $this->copies->put($key, $near, $there);
-
-        return $there ? $value : $this->tiers;
+        return $this->values[$key] ?? $this->lookup($key, $this->tiers, false);
     }
 
-    private function find(string $key, mixed $default): mixed
+    private function find(string $key, mixed $default, bool $below): mixed
     {
         $this->lookups++;
         if (isset($this->copies->entries[$key])) {
@@ -589,7 +585,9 @@ final class Cache
         $this->tiers->here();
         $name = $this->space->key($key);
         $entry = $this->stack->nears === [] ? null : $this->stack->near($name, $this->space, $this->own[$key] ?? 0);
-        $entry ??= $this->stack->fetch($name, $this->space);
+        if ($entry === null && $below) {
+            $entry = $this->stack->fetch($name, $this->space);
+        }
         if ($entry === null) {
             return $default;
         }

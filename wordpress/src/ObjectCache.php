@@ -202,20 +202,28 @@ class ObjectCache
     public function get_multiple($keys, $group = 'default', $force = false)
     {
         $group = self::group($group);
-        $space = $this->space($group);
-        if ($space !== null && !$force) {
-            $missing = [];
-            foreach ($keys as $key) {
-                if (!isset($this->cache[$group][$key]) && self::isName($key)) {
-                    $missing[] = self::name($key);
-                }
-            }
-            if (isset($missing[1])) {
-                $space->prefetch([[$space, $missing]]);
+        $space = $force ? null : $this->space($group);
+        $names = [];
+        foreach ($space === null ? [] : $keys as $key) {
+            if (self::isName($key) && !$this->holds($group, $key)) {
+                $names[$key] = self::name($key);
             }
         }
+        // One is not worth it.
+        $found = $space !== null && \count($names) > 1 ? $space->getMultiple($names) : null;
         $values = [];
         foreach ($keys as $key) {
+            if ($found !== null && self::isName($key) && isset($names[$key])) {
+                $name = $names[$key];
+                unset($names[$key]);
+                if (!\array_key_exists($name, $found)) {
+                    $this->missed[$group][$key] = true;
+                    $this->cache_misses++;
+                    $values[$key] = false;
+                    continue;
+                }
+                $this->cache[$group][$key] = $found[$name];
+            }
             $values[$key] = $this->get($key, $group, $force);
         }
 
