@@ -65,6 +65,14 @@ final class Bell
         return \is_file($this->path);
     }
 
+    /** Whether it is there, and this process may ring it: a process that has it open already may still. */
+    public function isWritable(): bool
+    {
+        \clearstatcache();
+
+        return \is_writable($this->path);
+    }
+
     /**
      * Becomes the only writer; false if the bell is gone.
      *

@@ -68,7 +68,7 @@ final class Opening
         $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
         $bell = $this->home->bell($epoch);
 
-        return $bell->exists() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode()) : null;
+        return $bell->isWritable() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode()) : null;
     }
 
     /**
@@ -105,7 +105,7 @@ final class Opening
         $bell = $this->home->bell($known['epoch'] ?? '');
 
         return $boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
-            && ($known['file'] ?? '') === (string) $inode && $bell->exists()
+            && ($known['file'] ?? '') === (string) $inode && $bell->isWritable()
             ? new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode()) : null;
     }
 
