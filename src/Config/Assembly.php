@@ -43,8 +43,9 @@ final class Assembly
             $store = new Late($name, static fn(): Store => StoreFactory::make($options->truth, $options));
         }
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
-        $kept = $runtime === null || $options->truth->scheme === 'memory' ? null : $runtime . '/kept-' . $mark;
-        $truth = new Truth($store, $name, new Kept($kept), $alarm, \bin2hex(\random_bytes(6)));
+        $isOwn = $options->truth->scheme === 'memory';
+        $kept = new Kept($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
+        $truth = new Truth($store, $name, $kept, $alarm, \bin2hex(\random_bytes(6)));
         $codec = Codec::create($options->serializer, $options->compressor);
         $tiers = new Tiers(
             $truth,
@@ -90,7 +91,7 @@ final class Assembly
         return $nears;
     }
 
-    /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark in it */
+    /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark */
     private static function place(Options $options, Alarm $alarm): array
     {
         try {
@@ -100,16 +101,21 @@ final class Assembly
             return [$runtime, StoreFactory::mark($options)];
         } catch (StoreFailure $failure) {
             try {
-                $spare = \sys_get_temp_dir() . '/larder-' . Directory::user();
-                Directory::prepare($spare);
-                $alarm->noteIn($spare . '/said');
+                Directory::prepare(self::spare());
+                $alarm->noteIn(self::spare() . '/said');
             } catch (StoreFailure|InvalidConfiguration|WrongUser) {
                 // Then it is said at each request.
             }
             // Under the name of the tier that lies there, which has failed with it.
             $alarm->ring($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
 
-            return [null, ''];
+            return [null, StoreFactory::mark($options)];
         }
+    }
+
+    /** For what must be known while the directory itself cannot be written. */
+    private static function spare(): string
+    {
+        return \sys_get_temp_dir() . '/larder-' . Directory::user();
     }
 }

@@ -4,6 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Config\Directory;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\WrongUser;
+use Larder\Store\StoreFailure;
+
 /**
  * Invalidations that could not be recorded, kept on this server until the store is back.
  *
@@ -15,7 +20,8 @@ namespace Larder\Tier;
  * right after; whoever has applied them sets it back to CLEAN. So the question costs a request one stat().
  * Keys are only ever added, under the file's lock, which is held for microseconds. Who applies them holds a second
  * one (the gate) for as long as the store takes, so that a store that hangs keeps nobody from keeping.
- * Without a usable file the keys stay with this process.
+ * Where even that file cannot be written (the directory is gone, or read-only) a flag in another place says that
+ * something was lost, and all is flushed when the store is back; without a flag the keys stay with this process.
  */
 final class Kept
 {
@@ -30,7 +36,11 @@ final class Kept
     /** @var array<string, true> those of this process that no file took */
     private array $own = [];
 
-    public function __construct(private readonly ?string $file) {}
+    /**
+     * @param ?string $file  null: there is no place for it
+     * @param ?string $spare a file in another place, in a private directory: the flag; null: none
+     */
+    public function __construct(private readonly ?string $file, private readonly ?string $spare = null) {}
 
     public function where(): string
     {
@@ -39,7 +49,7 @@ final class Kept
 
     public function pending(): bool
     {
-        if ($this->own !== []) {
+        if ($this->own !== [] || $this->isFlagged()) {
             return true;
         }
         if ($this->file === null) {
@@ -65,6 +75,12 @@ final class Kept
         foreach ($keys as $key) {
             $this->own[$key] = true;
         }
+
+        return $this->write() || $this->flag();
+    }
+
+    private function write(): bool
+    {
         if ($this->file === null) {
             return false;
         }
@@ -114,6 +130,13 @@ final class Kept
             $apply(\array_map(\strval(...), \array_keys($this->own)));
             $this->own = [];
         }
+        if ($this->isFlagged() && $this->isPrivate()) {
+            $apply(['f:']);
+            // A flag that stays flushes again.
+            if (!\is_file((string) $this->spare) || !\unlink((string) $this->spare)) {
+                return false;
+            }
+        }
         \clearstatcache();
         if ($this->file === null || !\is_file($this->file)) {
             return true;
@@ -144,6 +167,40 @@ final class Kept
             \fclose($handle);
             \fclose($gate);
         }
+    }
+
+    private function isFlagged(): bool
+    {
+        if ($this->spare === null) {
+            return false;
+        }
+        \clearstatcache(true, $this->spare);
+
+        return \is_file($this->spare);
+    }
+
+    /** What was changed is known by nobody else: then all of it counts as changed. */
+    private function flag(): bool
+    {
+        if ($this->spare === null || !$this->isPrivate()) {
+            return false;
+        }
+        $handle = Lock::open($this->spare);
+        $handle === null || \fclose($handle);
+
+        return $handle !== null;
+    }
+
+    /** Whether nobody else can put a flag there, or take it away. */
+    private function isPrivate(): bool
+    {
+        try {
+            Directory::prepare(\dirname((string) $this->spare));
+        } catch (StoreFailure|InvalidConfiguration|WrongUser) {
+            return false;
+        }
+
+        return true;
     }
 
     /**

@@ -286,4 +286,19 @@ final class KeptTest extends TestCase
 
         return \array_merge(...$rounds);
     }
+
+    public function testWhereNoFileCanBeWrittenAFlagSaysThatSomethingWasLost(): void
+    {
+        $spare = \dirname($this->file) . '/spare/lost';
+        $kept = new Kept(null, $spare);
+        self::assertFalse($kept->pending());
+        self::assertTrue($kept->keep(['e::k']));
+        self::assertSame(0o700, \fileperms(\dirname($spare)) & 0o777);
+        // Another process, once there is a place again.
+        $other = new Kept($this->file, $spare);
+        self::assertTrue($other->pending());
+        self::assertSame(['f:'], self::applied($other));
+        self::assertFalse($other->pending());
+        self::assertFalse((new Kept($this->file, $spare))->pending());
+    }
 }

@@ -31,8 +31,8 @@ class ObjectCache
     /** Larder's own records of this site. */
     public const OWN = '~larder';
 
-    /** The clock is looked at once in so many hits, less one: a mask. */
-    private const LOOK = 255;
+    /** The clock is looked at once in so many hits, less one: a mask. On the command line, where processes wait for others, at each. */
+    private const LOOK = 15;
 
     /** Nanoseconds after which a request that goes on learns what others changed. */
     private const RENEWAL = 1_000_000_000;
@@ -85,11 +85,13 @@ class ObjectCache
     private int $fleeting = 0;
 
     private int $due = \PHP_INT_MAX;
+    private readonly int $mask;
     private ?Prefetch $prefetch = null;
     private ?Flushes $flushes = null;
 
     public function __construct(?Cache $root = null)
     {
+        $this->mask = \PHP_SAPI === 'cli' ? 0 : self::LOOK;
         $this->multisite = \function_exists('is_multisite') && \is_multisite();
         $this->blog = $this->multisite ? \get_current_blog_id() : 0;
         $this->blog_prefix = $this->multisite ? $this->blog . ':' : '';
@@ -168,17 +170,19 @@ class ObjectCache
     }
 
     /**
-     * @param mixed $key an integer or a string that is not empty
-     * @param string     $group
-     * @param bool       $force past this request's own copies
-     * @param mixed  $found by reference: whether there was one
+     * @param mixed   $key   an integer or a string that is not empty
+     * @param ?string $group
+     * @param bool    $force past this request's own copies
+     * @param mixed   $found by reference: whether there was one
      *
      * @return mixed false if there is none
      */
     public function get($key, $group = 'default', $force = false, &$found = null)
     {
+        // PHP 8.5 complains of null as an offset.
+        $group ??= 'default';
         if (!$force && (\is_string($key) || \is_int($key)) && isset($this->cache[$group][$key])) {
-            if ((++$this->cache_hits & self::LOOK) === 0 && $this->look()) {
+            if ((++$this->cache_hits & $this->mask) === 0 && $this->look()) {
                 $this->cache_hits--;
 
                 return $this->first($key, $group, false, $found);
@@ -827,16 +831,21 @@ class ObjectCache
             return false;
         }
         $this->due = $now + self::RENEWAL;
-        if (!$this->root->learn()) {
-            return false;
+        $news = $this->root->learn();
+        // What lies in no other place stays. Where nothing changed, only what may have ended by itself goes: below it is known.
+        $stays = [];
+        foreach ($this->cache as $group => $values) {
+            if (isset($this->non_persistent_groups[$group]) || (!$news && !Groups::isCacheOnly((string) $group))) {
+                $stays[$group] = $values;
+            }
         }
-        // What lies in no other place stays.
-        $stays = \array_intersect_key($this->cache, $this->non_persistent_groups);
         foreach ($this->kept as $group => $keys) {
             $stays[$group] ??= \array_intersect_key($this->cache[$group] ?? [], $keys);
         }
         $this->cache = $stays;
-        $this->away = [];
+        if ($news) {
+            $this->away = [];
+        }
 
         return true;
     }
