@@ -19,7 +19,7 @@ PHPUNIT := $(PHP) vendor/bin/phpunit
 
 help: ## list the targets
 	@echo 'Larder: one cache for PHP. make TARGET, where TARGET is one of'
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 22
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 26
 
 setup: ## install what is missing (Debian packages, Composer libraries)
 	@bin/setup
