@@ -92,8 +92,7 @@ final class Tail
         }
         // Nobody is in the middle of a record then; half a one is of somebody who was killed.
         $isWhole = $this->lock(self::PATIENCE);
-        $bytes = $this->quietly(fn(): string|false => \file_get_contents($this->path));
-        $isWhole && $this->file !== null && \flock($this->file, \LOCK_UN);
+        $bytes = $isWhole ? $this->all() : $this->quietly(fn(): string|false => \file_get_contents($this->path));
         if (!\is_string($bytes) || \strlen($bytes) <= self::GENERATION) {
             return null;
         }
@@ -157,6 +156,17 @@ final class Tail
             new Change($key, $kind === 's' ? \substr($rest, self::FIXED + $head['key']) : null, \substr($rest, 13, 12), expiry: $head['expiry'], kind: $kind),
             $offset + self::HEAD + $head['rest'],
         ];
+    }
+
+    /** With the file's lock, which is given back. By the handle that has it: on Windows no other may read. */
+    private function all(): string
+    {
+        \assert($this->file !== null);
+        \fseek($this->file, 0);
+        $bytes = (string) \stream_get_contents($this->file);
+        \flock($this->file, \LOCK_UN);
+
+        return $bytes;
     }
 
     /** With the file's lock: empty, of another generation. */

@@ -85,6 +85,9 @@ final class Writing
                 $database->tail->clear($tail);
             }
         } finally {
+            if (!$finished) {
+                $this->settled = [];
+            }
             if (!$nested) {
                 $database->bell->unlock($finished || !$begun || $database->rollBack());
             }
