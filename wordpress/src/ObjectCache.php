@@ -437,9 +437,15 @@ class ObjectCache
             return $there;
         }
         unset($this->kept[$group][$key]);
+        if ($there) {
+            $space->delete(self::name($key));
+
+            return true;
+        }
+        // Asked only where it is not known: in some spaces that is a read of its own.
         $space->delete(self::name($key), $stored);
 
-        return $there || $stored;
+        return (bool) $stored;
     }
 
     /**
