@@ -226,7 +226,7 @@ final class RedisLogTest extends RedisFixture
         }
         $reply = $write('')[0];
         self::assertIsArray($reply);
-        self::assertSame([1, 2, 1, self::A], $reply);
+        self::assertSame([1, 2, 1, self::A, 's'], $reply);
         self::assertNull(self::body($store, 'k'), 'A record may be evicted at any time.');
         self::assertSame([['k', 2, self::B, 's']], $store->since($epoch, 1, '')->list);
     }
