@@ -241,7 +241,7 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        if (!$this->space->cacheOnly) {
+        if (!$this->space->cacheOnly || !$this->tiers->truth->appends()) {
             return $this->remove([$key], $there);
         }
         // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.

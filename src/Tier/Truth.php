@@ -112,7 +112,13 @@ final class Truth
         }
     }
 
-    /** Whether the store took a change that it will judge later: see Appending. */
+    /** Whether the store may take changes that it will judge later: see Appending. */
+    public function appends(): bool
+    {
+        return $this->store instanceof Appending;
+    }
+
+    /** Whether the store took a change that it will judge later. */
     public function append(Change $change): bool
     {
         if (!$this->store instanceof Appending || $this->rest !== 0) {
