@@ -4,14 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 
 /** What those who work on the site wait for: the list of products in wp-admin, and WordPress's start on the command line. */
-final readonly class OfficeTask implements Task
+final readonly class OfficeTask extends SiteTask
 {
     private const LIST = '/wp-admin/edit.php?post_type=product';
 
@@ -20,25 +18,12 @@ final readonly class OfficeTask implements Task
      * @param int                  $times each
      */
     public function __construct(
-        private Stage $stage,
-        private string $id,
-        private array $sides,
+        Stage $stage,
+        string $id,
+        array $sides,
         private int $times,
-    ) {}
-
-    public function id(): string
-    {
-        return $this->id;
-    }
-
-    public function sides(): array
-    {
-        return $this->sides;
-    }
-
-    public function pair(): ?Pair
-    {
-        return null;
+    ) {
+        parent::__construct($stage, $id, $sides);
     }
 
     public function perform(Context $context): array

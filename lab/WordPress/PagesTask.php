@@ -5,15 +5,13 @@ declare(strict_types=1);
 namespace Larder\Lab\WordPress;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Processor;
 
 /** The 75th page of products: first some pages that are timed inside the object cache, then ab. */
-final readonly class PagesTask implements Task
+final readonly class PagesTask extends SiteTask
 {
     /** Untimed ones at the beginning: each worker has then seen the page once, and a route is known. */
     private const WARM = Stage::WORKERS + 1;
@@ -24,26 +22,13 @@ final readonly class PagesTask implements Task
      * @param int                  $pages of ab, which makes no fewer requests than it makes at once
      */
     public function __construct(
-        private Stage $stage,
-        private string $id,
-        private array $sides,
+        Stage $stage,
+        string $id,
+        array $sides,
         private int $timed,
         private int $pages,
-    ) {}
-
-    public function id(): string
-    {
-        return $this->id;
-    }
-
-    public function sides(): array
-    {
-        return $this->sides;
-    }
-
-    public function pair(): ?Pair
-    {
-        return null;
+    ) {
+        parent::__construct($stage, $id, $sides);
     }
 
     public function perform(Context $context): array
@@ -52,7 +37,7 @@ final readonly class PagesTask implements Task
         $site = $this->stage->site($subject, $context);
         $path = Shop::path($this->sides[0]->cell->payload === 'plain');
         for ($i = 0; $i < self::WARM; ++$i) {
-            self::check($site->get($path));
+            Shop::check($site->get($path));
         }
         $samples = $this->timed($site, $path, $context);
         foreach ($this->sides as $side) {
@@ -65,7 +50,7 @@ final readonly class PagesTask implements Task
                 $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $pages, 1)];
             }
         }
-        self::check($site->get($path));
+        Shop::check($site->get($path));
 
         return \array_map(static function (Side $side) use ($samples): Measured {
             $cell = $side->cell;
@@ -85,7 +70,7 @@ final readonly class PagesTask implements Task
             $page = $site->get($path, [], Stopwatch::HEADER);
             // The second question is one itself.
             $trips = $server === null ? 0 : Stage::packets($server) - $before - 1;
-            self::check($page);
+            Shop::check($page);
             $timing = Stopwatch::read($page);
             $samples['cached'][] = \round($timing->microseconds, 2);
             $samples['queries'][] = (float) $timing->queries;
@@ -95,11 +80,5 @@ final readonly class PagesTask implements Task
         }
 
         return $samples;
-    }
-
-    private static function check(Response $page): void
-    {
-        $wrong = Shop::complaint($page);
-        $wrong === null || throw new SiteFailure("The catalogue: $wrong.");
     }
 }

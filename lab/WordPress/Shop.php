@@ -44,20 +44,14 @@ final class Shop
         $site->account->receive($site->content());
     }
 
-    /** @return ?string what is wrong with the page; null: it shows what it should */
-    public static function complaint(Response $page): ?string
+    /** @throws SiteFailure if the page does not show what it should */
+    public static function check(Response $page): void
     {
-        if ($page->status !== 200) {
-            return "the page has status $page->status";
-        }
+        $page->status === 200 || throw new SiteFailure("The catalogue: the page has status $page->status.");
         for ($i = self::PER_PAGE * (self::PAGE - 1) + 1; $i <= self::PER_PAGE * self::PAGE; ++$i) {
             $title = \sprintf('Product %04d', $i);
-            if (!\str_contains($page->body, $title)) {
-                return "\"$title\" is not on the page";
-            }
+            \str_contains($page->body, $title) || throw new SiteFailure("The catalogue: \"$title\" is not on the page.");
         }
-
-        return null;
     }
 
     /** Without what only the beginning of a file may have. */

@@ -4,36 +4,21 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 
 /** One request to a site that sets, gets and deletes so many transients (Shop/transients.php). */
-final readonly class TransientsTask implements Task
+final readonly class TransientsTask extends SiteTask
 {
     /** @param non-empty-list<Side> $sides of one subject: write, read, delete, or some of them */
     public function __construct(
-        private Stage $stage,
-        private string $id,
-        private array $sides,
+        Stage $stage,
+        string $id,
+        array $sides,
         private int $count,
-    ) {}
-
-    public function id(): string
-    {
-        return $this->id;
-    }
-
-    public function sides(): array
-    {
-        return $this->sides;
-    }
-
-    public function pair(): ?Pair
-    {
-        return null;
+    ) {
+        parent::__construct($stage, $id, $sides);
     }
 
     public function perform(Context $context): array

@@ -47,9 +47,10 @@ final class Flushes
     public static function offenders(): array
     {
         $cache = $GLOBALS['wp_object_cache'] ?? null;
-        $own = $cache instanceof ObjectCache ? $cache->larder()?->group(ObjectCache::OWN, true) : null;
+        $root = $cache instanceof ObjectCache ? $cache->larder() : null;
+        $log = $root === null ? null : ObjectCache::records($root)->get(self::KEY);
         $named = [];
-        foreach (self::log($own?->get(self::KEY))['offenders'] as $who => [$time, $count]) {
+        foreach (self::log($log)['offenders'] as $who => [$time, $count]) {
             if ($time > \time() - self::NAMED) {
                 $named[$who] = $count;
             }

@@ -28,7 +28,7 @@ use Larder\Config\WrongUser;
 #[\AllowDynamicProperties]
 class ObjectCache
 {
-    /** Larder's own records of this site. */
+    /** Larder's own records of this site: see records(). */
     public const OWN = '~larder';
 
     /** The clock is looked at once in so many hits, less one: a mask. On the command line, where processes wait for others, at each. */
@@ -148,6 +148,12 @@ class ObjectCache
     public function larder(): ?Cache
     {
         return $this->root;
+    }
+
+    /** Where a site's cache has what Larder itself notes: prefetch lists, statistics, who flushed. */
+    public static function records(Cache $root): Cache
+    {
+        return $root->group(self::OWN, true);
     }
 
     /** Why it is not persistent, and what to do; '' if it is. */
@@ -502,7 +508,7 @@ class ObjectCache
         if ($this->root === null) {
             return true;
         }
-        $all = ($this->flushes ??= new Flushes($this->own($this->root)))->count();
+        $all = ($this->flushes ??= new Flushes(self::records($this->root)))->count();
         $done = true;
         foreach ($this->multisite ? [(string) $this->blog, 'g'] : [''] as $place) {
             $done = ($all ? self::at($this->root, $place) : self::at($this->root, $place)->group('p'))->flush() && $done;
@@ -630,7 +636,7 @@ class ObjectCache
             $this->prefetch->save($used);
         }
         if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1) {
-            Statistics::record($this->own($this->root), $this->report(), self::SAMPLE);
+            Statistics::record(self::records($this->root), $this->report(), self::SAMPLE);
         }
     }
 
@@ -696,7 +702,7 @@ class ObjectCache
     {
         $this->root = $root;
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->prefetch = Prefetch::ofRequest($this->own($root));
+        $this->prefetch = Prefetch::ofRequest(self::records($root));
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {
@@ -706,11 +712,6 @@ class ObjectCache
         if ($wanted !== []) {
             $root->prefetch($wanted);
         }
-    }
-
-    private function own(Cache $root): Cache
-    {
-        return $root->group(self::OWN, true);
     }
 
     /** Where a group's keys lie: see above. */

@@ -38,6 +38,6 @@ final class SelfCheck
     /** @param array<string, mixed> $source */
     private static function door(#[\SensitiveParameter] array $source): Cache
     {
-        return Cache::open($source)->group('~larder', true);
+        return ObjectCache::records(Cache::open($source));
     }
 }

@@ -48,7 +48,9 @@ final class Tail
     /** Whether anything may wait. One stat. */
     public function isEmpty(): bool
     {
-        return $this->size() <= self::GENERATION;
+        \clearstatcache();
+
+        return !\is_file($this->path) || (int) \filesize($this->path) <= self::GENERATION;
     }
 
     public function append(Change $change): bool
@@ -184,13 +186,10 @@ final class Tail
     private function put(string $bytes): bool
     {
         \assert($this->file !== null);
+        $file = $this->file;
+
         // On a full disk fwrite() would raise a notice.
-        \set_error_handler(self::$silence ??= static fn(): bool => true);
-        try {
-            return \fwrite($this->file, $bytes) === \strlen($bytes);
-        } finally {
-            \restore_error_handler();
-        }
+        return $this->quietly(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
     }
 
     /** @param int $tries a hundredth of a millisecond each */
@@ -210,13 +209,6 @@ final class Tail
         }
 
         return $this->file !== null;
-    }
-
-    private function size(): int
-    {
-        \clearstatcache();
-
-        return \is_file($this->path) ? (int) \filesize($this->path) : 0;
     }
 
     private function quietly(\Closure $work): mixed

@@ -30,7 +30,7 @@ final readonly class Page
             $this->notInUse();
             $this->findings();
         } else {
-            $this->figures(new Figures(Statistics::hours($root->group(ObjectCache::OWN, cacheOnly: true), self::HOURS)));
+            $this->figures(new Figures(Statistics::hours(ObjectCache::records($root), self::HOURS)));
             $this->findings();
             $contents = Contents::look($root->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
             $this->flush($contents);

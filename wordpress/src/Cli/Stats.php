@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Cli;
 
 use Larder\Console\Text;
+use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Statistics;
 
 /** `wp larder stats`. */
@@ -47,7 +48,7 @@ final class Stats
     public function __invoke(array $args, array $options): void
     {
         $larder = Door::cache();
-        $hours = Statistics::hours($larder->group('~larder', cacheOnly: true), Door::number($options, 'hours', 24, 1, 168));
+        $hours = Statistics::hours(ObjectCache::records($larder), Door::number($options, 'hours', 24, 1, 168));
         $format = $options['format'];
         if (Door::flag($options, 'by-hour')) {
             \WP_CLI\Utils\format_items(
