@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\Change;
+use Larder\Store\Patience;
 
 /**
  * Changes that have left their process and are not in the database yet: appended to a file beside it, named after the
@@ -31,8 +32,8 @@ final class Tail
     private const HEAD = 12;
     private const FIXED = 25;
 
-    /** Tries to get the lock before the file is read without it. */
-    private const PATIENCE = 200;
+    /** Seconds for the lock, before the file is read without it. */
+    private const PATIENCE = 0.01;
 
     /** Bytes from which on nothing is appended: somebody keeps the file from beginning anew. */
     private const LONGEST = 4_194_304;
@@ -192,20 +193,19 @@ final class Tail
         return $this->quietly(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
     }
 
-    /** @param int $tries a hundredth of a millisecond each */
-    private function lock(int $tries = 1): bool
+    /** @param float $seconds 0: now or not at all */
+    private function lock(float $seconds = 0.0): bool
     {
         if ($this->file === null) {
             // Not a mode that creates: one that is gone, with its epoch, must stay gone.
             $file = $this->quietly(fn() => \fopen($this->path, 'r+'));
             $this->file = \is_resource($file) ? $file : null;
         }
-
+        $patience = null;
         while ($this->file !== null && !\flock($this->file, \LOCK_EX | \LOCK_NB)) {
-            if (--$tries <= 0) {
+            if ($seconds === 0.0 || !($patience ??= new Patience($seconds))->wait()) {
                 return false;
             }
-            \usleep(10);
         }
 
         return $this->file !== null;
