@@ -285,9 +285,13 @@ final class Cache
     public function getMultiple(iterable $keys): array
     {
         $found = $names = [];
+        if ($this->free < 1) {
+            $this->check();
+        }
         foreach ($keys as $key) {
+            $this->free--;
             $key = (string) $key;
-            $value = $this->held($key);
+            $value = $this->values[$key] ?? $this->lookup($key, $this->tiers, false);
             if ($value !== $this->tiers) {
                 $found[$key] = $value;
             } else {
@@ -512,7 +516,7 @@ final class Cache
         }
     }
 
-    /** @param bool $below false: not asked of the truth tier */
+    /** @param bool $below false: not asked of the truth tier (with the tiers themselves, which nobody could have stored, as default) */
     private function lookup(string $key, mixed $default, bool $below = true): mixed
     {
         if ($this->version !== $this->stack->version) {
@@ -530,13 +534,12 @@ final class Cache
                 // Of a long value too nothing but its place is kept here.
                 return $this->values[$key] = $copy[1];
             }
-            if (isset($copy[8]) && $copy[8] && \is_string($copy[2]) && $copy[4] === 0 && $copy[5] === 0 && $copy[6] === 0
-                && $copy[7] === [] && $copy[0] > $this->floorAt && $copy[0] <= $this->ceilingAt && !isset($this->own[$key])) {
-                // An object, encoded, without conditions.
-                $value = $this->copies->put($key, new Entry($copy[2], $copy[3]), $found);
-                if ($found === true) {
-                    $this->nearHits++;
-
+            if (isset($copy[8])) {
+                [$position, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
+                $value = $this->good($key, $encoded && \is_string($value)
+                    ? new Entry($value, $created, $expiry, $soft, $sure, $tags)
+                    : Entry::held($value, $created, $expiry, $soft, $sure, $tags), $position, $found);
+                if ($found) {
                     return $value;
                 }
             }
@@ -551,6 +554,15 @@ final class Cache
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
+                if ($raw[0] === 'e') {
+                    /** @var array{1: int} $position */
+                    $position = \unpack('J', $raw, 1);
+                    $entry = Entry::fromBody(\substr($raw, 9));
+                    $value = $entry === null ? null : $this->good($key, $entry, $position[1], $found);
+                    if ($entry !== null && $found) {
+                        return $value;
+                    }
+                }
             } elseif (\is_array($raw) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
                 $this->nearHits++;
@@ -563,14 +575,20 @@ final class Cache
         return $this->find($key, $default, $below);
     }
 
-    /** What can be had without asking the truth tier; else the tiers themselves, which nobody could have stored. */
-    private function held(string $key): mixed
+    /** The value of a near copy that ends, or is encoded, if nothing has to be asked of the tiers to know that it is good. */
+    private function good(string $key, Entry $entry, int $position, mixed &$found): mixed
     {
-        if (--$this->free < 0) {
-            $this->check();
+        $found = false;
+        if ($position <= $this->floorAt || (isset($this->own[$key]) ? $position !== $this->own[$key] : $position > $this->ceilingAt)
+            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired(Entry::now()))) {
+            return null;
+        }
+        $value = $this->copies->put($key, $entry, $found);
+        if ($found === true) {
+            $this->nearHits++;
         }
 
-        return $this->values[$key] ?? $this->lookup($key, $this->tiers, false);
+        return $value;
     }
 
     private function find(string $key, mixed $default, bool $below): mixed

@@ -39,7 +39,14 @@ final class Codec
     private const COMPRESSOR = 0x30;
     private const SNAPSHOT = 0x40;
 
+    /** Objects that are all stdClass, which need no look whether their class is loaded. */
+    private const PHP_STANDARD = 9;
+    private const IGBINARY_STANDARD = 10;
+
     private const SERIALIZERS = ['php' => self::PHP, 'igbinary' => self::IGBINARY, 'msgpack' => self::MSGPACK];
+
+    /** @var ?\Closure(): bool made once, for it is needed at each decode */
+    private static ?\Closure $silence = null;
 
     private function __construct(
         private readonly int $serializer,
@@ -168,10 +175,10 @@ final class Codec
     private static function body(int $mark, string $data, int $offset): mixed
     {
         $body = \substr($data, $offset + 4);
-        if ($mark > 0x7F || \substr($data, $offset, 4) !== self::checksum($mark, $body)) {
+        if ($mark > 0x7F || \pack('N', \crc32($body) ^ ($mark * 0x9E3779B1 & 0xFFFFFFFF)) !== \substr($data, $offset, 4)) {
             throw Undecodable::because('its bytes are damaged.');
         }
-        \set_error_handler(static fn(): bool => true);
+        \set_error_handler(self::$silence ??= static fn(): bool => true);
         try {
             if (($mark & self::COMPRESSOR) !== 0) {
                 $body = Compression::expand(($mark & self::COMPRESSOR) >> 4, $body);
@@ -179,9 +186,14 @@ final class Codec
                     return $body;
                 }
             }
-            $value = ($mark & self::SNAPSHOT) === 0
-                ? self::shared($mark & self::TYPE, $body)
-                : self::snapshot($mark & self::TYPE, $body);
+            $value = match ($mark & (self::TYPE | self::SNAPSHOT)) {
+                self::IGBINARY, self::IGBINARY_STANDARD | self::SNAPSHOT => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
+                self::PHP => \unserialize($body, ['allowed_classes' => false]),
+                self::PHP_STANDARD | self::SNAPSHOT => \unserialize($body, ['allowed_classes' => ['stdClass']]),
+                self::MSGPACK => \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack'),
+                self::IGBINARY | self::SNAPSHOT, self::PHP | self::SNAPSHOT => self::objects($mark & self::TYPE, $body),
+                default => null,
+            };
         } catch (Undecodable $e) {
             throw $e;
         } catch (\Throwable $e) {
@@ -197,33 +209,20 @@ final class Codec
         return $value;
     }
 
-    /** @throws Undecodable */
-    private static function shared(int $type, string $body): mixed
-    {
-        return match ($type) {
-            self::IGBINARY => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
-            self::PHP => \unserialize($body, ['allowed_classes' => false]),
-            self::MSGPACK => \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack'),
-            default => null,
-        };
-    }
-
     /**
      * An object of a class that cannot be loaded makes the whole value a miss: PHP would hand out a
      * __PHP_Incomplete_Class, with which the application can do nothing.
      *
      * @throws \Throwable
      */
-    private static function snapshot(int $type, string $body): mixed
+    private static function objects(int $type, string $body): mixed
     {
         // Some hosts take ini_set() away.
         $before = \function_exists('ini_set') ? \ini_set('unserialize_callback_func', self::class . '::refuse') : false;
         try {
-            return match ($type) {
-                self::IGBINARY => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
-                self::PHP => \unserialize($body),
-                default => null,
-            };
+            return $type === self::PHP
+                ? \unserialize($body)
+                : (\function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'));
         } finally {
             if ($before !== false) {
                 \ini_set('unserialize_callback_func', $before);
@@ -293,13 +292,16 @@ final class Codec
     private function special(mixed $value, int &$mark): string
     {
         $objects = Inspection::thorough($value);
-        if (!$objects && \is_array($value) && !Inspection::holdsReference($value)) {
+        if ($objects === [] && \is_array($value) && !Inspection::holdsReference($value)) {
             return $this->plain($value, $mark);
         }
         // Classes may warn while they are serialized, as may PHP about what their __sleep() returns.
         \set_error_handler(static fn(): bool => true);
         try {
-            $mark = ($this->serializer === self::IGBINARY ? self::IGBINARY : self::PHP) | self::SNAPSHOT;
+            $standard = $objects === [\stdClass::class];
+            $mark = self::SNAPSHOT | ($this->serializer === self::IGBINARY
+                ? ($standard ? self::IGBINARY_STANDARD : self::IGBINARY)
+                : ($standard ? self::PHP_STANDARD : self::PHP));
 
             return $this->serializer === self::IGBINARY ? (string) \igbinary_serialize($value) : self::php($value);
         } catch (\Throwable $e) {

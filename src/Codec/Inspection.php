@@ -73,11 +73,11 @@ final class Inspection
     /**
      * The thorough way, for values with objects and doubtful ones.
      *
-     * @return bool whether it holds objects
+     * @return list<class-string> the classes of its objects; of those inside one that serializes itself nothing is known
      *
      * @throws NotStorable
      */
-    public static function thorough(mixed $value): bool
+    public static function thorough(mixed $value): array
     {
         $inspection = new self();
         $path = $inspection->problem($value, 0);
@@ -85,7 +85,7 @@ final class Inspection
             throw NotStorable::at($path, $inspection->what);
         }
 
-        return $inspection->open !== [];
+        return \array_keys($inspection->open);
     }
 
     /**

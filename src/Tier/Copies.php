@@ -94,14 +94,22 @@ final class Copies
         $this->ending($key, $entry);
     }
 
-    /** The value of an encoded copy. */
+    /** The value of an encoded copy; null (and $found false) where it cannot be decoded, and then the copy goes. */
     public function decode(string $key, mixed &$found = null): mixed
     {
         $entry = $this->entries[$key];
-        $this->bytes -= \strlen($entry->payload);
-        $value = $this->put($key, $entry, $found);
-        if (!$found) {
+        $found = true;
+        try {
+            $value = $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
+        } catch (Undecodable) {
+            $found = false;
             unset($this->entries[$key]);
+
+            return null;
+        }
+        if ($value !== null && !Codec::isSnapshot($entry->payload)) {
+            unset($this->entries[$key]);
+            $this->values[$key] = $value;
         }
 
         return $value;
@@ -161,7 +169,7 @@ final class Copies
 
     private function ending(string $key, Entry $entry): void
     {
-        if ($entry->until() === 0) {
+        if ($entry->expiry === 0 && $entry->soft === 0 && $entry->sure === 0) {
             unset($this->ends[$key]);
 
             return;

@@ -429,7 +429,12 @@ final class Writer
         // A foreign change that is known already may lie under a later one of this request: then both are looked at.
         $strict = $ledger->changed($key, $reference);
         $stored = $entry;
-        if ($limit < 0 || \in_array(-1, $guards, true)) {
+        if ($how === Ledger::SEEN && $space->cacheOnly) {
+            // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
+            $limit = Change::ALWAYS;
+            $strict = false;
+            $guards = [];
+        } elseif ($limit < 0 || \in_array(-1, $guards, true)) {
             // What happened meanwhile is not known any more: that counts as a conflict.
             $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
             $limit = Change::ALWAYS;

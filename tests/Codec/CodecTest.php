@@ -212,17 +212,21 @@ final class CodecTest extends TestCase
         self::assertSame("\x04", $codec->encode(true));
         self::assertSame("\x05\x3F\xF0\0\0\0\0\0\0", $codec->encode(1.0));
         self::assertSame("\x06", $codec->encode([1])[0]);
-        self::assertSame("\x46", $codec->encode(new \stdClass())[0]);
+        self::assertSame("\x49", $codec->encode(new \stdClass())[0]);
+        self::assertSame("\x49", $codec->encode(['a' => (object) ['b' => new \stdClass()]])[0]);
+        self::assertSame("\x46", $codec->encode(new \ArrayObject())[0]);
+        self::assertSame("\x46", $codec->encode((object) ['a' => new \ArrayObject()])[0], 'not all are stdClass');
         self::assertSame("\x36", Codec::create('php', 'gzip')->encode(\array_fill(0, 1000, 'same'))[0]);
         self::assertSame("\x30", Codec::create('php', 'gzip')->encode(\str_repeat('same', 1024))[0]);
         if (\extension_loaded('igbinary')) {
             self::assertSame("\x07", Codec::create(null, null)->encode([1])[0]);
-            self::assertSame("\x47", Codec::create('igbinary', null)->encode(new \stdClass())[0]);
+            self::assertSame("\x4A", Codec::create('igbinary', null)->encode(new \stdClass())[0]);
+            self::assertSame("\x47", Codec::create('igbinary', null)->encode(new \ArrayObject())[0]);
         }
         if (\extension_loaded('msgpack')) {
             $msgpack = Codec::create('msgpack', null);
             self::assertSame("\x08", $msgpack->encode([1, 'a' => 1.5])[0]);
-            self::assertSame("\x46", $msgpack->encode([new \stdClass()])[0], 'objects are php\'s');
+            self::assertSame("\x49", $msgpack->encode([new \stdClass()])[0], 'objects are php\'s');
         }
     }
 

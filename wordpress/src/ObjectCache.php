@@ -213,28 +213,26 @@ class ObjectCache
     {
         $group = self::group($group);
         $space = $force ? null : $this->space($group);
-        $names = [];
-        foreach ($space === null ? [] : $keys as $key) {
-            if (self::isName($key) && !$this->holds($group, $key)) {
+        $values = $names = [];
+        foreach ($keys as $key) {
+            if ($space !== null && self::isName($key) && !$this->holds($group, $key)) {
                 $names[$key] = self::name($key);
+                // Its place, so that the order stays.
+                $values[$key] = false;
+            } else {
+                $values[$key] = $this->get($key, $group, $force);
             }
         }
-        // One is not worth it.
-        $found = $space !== null && \count($names) > 1 ? $space->getMultiple($names) : null;
-        $values = [];
-        foreach ($keys as $key) {
-            if ($found !== null && self::isName($key) && isset($names[$key])) {
-                $name = $names[$key];
-                unset($names[$key]);
-                if (!\array_key_exists($name, $found)) {
-                    $this->missed[$group][$key] = true;
-                    $this->cache_misses++;
-                    $values[$key] = false;
-                    continue;
-                }
-                $this->cache[$group][$key] = $found[$name];
+        $found = $names === [] || $space === null ? [] : $space->getMultiple($names);
+        foreach ($names as $key => $name) {
+            if (\array_key_exists($name, $found)) {
+                $this->cache_hits++;
+                $value = $this->cache[$group][$key] = $found[$name];
+                $values[$key] = \is_object($value) ? clone $value : $value;
+            } else {
+                $this->cache_misses++;
+                $this->missed[$group][$key] = true;
             }
-            $values[$key] = $this->get($key, $group, $force);
         }
 
         return $values;

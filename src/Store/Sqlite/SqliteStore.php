@@ -236,7 +236,10 @@ final class SqliteStore implements Appending
 
     public function tidy(): void
     {
-        if ($this->used === [] && !$this->written) {
+        if (!$this->written && ($this->used === [] || $this->home->size() + $this->home->logSize() <= $this->budget >> 1)) {
+            // What was read is not worth a mark as long as nothing is about to be evicted (see Sweeper).
+            $this->used = [];
+
             return;
         }
         try {
@@ -301,7 +304,7 @@ final class SqliteStore implements Appending
             $now = \microtime(true) * 1000;
             foreach ($several ? \array_chunk($keys, self::MOST_KEYS) : [$keys] as $part) {
                 // A few lengths only, so that statements are found again; NULL is in no list.
-                for ($places = 4; $places < \count($part); $places *= 4);
+                for ($places = 4; $places < \count($part); $places *= 2);
                 $statement = $database->statement('SELECT NULL, max(pos), NULL, NULL, NULL, NULL FROM e UNION ALL'
                     . ' SELECT k, pos, writer, body, expiry, used FROM e WHERE k IN (?' . \str_repeat(', ?', $places - 1) . ')');
                 for ($i = 0; $i < $places; $i++) {
