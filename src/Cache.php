@@ -414,27 +414,18 @@ final class Cache
      * Reads what is about to be asked for, of several spaces at once: one round trip or one statement. Values wait
      * encoded, and are decoded when they are asked for. A near tier that has them is left to answer for itself.
      *
-     * @param iterable<array{self, list<string>}> $wanted caches of one open(), each with keys
+     * @param iterable<array{self, list<int|string>}> $wanted caches of one open(), each with keys
      *
      * @throws InvalidKey
      */
     public function prefetch(iterable $wanted): void
     {
-        $spaces = $copies = [];
+        $lists = [];
         foreach ($wanted as [$cache, $keys]) {
-            foreach ($keys as $key) {
-                if (!$cache->copies->has($key)) {
-                    $name = $cache->space->key($key);
-                    $spaces[$name] = $cache->space;
-                    $copies[$name] = [$cache->copies, $key];
-                }
-            }
+            $lists[] = [$cache->space, $keys];
         }
         $this->tiers->here();
-        foreach ($spaces === [] ? [] : $this->stack->prefetch($spaces) as $name => $entry) {
-            [$of, $key] = $copies[$name];
-            $of->keep($key, $entry);
-        }
+        $this->stack->prefetch($lists);
     }
 
     /**

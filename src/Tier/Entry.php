@@ -19,6 +19,7 @@ namespace Larder\Tier;
  */
 final class Entry
 {
+    public const PLAIN = 'v';
     public const DELETED = 'd';
     public const DROPPED = 'x';
     public const MARKER = 'm';
@@ -92,7 +93,7 @@ final class Entry
     public function body(): string
     {
         if ($this->expiry === 0 && $this->soft === 0 && $this->sure === 0 && $this->tags === []) {
-            return 'v' . \pack('J', $this->created) . $this->payload;
+            return self::PLAIN . \pack('J', $this->created) . $this->payload;
         }
         $tags = '';
         foreach ($this->tags as $tag) {
@@ -107,7 +108,7 @@ final class Entry
     public static function fromBody(string $body): ?self
     {
         $kind = $body[0] ?? '';
-        if ($kind === 'v' && \strlen($body) > 9) {
+        if ($kind === self::PLAIN && \strlen($body) > 9) {
             /** @var array{1: int} $head */
             $head = \unpack('J', $body, 1);
 

@@ -201,44 +201,66 @@ final class Stack
     }
 
     /**
-     * From the truth tier, at one position, of several spaces.
+     * From the truth tier, at one position, of several spaces: into the request's copies, encoded.
      *
-     * @param non-empty-array<string, Space> $wanted by key
+     * @param list<array{Space, list<int|string>}> $lists keys by space
      *
-     * @return array<string, Entry>
+     * @throws InvalidKey
      */
-    public function prefetch(array $wanted): array
+    public function prefetch(array $lists): void
     {
-        if ($this->nears !== [] && $this->nearReadable && $this->nearHas($wanted)) {
-            return [];
+        if ($this->nears !== [] && $this->nearReadable && $this->nearHas($lists)) {
+            return;
         }
-        $spaces = [];
-        foreach ($wanted as $space) {
-            $spaces[$space->path] = $space;
-        }
-        $view = $this->read(\array_keys($wanted), ...\array_values($spaces));
-        $found = [];
-        foreach ($wanted as $key => $space) {
-            // What is not there is asked for again when it is wanted: it may be there by then.
-            $entry = isset($view->records[$key]) ? $this->judgeRecord($key, $view->records[$key], $view, $space) : null;
-            if ($entry !== null) {
-                $found[$key] = $entry;
+        $wanted = $spaces = [];
+        foreach ($lists as [$space, $keys]) {
+            $copies = $this->spaces[$space->entries][1];
+            $spaces[] = $space;
+            foreach ($keys as $key) {
+                if (!isset($copies->values[$key]) && !isset($copies->entries[$key])) {
+                    $wanted[$space->key((string) $key)] = $space;
+                }
             }
         }
-
-        return $found;
+        $view = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
+        $isPlain = $this->nears === [] && !$this->envelope->isSigned();
+        $start = $this->ledger->start();
+        foreach ($view->records ?? [] as $name => $record) {
+            $name = (string) $name;
+            // What is not there is asked for again when it is wanted: it may be there by then.
+            $space = $wanted[$name] ?? null;
+            if ($view === null || $space === null) {
+                continue;
+            }
+            if ($isPlain && ($record->body[0] ?? '') === Entry::PLAIN && $record->position <= $start && $record->position > $this->floor($space)) {
+                // Of a value without conditions, from before this request, there is nothing to judge or to note.
+                $entry = Entry::fromBody($record->body);
+                $this->truth->hits++;
+            } else {
+                $entry = $this->judgeRecord($name, $record, $view, $space);
+            }
+            if ($entry !== null) {
+                $this->spaces[$space->entries][1]->keep(\substr($name, \strlen($space->entries)), $entry);
+            }
+        }
     }
 
     /**
      * Whether the near tiers seem to have them: to ask for each would cost as much as it spares.
      *
-     * @param non-empty-array<string, Space> $wanted by key
+     * @param list<array{Space, list<int|string>}> $lists
      */
-    private function nearHas(array $wanted): bool
+    private function nearHas(array $lists): bool
     {
-        foreach (\array_slice($wanted, 0, \min(self::SAMPLE, 1 + (\count($wanted) >> 4))) as $key => $space) {
-            if ($this->near($key, $space) === null) {
-                return false;
+        $sample = \min(self::SAMPLE, 1 + (\array_sum(\array_map(static fn(array $list): int => \count($list[1]), $lists)) >> 4));
+        foreach ($lists as [$space, $keys]) {
+            foreach ($keys as $key) {
+                if (--$sample < 0) {
+                    return true;
+                }
+                if ($this->near($space->key((string) $key), $space) === null) {
+                    return false;
+                }
             }
         }
 

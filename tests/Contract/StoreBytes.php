@@ -49,6 +49,27 @@ trait StoreBytes
         self::assertNull(self::record($store, $key));
     }
 
+    /** A store may ask for many keys in another way than for few. */
+    public function testAnyBytesAreKeysAmongManyOthers(): void
+    {
+        $store = $this->store();
+        $hostile = \array_column(\iterator_to_array(self::hostileKeys()), 0);
+        foreach ([$hostile, \array_filter($hostile, static fn(string $key): bool => \preg_match('/^[^\0]*$/u', $key) === 1)] as $round => $wanted) {
+            // And what they begin with, as a key that was cut short would be.
+            $wanted = [...$wanted, 'a', 'missing', ...\array_map(static fn(int $i): string => "key $i", \range(1, 20 + $round))];
+            $expected = [];
+            foreach ($wanted as $i => $key) {
+                if ($key !== 'missing') {
+                    self::put($store, $key, $expected[$key] = "value $i of round $round");
+                }
+            }
+            $found = \array_map(static fn(Record $record): string => $record->body, $this->store()->read(\array_values($wanted))->records);
+            \ksort($found);
+            \ksort($expected);
+            self::assertSame($expected, $found);
+        }
+    }
+
     /** @return iterable<string, array{string}> */
     public static function bodies(): iterable
     {

@@ -106,6 +106,28 @@ abstract class OwnCopies extends TestCase
         self::assertNull($c->get('7'));
     }
 
+    public function testWhatIsOverIsNotPrefetched(): void
+    {
+        $writer = $this->cache();
+        $writer->set('changed', 'old');
+        $writer->set('stays', 'text');
+        $writer->set('tagged', 1, 0, ['tag']);
+        $writer->set('gone', 1);
+        $writer->group('g')->set('flushed', 1);
+        $writer->invalidateTags('tag');
+        $writer->group('g')->flush();
+        $writer->group('g')->set('5', 'after the flush');
+        $reader = $this->cache();
+        $reader->set('changed', 'own');
+        $this->cache()->delete('gone');
+        $g = $reader->group('g');
+        $reader->prefetch([[$reader, ['changed', 'stays', 'tagged', 'gone']], [$g, ['flushed', 5]]]);
+        self::assertSame(['own', 'text', null], [$reader->get('changed'), $reader->get('stays'), $reader->get('tagged')]);
+        self::assertSame([null, 'after the flush'], [$g->get('flushed'), $g->get('5')]);
+        $reader->refresh();
+        self::assertNull($reader->get('gone'));
+    }
+
     public function testWhatWasPrefetchedIsOneView(): void
     {
         $this->cache()->set('k', 'old');

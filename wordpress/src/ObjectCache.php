@@ -704,7 +704,13 @@ class ObjectCache
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {
-                $wanted[] = [$this->open($root, (string) $place, (string) $group), \array_map(self::name(...), $keys)];
+                $space = $this->open($root, (string) $place, (string) $group);
+                // A list has no keys so long that they have another name.
+                $wanted[] = [$space, $keys];
+                if (!$this->multisite) {
+                    // Which groups are global, and so lie elsewhere, is not known yet; here there is one place for all.
+                    $this->spaces[$group] = $space;
+                }
             }
         }
         if ($wanted !== []) {

@@ -65,8 +65,10 @@ final class Prefetch
         // What a far server returned is signed; a list of another version is none.
         foreach (\is_array($list) ? $list : [] as $place => $groups) {
             foreach (\is_array($groups) ? $groups : [] as $group => $keys) {
-                if (\is_array($keys)) {
-                    $this->known[(string) $place][(string) $group] = \array_values(\array_filter($keys, static fn(mixed $key): bool => \is_int($key) || \is_string($key)));
+                foreach (\is_array($keys) ? $keys : [] as $key) {
+                    if (\is_int($key) || \is_string($key)) {
+                        $this->known[(string) $place][(string) $group][] = $key;
+                    }
                 }
             }
         }

@@ -57,14 +57,17 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        if (self::value($pdo, 'PRAGMA busy_timeout') === self::UNTOUCHED) {
+        $patience = self::value($pdo, 'PRAGMA busy_timeout');
+        if ($patience === self::UNTOUCHED) {
             return null;
         }
         // A request that ran out of time or memory may have left a transaction open.
         $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
         $pdo->exec('ROLLBACK');
         $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
-        $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
+        if ($patience !== $this->milliseconds()) {
+            $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
+        }
         $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
         $bell = $this->home->bell($epoch);
 

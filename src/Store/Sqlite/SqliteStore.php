@@ -32,6 +32,9 @@ final class SqliteStore implements Appending
     private const SINCE = self::END_AND_HORIZON
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
+    private const MANY = 'SELECT NULL, max(pos), NULL, NULL, NULL, NULL FROM e UNION ALL'
+        . ' SELECT k, pos, writer, body, expiry, used FROM e WHERE k';
+
     private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
     /** Whoever is further behind is told that the list is not complete. */
@@ -40,11 +43,16 @@ final class SqliteStore implements Appending
     /** Keys of one statement; more are read in one transaction. */
     private const MOST_KEYS = 256;
 
+    /** Keys from which on they are bound as one. */
+    private const MANY_KEYS = 16;
+
     /** Keys noted as used, between two calls of tidy(). */
     private const MOST_NOTED = 512;
 
     /** Times an epoch may end under one call. */
     private const ATTEMPTS = 4;
+
+    private static bool $hasJson = true;
 
     private readonly Home $home;
     private ?Database $database = null;
@@ -303,13 +311,7 @@ final class SqliteStore implements Appending
             $at = null;
             $now = \microtime(true) * 1000;
             foreach ($several ? \array_chunk($keys, self::MOST_KEYS) : [$keys] as $part) {
-                // A few lengths only, so that statements are found again; NULL is in no list.
-                for ($places = 4; $places < \count($part); $places *= 2);
-                $statement = $database->statement('SELECT NULL, max(pos), NULL, NULL, NULL, NULL FROM e UNION ALL'
-                    . ' SELECT k, pos, writer, body, expiry, used FROM e WHERE k IN (?' . \str_repeat(', ?', $places - 1) . ')');
-                for ($i = 0; $i < $places; $i++) {
-                    $statement->bindValue($i + 1, $part[$i] ?? null, \PDO::PARAM_LOB);
-                }
+                $statement = $this->named($database, $part);
                 $statement->execute();
                 /** @var non-empty-list<array{string, int, string, ?string, int, int}> $rows */
                 $rows = $statement->fetchAll(\PDO::FETCH_NUM);
@@ -330,6 +332,40 @@ final class SqliteStore implements Appending
         }
 
         return new View($database->epoch, $at, $records);
+    }
+
+    /**
+     * The statement that reads some records, after a row with the end; its keys are bound.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    private function named(Database $database, array $keys): \PDOStatement
+    {
+        $count = \count($keys);
+        if (self::$hasJson && $count >= self::MANY_KEYS) {
+            // Preparing a list of so many places takes as long as reading the records.
+            $json = \json_encode($keys, \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE);
+            // Not UTF-8; or SQLite would end it there (3.40: json.c, jsonReturn).
+            if (\is_string($json) && !\str_contains($json, '\u0000')) {
+                try {
+                    $statement = $database->statement(self::MANY . ' IN (SELECT CAST(value AS BLOB) FROM json_each(?))');
+                    $statement->bindValue(1, $json);
+
+                    return $statement;
+                } catch (\PDOException) {
+                    // Built without: sqlite.org/json1.html, section 2. If it was anything else, the next one finds out.
+                    self::$hasJson = false;
+                }
+            }
+        }
+        // A few lengths only, so that statements are found again; NULL is in no list.
+        for ($places = 4; $places < $count; $places *= 2);
+        $statement = $database->statement(self::MANY . ' IN (?' . \str_repeat(', ?', $places - 1) . ')');
+        for ($i = 0; $i < $places; $i++) {
+            $statement->bindValue($i + 1, $keys[$i] ?? null, \PDO::PARAM_LOB);
+        }
+
+        return $statement;
     }
 
     /** @return list<array{string, int, string, string, int}> */
