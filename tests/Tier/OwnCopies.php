@@ -140,6 +140,16 @@ abstract class OwnCopies extends TestCase
         self::assertContains([$seen, $this->cache()->get('k')], [['old', null], ['new', 'mine']]);
     }
 
+    public function testWhatWasPrefetchedAfterAChangeWasReadAfterIt(): void
+    {
+        [$a, $b] = [$this->cache(), $this->cache()];
+        $b->set('k', 'theirs');
+        $a->prefetch([[$a, ['k']]]);
+        self::assertSame('theirs', $a->get('k'));
+        $a->set('k', 'computed from theirs');
+        self::assertSame('computed from theirs', $this->cache()->get('k'));
+    }
+
     public function testLearningSaysWhetherOthersChangedAnything(): void
     {
         $this->cache()->set('k', 1);
