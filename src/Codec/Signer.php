@@ -8,41 +8,59 @@ namespace Larder\Codec;
  * A keyed signature before the data, so that whoever can write to a shared server cannot make values here, nor move
  * one to another key.
  *
- * HMAC-SHA256 truncated to 128 bits (RFC 2104 section 5: no less than half the hash's length). The key is hashed in
- * with its length before it, so that no other split of the same bytes into key and data has the same signature.
+ *     b | mac 16 | data     keyed BLAKE2b (RFC 7693), where PHP has sodium: a quarter of the other's time
+ *     s | mac 16 | data     HMAC-SHA256 truncated to 128 bits (RFC 2104 section 5: no less than half the hash's length)
+ *
+ * Of several servers some may have sodium and some not: those without find a miss in what the others have signed, and
+ * what they then sign is read by all.
+ *
+ * The key is hashed in with its length before it, so that no other split of the same bytes into key and data has the
+ * same signature.
  */
 final class Signer
 {
     private const BYTES = 16;
+    private const BLAKE = 'b';
+    private const SHA = 's';
 
-    public function __construct(
-        #[\SensitiveParameter]
-        private readonly string $secret,
-    ) {
+    /** Of BLAKE2b, which takes keys of 16 to 64 bytes: another one than HMAC's. */
+    private readonly string $key;
+
+    /** @param bool $fast sign by BLAKE2b, where that is to be had */
+    public function __construct(#[\SensitiveParameter] private readonly string $secret, private readonly bool $fast = true)
+    {
         if ($secret === '') {
             throw new \InvalidArgumentException('The secret is empty: give at least 32 random characters, or no secret at all.');
         }
+        $this->key = \hash_hmac('sha256', 'larder, BLAKE2b', $secret, true);
     }
 
     /** The signature followed by the data. */
     public function sign(string $key, string $data): string
     {
-        return $this->mac($key, $data) . $data;
+        $signed = \pack('J', \strlen($key)) . $key . $data;
+
+        return $this->fast && \extension_loaded('sodium')
+            ? self::BLAKE . \sodium_crypto_generichash($signed, $this->key, self::BYTES) . $data
+            : self::SHA . $this->sha($signed) . $data;
     }
 
     /** The data, or null if this signer did not sign it for this key. */
     public function open(string $key, string $signed): ?string
     {
-        if (\strlen($signed) < self::BYTES) {
+        $by = $signed[0] ?? '';
+        if (\strlen($signed) <= self::BYTES || ($by !== self::SHA && ($by !== self::BLAKE || !\extension_loaded('sodium')))) {
             return null;
         }
-        $data = \substr($signed, self::BYTES);
+        $data = \substr($signed, 1 + self::BYTES);
+        $all = \pack('J', \strlen($key)) . $key . $data;
+        $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, $this->key, self::BYTES) : $this->sha($all);
 
-        return \hash_equals($this->mac($key, $data), \substr($signed, 0, self::BYTES)) ? $data : null;
+        return \hash_equals($mac, \substr($signed, 1, self::BYTES)) ? $data : null;
     }
 
-    private function mac(string $key, string $data): string
+    private function sha(string $signed): string
     {
-        return \substr(\hash_hmac('sha256', \pack('J', \strlen($key)) . $key . $data, $this->secret, true), 0, self::BYTES);
+        return \substr(\hash_hmac('sha256', $signed, $this->secret, true), 0, self::BYTES);
     }
 }

@@ -6,7 +6,7 @@ namespace Larder\Tier;
 
 use Larder\Codec\Signer;
 
-/** Entries to record bodies and back, signed where a secret is set: `s | mac 16 | body`. */
+/** Entries to record bodies and back, signed where a secret is set (Codec\Signer). */
 final class Envelope
 {
     public function __construct(private readonly ?Signer $signer) {}
@@ -18,7 +18,7 @@ final class Envelope
 
     public function seal(string $key, Entry $entry): string
     {
-        return $this->signer === null ? $entry->body() : 's' . $this->signer->sign($key, $entry->body());
+        return $this->signer === null ? $entry->body() : $this->signer->sign($key, $entry->body());
     }
 
     /** Null: no value, damaged, or not signed with this secret. */
@@ -27,7 +27,7 @@ final class Envelope
         if ($this->signer === null) {
             return Entry::fromBody($body);
         }
-        $body = ($body[0] ?? '') === 's' ? $this->signer->open($key, \substr($body, 1)) : null;
+        $body = $this->signer->open($key, $body);
 
         return $body === null ? null : Entry::fromBody($body);
     }

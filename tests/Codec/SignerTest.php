@@ -6,37 +6,59 @@ namespace Larder\Tests\Codec;
 
 use Larder\Codec\Signer;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 #[CoversClass(Signer::class)]
 final class SignerTest extends TestCase
 {
-    public function testOpensWhatItSigned(): void
+    /** @return iterable<string, array{bool}> */
+    public static function ways(): iterable
     {
-        $signer = new Signer('a secret');
+        yield 'HMAC-SHA256' => [false];
+        yield 'the fastest there is' => [true];
+    }
+
+    #[DataProvider('ways')]
+    public function testOpensWhatItSigned(bool $fast): void
+    {
+        $signer = new Signer('a secret', $fast);
         foreach (['', 'x', "\0\xFF", \str_repeat('long', 10000)] as $data) {
             $signed = $signer->sign('key', $data);
-            self::assertSame(16 + \strlen($data), \strlen($signed));
+            self::assertSame(17 + \strlen($data), \strlen($signed));
             self::assertSame($data, $signer->open('key', $signed));
+            self::assertSame($data, (new Signer('a secret', !$fast))->open('key', $signed), 'the other way is read as well');
         }
     }
 
     public function testIsTruncatedHmacSha256OverTheKeysLengthTheKeyAndTheData(): void
     {
         $mac = \hash_hmac('sha256', "\0\0\0\0\0\0\0\3keydata", 'a secret', true);
-        self::assertSame(\substr($mac, 0, 16) . 'data', (new Signer('a secret'))->sign('key', 'data'));
+        self::assertSame('s' . \substr($mac, 0, 16) . 'data', (new Signer('a secret', false))->sign('key', 'data'));
     }
 
-    public function testRefusesEverythingElse(): void
+    public function testIsKeyedBlake2bWhereSodiumIs(): void
     {
-        $signer = new Signer('a secret');
+        if (!\extension_loaded('sodium')) {
+            self::markTestSkipped('This PHP has no sodium.');
+        }
+        $key = \hash_hmac('sha256', 'larder, BLAKE2b', 'a secret', true);
+        $mac = \sodium_crypto_generichash("\0\0\0\0\0\0\0\3keydata", $key, 16);
+        self::assertSame('b' . $mac . 'data', (new Signer('a secret'))->sign('key', 'data'));
+    }
+
+    #[DataProvider('ways')]
+    public function testRefusesEverythingElse(bool $fast): void
+    {
+        $signer = new Signer('a secret', $fast);
         $signed = $signer->sign('key', 'data');
         self::assertNull($signer->open('other', $signed));
-        self::assertNull((new Signer('another'))->open('key', $signed));
+        self::assertNull((new Signer('another', $fast))->open('key', $signed));
         self::assertNull($signer->open('key', ''));
-        self::assertNull($signer->open('key', \substr($signed, 0, 15)));
+        self::assertNull($signer->open('key', \substr($signed, 0, 16)));
         self::assertNull($signer->open('key', $signed . 'x'));
-        self::assertNull($signer->open('keyd', \substr($signed, 0, 16) . 'ata'), 'no byte moves from the data to the key');
+        self::assertNull($signer->open('keyd', \substr($signed, 0, 17) . 'ata'), 'no byte moves from the data to the key');
+        self::assertNull($signer->open('key', \strtr($signed[0], 'bs', 'sb') . \substr($signed, 1)), 'nor is one way taken for the other');
         for ($bit = 0; $bit < 8 * \strlen($signed); ++$bit) {
             $damaged = $signed;
             $damaged[$bit >> 3] = \chr(\ord($damaged[$bit >> 3]) ^ 1 << ($bit & 7));
