@@ -445,17 +445,22 @@ final class Stack
     /** @return array<string, int> the markers that a value of this space with these tags depends on, each with its limit */
     public function guards(Space $space, Entry $entry, int $reference): array
     {
+        $this->precede($space, $entry);
         $guards = [];
-        if ($this->truth->store->forgets()) {
-            // Markers come before what they cover, so that one that is missing later is known to be lost.
-            $this->floor($space);
-            $this->tagsHold($entry, \PHP_INT_MAX);
-        }
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
             $guards[$marker] = $this->ledger->limit($marker, $reference);
         }
 
         return $guards;
+    }
+
+    /** Markers come before what they cover, so that one that is missing later is known to be lost. */
+    public function precede(Space $space, Entry $entry): void
+    {
+        if ($this->truth->store->forgets()) {
+            $this->floor($space);
+            $this->tagsHold($entry, \PHP_INT_MAX);
+        }
     }
 
     /** A change that this process made or learned of. */

@@ -423,23 +423,26 @@ final class Writer
     {
         $ledger = $this->stack->ledger;
         [$how, $reference] = $ledger->reference($key);
-        $limit = $ledger->limit($key, $reference);
-        $guards = $this->stack->guards($space, $entry, $reference);
         $verdict = Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
-        // A foreign change that is known already may lie under a later one of this request: then both are looked at.
-        $strict = $ledger->changed($key, $reference);
         $stored = $entry;
+        $strict = false;
         if ($how === Ledger::SEEN && $space->cacheOnly) {
             // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
             $limit = Change::ALWAYS;
-            $strict = false;
             $guards = [];
-        } elseif ($limit < 0 || \in_array(-1, $guards, true)) {
-            // What happened meanwhile is not known any more: that counts as a conflict.
-            $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
-            $limit = Change::ALWAYS;
-            $strict = false;
-            $guards = [];
+            $this->stack->precede($space, $entry);
+        } else {
+            $limit = $ledger->limit($key, $reference);
+            $guards = $this->stack->guards($space, $entry, $reference);
+            // A foreign change that is known already may lie under a later one of this request: then both are looked at.
+            $strict = $ledger->changed($key, $reference);
+            if ($limit < 0 || \in_array(-1, $guards, true)) {
+                // What happened meanwhile is not known any more: that counts as a conflict.
+                $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
+                $limit = Change::ALWAYS;
+                $strict = false;
+                $guards = [];
+            }
         }
         for ($try = 0; $try < self::TRIES; $try++) {
             if ($verdict === Verdict::Drop) {

@@ -229,7 +229,7 @@ final class RedisFailureTest extends RedisFixture
         [$old, $new] = [\str_repeat('v1', $size), \str_repeat('v2', $size)];
         $this->server = new RedisServer();
         $store = $this->store($connection);
-        foreach (['set', 'gone', 'counter'] as $key) {
+        foreach (['set', 'gone', 'counter', 'alone'] as $key) {
             self::put($store, $key, $old);
         }
         $lease = $store->write([new Change('lease', 'held', self::A, 0, logged: false)])[0]->position;
@@ -243,12 +243,13 @@ final class RedisFailureTest extends RedisFixture
         ]))->getMessage();
         self::assertStringContainsString('maxmemory', $message);
         self::assertTrue(self::put($store, 'never', null)->done);
+        self::assertStringContainsString('maxmemory', self::failure(fn() => self::put($store, 'alone', $new))->getMessage());
         self::assertTrue($store->write([new Change('lease', null, self::A, $lease, logged: false)])[0]->done);
-        $records = $this->store($connection)->read(['set', 'gone', 'counter', 'lease'])->records;
+        $records = $this->store($connection)->read(['set', 'gone', 'counter', 'lease', 'alone'])->records;
         self::assertSame(['counter'], \array_keys($records));
         self::assertSame($old, $records['counter']->body);
         $changes = $store->since($start->epoch, $start->end, '');
-        self::assertSame([['set', 'x'], ['gone', 'd'], ['never', 'd']], \array_map(static fn($c) => [$c[0], $c[3]], $changes->list));
+        self::assertSame([['set', 'x'], ['gone', 'd'], ['never', 'd'], ['alone', 'x']], \array_map(static fn($c) => [$c[0], $c[3]], $changes->list));
 
         $this->server->command('FLUSHALL');
         self::assertSame([], $this->store($connection, prefix: 'another')->read(['k'])->records, 'A new epoch needs no room.');

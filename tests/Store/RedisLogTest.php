@@ -6,6 +6,7 @@ namespace Larder\Tests\Store;
 
 use Larder\Store\Change;
 use Larder\Store\Redis\Connection;
+use Larder\Store\Redis\PhpRedisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Redis\Script;
 use Larder\Tests\Support\RedisServer;
@@ -231,6 +232,51 @@ final class RedisLogTest extends RedisFixture
         self::assertSame([['k', 2, self::B, 's']], $store->since($epoch, 1, '')->list);
     }
 
+    /**
+     * One change alone that is compared with nothing goes a shorter way than one among several: both must say and
+     * leave the same.
+     */
+    public function testTheShortWayDoesWhatTheLongOneDoes(): void
+    {
+        $seed = \random_int(0, 1 << 30);
+        $random = new \Random\Randomizer(new \Random\Engine\Mt19937($seed));
+        $pick = static fn(mixed ...$of): mixed => $of[$random->getInt(0, \count($of) - 1)];
+        [$short, $long] = [$this->store(PhpRedisConnection::class, prefix: 'short'), $this->store(PhpRedisConnection::class, prefix: 'long')];
+        $epochs = [];
+        foreach (['short' => $short, 'long' => $long] as $name => $store) {
+            $epochs[$name] = $store->since('', 0, '')->epoch;
+        }
+        for ($i = 0; $i < 1_500; ++$i) {
+            $key = 'k' . $random->getInt(1, 12);
+            $body = $pick(null, 'v' . $random->getInt(1, 9), 'value', $pick('i1 2 3', 'm'));
+            $change = new Change($key, $body, $pick(self::A, self::B), expiry: $body === null ? 0 : $pick(0, 0, 4_102_444_800_000), kind: $body === null ? $pick('d', 'x') : 's');
+            // Behind it comes one that stands for nothing, so that positions stay the same in both.
+            $behind = new Change('behind', 'b', self::C);
+            $outcomes = [[$short->write([$change])[0], $short->write([$behind])[0]], $long->write([$change, $behind])];
+            self::assertEquals($outcomes[1], $outcomes[0], "seed $seed, change $i");
+            if ($i % 100 === 99) {
+                // What may be evicted, or lost with the rest of the log.
+                $lost = $pick("r:$key", 'i', 'j');
+                foreach ($epochs as $name => $epoch) {
+                    $this->server->command('DEL', "$name:$epoch:$lost");
+                }
+            }
+            if ($i % 40 === 0) {
+                $keys = \array_map(static fn(int $i): string => "k$i", \range(1, 12));
+                self::assertEquals($long->read($keys)->records, $short->read($keys)->records, "seed $seed, change $i");
+                foreach (['i', 'j'] as $part) {
+                    $command = $part === 'i' ? ['ZRANGE', "%s:$part", '0', '-1', 'WITHSCORES'] : ['XRANGE', "%s:$part", '-', '+'];
+                    [$a, $b] = \array_map(fn(string $name): mixed => $this->server->command(...\array_map(static fn(string $word): string => \sprintf($word, "$name:$epochs[$name]"), $command)), ['short', 'long']);
+                    self::assertSame(self::plain($b), self::plain($a), "seed $seed, change $i: $part");
+                }
+            }
+        }
+        self::assertGreaterThan(0, $this->server->command('TTL', "short:{$epochs['short']}:r:behind"));
+        [$a, $b] = \array_map(fn(string $name): array => \explode(' ', (string) $this->server->command('GET', "$name:head")), ['short', 'long']);
+        self::assertSame(\array_slice($b, 1), \array_slice($a, 1));
+        self::assertGreaterThan(1_000, (int) $a[1], 'intents stop some');
+    }
+
     /** @param class-string<Connection> $connection */
     #[DataProvider('connections')]
     public function testAReadIsOneCommandAndAWriteOneForEachChange(string $connection): void
@@ -244,8 +290,15 @@ final class RedisLogTest extends RedisFixture
         $store->since('', 0, '');
         self::assertSame(['evalsha' => 1], $this->spent($before));
         $before = $this->calls();
-        $store->write([new Change('a', 'v', self::A), new Change('b', 'v', self::A)]);
+        $two = [new Change('a', 'v', self::A), new Change('b', 'v', self::A)];
+        $store->write($two);
+        self::assertEquals(['eval' => 1, 'evalsha' => 3], $this->spent($before), 'A change that is compared with nothing, as the one before, is another script.');
+        $before = $this->calls();
+        $store->write($two);
         self::assertSame(['evalsha' => 2], $this->spent($before));
+        $before = $this->calls();
+        self::put($store, 'k', 'v');
+        self::assertSame(['evalsha' => 1], $this->spent($before));
         $before = $this->calls();
         $this->store($connection)->read(['k', 'l']);
         self::assertSame(['evalsha' => 1], $this->spent($before), 'Opening brings the records with it.');
@@ -326,5 +379,11 @@ final class RedisLogTest extends RedisFixture
         }
 
         return \array_filter($spent);
+    }
+
+    /** Positions may be written with zeros before them. */
+    private static function plain(mixed $reply): string
+    {
+        return (string) \preg_replace('/"0*(\d+)"/', '"$1"', \json_encode($reply, \JSON_THROW_ON_ERROR));
     }
 }

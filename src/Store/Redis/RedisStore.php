@@ -49,6 +49,7 @@ final class RedisStore implements Store
     private readonly string $sweep;
     private readonly Script $open;
     private readonly Script $write;
+    private readonly Script $put;
 
     /** Number of the connection on which $epoch was last found good; 0: to be asked again. */
     private int $connectionNumber = 0;
@@ -67,6 +68,7 @@ final class RedisStore implements Store
         $this->sweep = $prefix . ':sweep';
         $this->open = Script::open();
         $this->write = Script::write();
+        $this->put = Script::put();
     }
 
     public function since(string $epoch, int $position, string $token): Changes
@@ -129,6 +131,7 @@ final class RedisStore implements Store
     {
         $outcomes = [];
         $refusal = null;
+        $again = false;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             $this->ready();
             $calls = $bodies = [];
@@ -147,16 +150,20 @@ final class RedisStore implements Store
                         $room = \str_repeat('.', Script::HEADER);
                         $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
                     }
-                    $calls[$i] = $this->call($change, $large);
+                    // Of several, one that went the long way after all would come after the others.
+                    $isShort = !$again && !$limited && $large === '' && $change->logged && !$change->strict && \count($changes) === 1;
+                    $calls[$i] = $isShort ? [$this->put, $this->shortCall($change)] : [$this->write, $this->call($change, $large)];
                 }
             }
             if ($calls === []) {
                 break;
             }
-            $lost = false;
-            foreach ($this->evaluate($this->write, $calls, $bodies) as $i => $reply) {
+            $lost = $again = false;
+            foreach ($this->evaluate($calls, $bodies) as $i => $reply) {
                 if (!\is_array($reply) || $reply[0] === 2) {
                     $lost = true;
+                } elseif ($reply[0] === 4) {
+                    $again = true;
                 } elseif ($reply[0] === 3) {
                     $refusal ??= \is_string($reply[1]) ? $reply[1] : '';
                     $outcomes[$i] = Outcome::refused();
@@ -164,10 +171,11 @@ final class RedisStore implements Store
                     $outcomes[$i] = $this->outcome($changes[$i], $reply);
                 }
             }
-            if (!$lost) {
+            if ($lost) {
+                $this->connectionNumber = 0;
+            } elseif (!$again) {
                 break;
             }
-            $this->connectionNumber = 0;
         }
         if ($refusal !== null) {
             throw $this->connection->refusal($refusal);
@@ -194,7 +202,7 @@ final class RedisStore implements Store
         try {
             $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
             $call = ['2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)];
-            [$more] = $this->evaluate(Script::sweep(), [$call]);
+            [$more] = $this->evaluate([[Script::sweep(), $call]]);
             $this->unswept = $more === 1;
         } catch (StoreFailure) {
             $this->unswept = false;
@@ -231,7 +239,7 @@ final class RedisStore implements Store
     public function stats(): array
     {
         $this->ready();
-        [$reply] = $this->evaluate(Script::stats(), [['0', $this->base() . 'r:']]);
+        [$reply] = $this->evaluate([[Script::stats(), ['0', $this->base() . 'r:']]]);
         [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
 
         return [
@@ -290,7 +298,7 @@ final class RedisStore implements Store
     private function open(string $epoch, int $position, array $keys): array
     {
         $number = $this->connection->ready();
-        [$reply] = $this->evaluate($this->open, [[
+        [$reply] = $this->evaluate([[$this->open, [
             '2',
             $this->head,
             $this->sweep,
@@ -302,7 +310,7 @@ final class RedisStore implements Store
             $epoch,
             (string) $position,
             ...$keys,
-        ]]);
+        ]]]);
         if (!\is_array($reply) || !\is_string($reply[0] ?? null) || !\is_int($reply[1] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }
@@ -328,11 +336,6 @@ final class RedisStore implements Store
             $guards[] = (string) $key;
             $guards[] = (string) $limit;
         }
-        $left = \in_array($change->body[0] ?? '', Change::KEPT, true) ? 0 : self::LONGEST;
-        if ($change->expiry !== 0) {
-            $now = (int) (\microtime(true) * 1000);
-            $left = \min(\max($change->expiry - $now, 1), self::LONGEST) + self::MARGIN;
-        }
 
         return [
             (string) \count($keys),
@@ -342,13 +345,47 @@ final class RedisStore implements Store
             $change->writer,
             $change->kind,
             $change->limit === Change::ALWAYS ? '' : (string) $change->limit,
-            (string) $left,
+            $this->left($change),
             $change->logged ? ($change->strict ? 's' : '') : 'u',
             $change->body === null ? '' : ($large === '' ? '1' : '2'),
             $large === '' ? $change->body ?? '' : $large,
             (string) $this->seen,
             ...$guards,
         ];
+    }
+
+    /** @return non-empty-list<string> what Script::put() wants to know */
+    private function shortCall(Change $change): array
+    {
+        $base = $this->base();
+
+        return [
+            '4',
+            $this->head,
+            $base . 'j',
+            $base . 'i',
+            $base . 'r:' . $change->key,
+            $this->epoch,
+            $change->key,
+            $change->writer,
+            $change->kind,
+            $this->left($change),
+            $change->body === null ? '' : '1',
+            $change->body ?? '',
+            (string) $this->seen,
+        ];
+    }
+
+    /** Milliseconds until the server may remove the record; '0': never. */
+    private function left(Change $change): string
+    {
+        if ($change->expiry !== 0) {
+            $now = (int) (\microtime(true) * 1000);
+
+            return (string) (\min(\max($change->expiry - $now, 1), self::LONGEST) + self::MARGIN);
+        }
+
+        return \in_array($change->body[0] ?? '', Change::KEPT, true) ? '0' : (string) self::LONGEST;
     }
 
     /** @param array<mixed> $reply of Script::write(), 0 or 1 first */
@@ -375,27 +412,27 @@ final class RedisStore implements Store
     }
 
     /**
-     * Runs a script once for each call, all in one round trip; in two if the server does not know it yet.
+     * Runs a script for each call, all in one round trip; in two if the server does not know it yet.
      *
-     * @param non-empty-array<int, non-empty-list<string>> $calls  number of keys, keys, arguments
-     * @param list<non-empty-list<string>>                 $before commands that go ahead in the same round trip
+     * @param non-empty-array<int, array{Script, non-empty-list<string>}> $calls  number of keys, keys, arguments
+     * @param list<non-empty-list<string>>                                $before commands that go ahead in the same round trip
      *
      * @return array<int, mixed> a reply for each
      */
-    private function evaluate(Script $script, array $calls, array $before = []): array
+    private function evaluate(array $calls, array $before = []): array
     {
         $commands = $before;
-        foreach ($calls as $call) {
+        foreach ($calls as [$script, $call]) {
             $commands[] = ['EVALSHA', $script->sha, ...$call];
         }
         $replies = \array_combine(\array_keys($calls), \array_slice($this->connection->run($commands), \count($before)));
-        $commands = [];
+        $commands = $brought = [];
         foreach ($replies as $i => $reply) {
             if ($reply === null) {
                 // The first one brings the script, the others find it.
-                $commands[$i] = $commands === []
-                    ? ['EVAL', $script->lua, ...$calls[$i]]
-                    : ['EVALSHA', $script->sha, ...$calls[$i]];
+                [$script, $call] = $calls[$i];
+                $commands[$i] = isset($brought[$script->sha]) ? ['EVALSHA', $script->sha, ...$call] : ['EVAL', $script->lua, ...$call];
+                $brought[$script->sha] = true;
             }
         }
         if ($commands !== []) {
