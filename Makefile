@@ -15,7 +15,8 @@ export COMPOSER_NO_INTERACTION := 1
 # apc.enable_cli and apc.shm_size can only be set when PHP starts, so neither phpunit.xml.dist nor ini_set() can.
 # With the extension, where `make ext` has built it (LARDER_EXT=0: without all the same).
 PHP := ext/with php -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1 -d larder.segment=/dev/shm/larder-test-$$$$-%u/segment
-PHPUNIT := $(PHP) vendor/bin/phpunit
+# Last in what CI prints is to be what has failed.
+PHPUNIT := $(PHP) vendor/bin/phpunit $(if $(CI),,--display-skipped)
 
 help: ## list the targets
 	@echo 'Larder: one cache for PHP. make TARGET, where TARGET is one of'
