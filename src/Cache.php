@@ -481,6 +481,17 @@ final class Cache
         return Report::inspect($this->tiers, $this->space, $this->space->key($key), $this->copies->has($key));
     }
 
+    /**
+     * What the names of files begin with that belong to this cache on this server alone, in a private directory that is
+     * there: for what an application would note beside the cache.
+     *
+     * @return ?string null: there is no such directory
+     */
+    public function local(): ?string
+    {
+        return $this->tiers->local;
+    }
+
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> everything in the truth tier, by key */
     public function entries(): iterable
     {

@@ -54,6 +54,8 @@ final class Assembly
             $codec,
             (int) ($options->lease * 1000),
             Dsn::TIERS[$options->truth->scheme],
+            $options->lazy,
+            $runtime === null ? null : $runtime . '/local-' . $mark,
         );
 
         return [$tiers, new Space('', $options->cacheOnly)];

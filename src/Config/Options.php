@@ -23,7 +23,7 @@ final readonly class Options
 
     public const NAMES = [
         'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
-        'secret', 'logger', 'cacheOnly',
+        'secret', 'logger', 'cacheOnly', 'lazy',
     ];
 
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
@@ -43,6 +43,7 @@ final readonly class Options
      * @param float   $lease       seconds that a computation may take before another begins
      * @param ?string $secret      signs what a far server keeps
      * @param bool    $cacheOnly   no database stands behind this cache: the last set wins
+     * @param bool    $lazy        the request's view begins with its first read or write, not when the cache is opened
      * @param bool    $withoutApcu near=apcu was asked for, and APCu is switched off in this process
      * @param string  $segment     '' there is none to be; 'asked' for; by 'default'; 'missing': asked for, and this PHP has
      *                             not the extension
@@ -64,6 +65,7 @@ final readonly class Options
         public bool $cacheOnly = false,
         public bool $withoutApcu = false,
         public string $segment = '',
+        public bool $lazy = false,
     ) {
         $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
     }
@@ -175,7 +177,7 @@ final readonly class Options
         $nearBudget = self::NEAR_BUDGET;
         $timeout = self::TIMEOUT;
         $lease = self::LEASE;
-        $cacheOnly = $none = false;
+        $cacheOnly = $lazy = $none = false;
         foreach ($given as $name => $value) {
             if ($value === null) {
                 if (!\in_array($name, self::NAMES, true)) {
@@ -233,6 +235,9 @@ final readonly class Options
                 case 'cacheOnly':
                     $cacheOnly = self::flag('cacheOnly', $value);
                     break;
+                case 'lazy':
+                    $lazy = self::flag('lazy', $value);
+                    break;
                 default:
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
             }
@@ -249,7 +254,7 @@ final readonly class Options
 
         $segment = self::segment($near, $disk, $far, $none || $withoutApcu);
 
-        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu, $segment);
+        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu, $segment, $lazy);
     }
 
     /**

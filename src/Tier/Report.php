@@ -45,8 +45,7 @@ final class Report
             'time' => $truth->time / 1e9,
             'errors' => $truth->errors,
         ] + ($stored ? $truth->stats() : []);
-        $writer = $tiers->writer();
-        $stats['conflicts'] = ['dropped' => $writer->dropped, 'bounded' => $writer->bounded, 'refused' => $writer->refused];
+        $stats['conflicts'] = $tiers->conflicts();
 
         return $stats;
     }

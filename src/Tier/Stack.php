@@ -7,6 +7,7 @@ namespace Larder\Tier;
 use Larder\Journal\Ledger;
 use Larder\Lease\Leases;
 use Larder\Store\Change;
+use Larder\Store\Changes;
 use Larder\Store\Record;
 use Larder\Store\View;
 
@@ -43,6 +44,9 @@ final class Stack
     /** Grows when something was learned that others changed. */
     public int $news = 0;
 
+    /** The view of this request has begun: it is known since when others' changes count. */
+    public bool $isBegun = false;
+
     /** The near tiers could follow the journal and may be read. */
     public bool $nearReadable = true;
     public int $nearHits = 0;
@@ -65,12 +69,17 @@ final class Stack
     private array $spaces = [];
     private int $pid;
 
-    /** @param list<Near> $nears nearest first */
+    /**
+     * @param list<Near> $nears nearest first
+     * @param bool       $lazy  without a near tier, which has to follow before it is read, the first read is the beginning
+     *                          of the view: one round trip less
+     */
     public function __construct(
         public readonly Truth $truth,
         public readonly array $nears,
         public readonly Envelope $envelope,
         public readonly Leases $leases,
+        private readonly bool $lazy = false,
     ) {
         $this->ledger = new Ledger();
         $this->pid = (int) \getmypid();
@@ -99,6 +108,18 @@ final class Stack
             $copies->own = [];
         }
         $this->nearReadable = true;
+        $this->isBegun = false;
+        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->version++;
+        if (!$this->lazy || $this->nears !== []) {
+            $this->start();
+        }
+    }
+
+    /** What others change from now on counts. */
+    public function start(): void
+    {
+        $this->isBegun = true;
         $known = ['', 0, ''];
         foreach ($this->nears as $near) {
             $known = $near->state();
@@ -119,14 +140,17 @@ final class Stack
             }
             $this->ledger->begin($changes);
         }
-        $this->version++;
-        $this->due = \hrtime(true) + self::RENEWAL;
     }
 
     /** Learns what others changed meanwhile, and drops the copies of it; what was read stays the measure of writes. */
     public function renew(): void
     {
         $this->due = \hrtime(true) + self::RENEWAL;
+        if (!$this->isBegun) {
+            $this->start();
+
+            return;
+        }
         $changes = $this->truth->since($this->ledger->epoch, $this->ledger->seen, $this->ledger->token);
         if ($changes === null) {
             // Nobody says what changed: nothing that was copied before is shown any longer.
@@ -312,7 +336,13 @@ final class Stack
     {
         $flushes = $this->unknownFlushes($spaces);
         $ask = $flushes === [] ? $keys : [...$keys, ...$flushes];
+        // What others have appended before this request is in its view.
+        $this->isBegun || $this->truth->settle();
         $view = $this->truth->read($ask);
+        if (!$this->isBegun) {
+            $this->isBegun = true;
+            $view === null ? $this->ledger->beginBlind() : $this->ledger->begin(new Changes($view->epoch, $view->at, '', true));
+        }
         if ($view !== null && $view->epoch !== $this->ledger->epoch) {
             // The store began anew: learn it first, then look again.
             $this->renew();
@@ -543,6 +573,7 @@ final class Stack
                 }
             }
         }
+        $this->isBegun || $this->start();
         $view = $this->truth->read([$marker]);
 
         // Without an answer nothing is known to be good.

@@ -29,6 +29,8 @@ final class Tiers
     /**
      * @param list<Near> $nears nearest first
      * @param int        $lease milliseconds that a computation may take
+     * @param bool       $lazy  see Stack
+     * @param ?string    $local see Cache::local()
      */
     public function __construct(
         public readonly Truth $truth,
@@ -38,9 +40,11 @@ final class Tiers
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
         public readonly string $last,
+        bool $lazy = false,
+        public readonly ?string $local = null,
     ) {
         $this->leases = new Leases($truth, $truth->writer);
-        $this->stack = new Stack($truth, $nears, $envelope, $this->leases);
+        $this->stack = new Stack($truth, $nears, $envelope, $this->leases, $lazy);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
@@ -54,19 +58,31 @@ final class Tiers
         unset(self::$open[\spl_object_id($this)]);
     }
 
+    /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
+    public function conflicts(): array
+    {
+        return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
+    }
+
     public function writer(): Writer
     {
+        $this->stack->isBegun || $this->stack->start();
+
         return $this->writer ??= new Writer($this->stack, $this->truth);
     }
 
     public function intents(): Intents
     {
-        return $this->intents ??= new Intents($this->stack, $this->truth, $this->writer());
+        $writer = $this->writer();
+
+        return $this->intents ??= new Intents($this->stack, $this->truth, $writer);
     }
 
     public function computation(): Computation
     {
-        return $this->computation ??= new Computation($this->stack, $this->writer(), $this->truth, $this->leases, $this->lease);
+        $writer = $this->writer();
+
+        return $this->computation ??= new Computation($this->stack, $writer, $this->truth, $this->leases, $this->lease);
     }
 
     /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */

@@ -34,8 +34,8 @@ final class Truth
     /** Nanoseconds spent in the store. */
     public int $time = 0;
 
-    /** hrtime() before which the store is not asked; 0: it works. */
-    private int $rest = 0;
+    /** hrtime() before which the store is not asked; 0: it works; long over at first, so that what was kept is applied before anything. */
+    private int $rest = 1;
 
     public function __construct(
         public readonly Store $store,

@@ -150,7 +150,7 @@ class ObjectCache
         return $this->root;
     }
 
-    /** Where a site's cache has what Larder itself notes: prefetch lists, statistics, who flushed. */
+    /** Where a site's cache has what Larder itself notes: statistics, who flushed. */
     public static function records(Cache $root): Cache
     {
         return $root->group(self::OWN, true);
@@ -700,7 +700,7 @@ class ObjectCache
     {
         $this->root = $root;
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->prefetch = Prefetch::ofRequest(self::records($root));
+        $this->prefetch = Prefetch::ofRequest($root->local());
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {
@@ -713,9 +713,8 @@ class ObjectCache
                 }
             }
         }
-        if ($wanted !== []) {
-            $root->prefetch($wanted);
-        }
+        // In both cases from now on it counts what others change: nothing has been asked of the database yet.
+        $wanted === [] ? $root->learn() : $root->prefetch($wanted);
     }
 
     /** Where a group's keys lie: see above. */

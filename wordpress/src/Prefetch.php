@@ -4,18 +4,20 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
-use Larder\Cache;
-
 /**
  * The keys that a route used last time, so that they come in one read.
  *
- * A route is a method, a host and path with its query, and whether somebody is logged in. A list too many or a key too
- * many costs a little time; nothing depends on it.
+ * A route is a method, a host and path with its query, and whether somebody is logged in. Its list is a file of this
+ * server, as JSON: from the cache itself it would be a round trip of its own. A list too many or a key too many costs a
+ * little time; nothing depends on it.
  */
 final class Prefetch
 {
-    /** Seconds for which a route that nobody asks for is remembered. */
-    private const KEPT = 86_400;
+    /** Lists of one site: beyond that half of them go. */
+    private const LISTS = 2_000;
+
+    /** How often that is looked at: at one list in so many that are written. */
+    private const LOOK = 64;
 
     /** Keys of one route. */
     private const MOST = 1_000;
@@ -29,13 +31,17 @@ final class Prefetch
     /** @var array<string, array<string, list<int|string>>> by place (see ObjectCache::place()) and group, as it was read */
     private array $known = [];
 
-    private function __construct(private readonly Cache $own, private readonly string $route) {}
+    private function __construct(private readonly string $directory, private readonly string $name) {}
 
-    /** Null where there is no route: on the command line. */
-    public static function ofRequest(Cache $own): ?self
+    /**
+     * Null where there is no route, on the command line, or no place for lists.
+     *
+     * @param ?string $local see Larder\Cache::local()
+     */
+    public static function ofRequest(?string $local): ?self
     {
         $uri = $_SERVER['REQUEST_URI'] ?? null;
-        if (\PHP_SAPI === 'cli' || !\is_string($uri)) {
+        if (\PHP_SAPI === 'cli' || $local === null || !\is_string($uri)) {
             return null;
         }
         if (\strlen($uri) > self::LONGEST) {
@@ -55,18 +61,19 @@ final class Prefetch
             }
         }
 
-        return new self($own, 'route-' . \hash('xxh128', $route));
+        return new self($local . '-routes', \hash('xxh128', $route));
     }
 
     /** @return array<string, array<string, list<int|string>>> keys by place and group */
     public function wanted(): array
     {
-        $list = $this->own->get($this->route);
-        // What a far server returned is signed; a list of another version is none.
+        $file = $this->directory . '/' . $this->name;
+        $text = Quietly::call(static fn(): string|false => \is_file($file) ? \file_get_contents($file, length: 2 * self::MOST * self::LONGEST) : false);
+        $list = \is_string($text) ? \json_decode($text, true) : null;
         foreach (\is_array($list) ? $list : [] as $place => $groups) {
             foreach (\is_array($groups) ? $groups : [] as $group => $keys) {
                 foreach (\is_array($keys) ? $keys : [] as $key) {
-                    if (\is_int($key) || \is_string($key)) {
+                    if ((\is_int($key) || \is_string($key)) && $key !== '') {
                         $this->known[(string) $place][(string) $group][] = $key;
                     }
                 }
@@ -85,7 +92,8 @@ final class Prefetch
             foreach ($groups as $group => $keys) {
                 $known = \array_flip($this->known[$place][$group] ?? []);
                 foreach ($keys as $key) {
-                    if ($count < self::MOST && \strlen((string) $key) <= self::LONGEST) {
+                    // JSON is UTF-8.
+                    if ($count < self::MOST && \strlen((string) $key) <= self::LONGEST && \preg_match('//u', $group . $key) === 1) {
                         $count++;
                         $new += isset($known[$key]) ? 0 : 1;
                         $list[$place][$group][] = $key;
@@ -94,7 +102,37 @@ final class Prefetch
             }
         }
         if ($new > 0 && $new * self::SHARE >= $count) {
-            $this->own->set($this->route, $list, self::KEPT);
+            Quietly::call(fn() => $this->write((string) \json_encode($list, \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE)));
+        }
+    }
+
+    private function write(string $list): void
+    {
+        if (!\is_dir($this->directory) && !\mkdir($this->directory, 0o700)) {
+            return;
+        }
+        $new = $this->directory . '/new-' . \bin2hex(\random_bytes(6));
+        $file = \fopen($new, 'x');
+        if ($file === false) {
+            return;
+        }
+        \chmod($new, 0o600);
+        $isWhole = \fwrite($file, $list) === \strlen($list);
+        \fclose($file);
+        $isWhole ? \rename($new, $this->directory . '/' . $this->name) : \unlink($new);
+        if (\mt_rand(1, self::LOOK) === 1) {
+            $this->clean();
+        }
+    }
+
+    private function clean(): void
+    {
+        $names = \array_diff(\scandir($this->directory, \SCANDIR_SORT_NONE) ?: [], ['.', '..']);
+        if (\count($names) > self::LISTS) {
+            \shuffle($names);
+            foreach (\array_slice($names, 0, \intdiv(\count($names), 2)) as $name) {
+                \unlink($this->directory . '/' . $name);
+            }
         }
     }
 }

@@ -42,7 +42,8 @@ final class Site
     public function source(): array
     {
         $dsn = self::setting('DSN');
-        $source = [];
+        // The object cache asks it before anybody has asked the database.
+        $source = ['lazy' => '1'];
         if ($dsn === '') {
             $scheme = \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file';
             $source['dsn'] = $scheme . '://' . \strtr(\rawurlencode($this->directory() ?? ''), ['%2F' => '/']);

@@ -75,9 +75,9 @@ final class Uninstall
     {
         if ($options->disk === null) {
             // The user's own directory, which is not this site's alone.
-            foreach (['kept-', 'near-', 'apcu-'] as $kind) {
+            foreach (['kept-', 'near-', 'apcu-', 'local-'] as $kind) {
                 foreach (\glob(StoreFactory::runtime($options) . '/' . $kind . StoreFactory::mark($options) . '*') ?: [] as $file) {
-                    \unlink($file);
+                    \is_dir($file) ? DataDirectory::remove($file) : \unlink($file);
                 }
             }
         } else {

@@ -73,7 +73,7 @@ final class Script
         local reply = {epoch, n, redis.call('EXISTS', KEYS[2]), complete, list}
         local size = 0
         for i = 8, #ARGV do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
-        if size < 65536 then
+        if size < 131072 then
           for i = 8, #ARGV do reply[i - 2] = redis.call('GET', base .. 'r:' .. ARGV[i]) end
         end
         return reply
