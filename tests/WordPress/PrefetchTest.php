@@ -1,0 +1,64 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Tests\Support\RedisServer;
+use Larder\WordPress\Prefetch;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** What a page asked for last time comes in one read, which is also how its view of the cache begins. */
+#[CoversClass(Prefetch::class)]
+#[Group('wordpress')]
+final class PrefetchTest extends TestCase
+{
+    private const TRIPS = 'return $GLOBALS["wp_object_cache"]->report()["round_trips"];';
+
+    public function testAPageIsOneRoundTrip(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+        $redis = new RedisServer();
+        $site = new PluginSite(['LARDER_DSN' => "redis://127.0.0.1:$redis->port", 'LARDER_NEAR' => 'none']);
+        $site->activate();
+        $trips = \array_map(static fn(int $i): mixed => $site->web(self::TRIPS), \range(1, 5));
+        self::assertGreaterThan(5, $trips[0], 'nobody knew what it would ask for');
+        self::assertSame([1, 1], \array_slice($trips, 3));
+        // As the server counts them; the end of the connection is one. Now and then a page also notes statistics.
+        $reads = static fn(): int => \preg_match('/total_reads_processed:(\d+)/', (string) $redis->command('INFO', 'stats'), $found) === 1 ? (int) $found[1] : 0;
+        $question = -$reads() + $reads();
+        self::assertSame(2, \min(\array_map(static function (int $i) use ($site, $reads, $question): int {
+            $before = $reads();
+            $site->web(self::TRIPS);
+
+            return $reads() - $before - $question;
+        }, \range(1, 5))));
+        self::assertGreaterThan(1, $site->web('update_option("blogname", "Other"); ' . self::TRIPS), 'a change is a trip of its own');
+        self::assertSame('Other', $site->web('return get_option("blogname");'));
+
+        $directory = $site->web('return $GLOBALS["wp_object_cache"]->larder()->local() . "-routes";');
+        self::assertIsString($directory);
+        self::assertSame('700', \decoct((int) \fileperms($directory) & 0o777));
+        $lists = \array_diff(\scandir($directory) ?: [], ['.', '..']);
+        self::assertNotSame([], $lists);
+        foreach ($lists as $list) {
+            self::assertMatchesRegularExpression('/^[0-9a-f]{32}$/', $list);
+            self::assertSame('600', \decoct((int) \fileperms("$directory/$list") & 0o777));
+        }
+        // Nothing depends on them.
+        foreach (['', '{', '[1,{"options":7}]', '{"":{"options":["alloptions",{"a":1},"",7.5,null]},"x":3}', \str_repeat('["', 90_000)] as $broken) {
+            foreach ($lists as $list) {
+                \file_put_contents("$directory/$list", $broken);
+            }
+            self::assertSame('Other', $site->web('return get_option("blogname");'), $broken);
+        }
+        self::assertSame('', $site->site->errors());
+        $site->deactivate();
+        $site->delete();
+        self::assertDirectoryDoesNotExist($directory);
+    }
+}
