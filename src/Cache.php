@@ -567,9 +567,12 @@ final class Cache
                 }
             } elseif (\is_array($raw) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
-                $this->nearHits++;
-
                 // Long strings are read from APCu each time, in half a microsecond, and not kept twice.
+                $this->copies->passed[$key] = true;
+                if ((++$this->nearHits & 1023) === 0) {
+                    $this->copies->trim();
+                }
+
                 return $raw[1];
             }
         }

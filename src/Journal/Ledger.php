@@ -46,6 +46,9 @@ final class Ledger
     /** @var array<string, array{int, string}> position and kind of the last foreign change since the start */
     private array $foreign = [];
 
+    /** @var ?array{int, int} what $first has of keys read at the start: one for all of them */
+    private ?array $early = null;
+
     /** First reads have been forgotten: a key that is not in $first may have been read at the start. */
     private bool $forgetful = false;
 
@@ -56,6 +59,7 @@ final class Ledger
         $this->start = $this->seen = $now->end;
         $this->token = $now->token;
         $this->lost = -1;
+        $this->early = null;
         $this->first = $this->foreign = [];
         $this->forgetful = false;
     }
@@ -74,6 +78,7 @@ final class Ledger
             // Which keys changed is not known any more, or positions count from anew.
             if ($changes->epoch !== $this->epoch) {
                 $this->start = -1;
+                $this->early = null;
                 $this->first = [];
             }
             $this->foreign = [];
@@ -133,7 +138,17 @@ final class Ledger
     public function gone(string $key): void
     {
         if (!isset($this->first[$key])) {
-            $this->note($key, self::SEEN, $this->start);
+            $this->room();
+            $this->first[$key] = $this->early ??= [self::SEEN, $this->start];
+        }
+    }
+
+    /** This request has read and replaced the value in one step: what it writes next is judged from there. */
+    public function swapped(string $key, int $position): void
+    {
+        $this->note($key, self::SEEN, $position);
+        if (($this->foreign[$key][0] ?? 0) <= $position) {
+            unset($this->foreign[$key]);
         }
     }
 
@@ -189,10 +204,15 @@ final class Ledger
 
     private function note(string $key, int $how, int $position): void
     {
+        $this->room();
+        $this->first[$key] = [$how, $position];
+    }
+
+    private function room(): void
+    {
         if (\count($this->first) > self::MANY) {
             $this->first = [];
             $this->forgetful = true;
         }
-        $this->first[$key] = [$how, $position];
     }
 }

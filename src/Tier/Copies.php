@@ -30,6 +30,9 @@ final class Copies
     /** @var array<array-key, Entry> */
     public array $entries = [];
 
+    /** @var array<array-key, true> what was read from a near tier and not kept here */
+    public array $passed = [];
+
     /** @var array<array-key, int> positions at which this request changed keys: no older near copy is asked; PHP_INT_MAX: none */
     public array $own = [];
 
@@ -127,7 +130,7 @@ final class Copies
 
     public function clear(): void
     {
-        $this->values = $this->entries = $this->ends = [];
+        $this->values = $this->entries = $this->ends = $this->passed = [];
         $this->bytes = 0;
         $this->due = \PHP_INT_MAX;
     }
@@ -148,6 +151,16 @@ final class Copies
         $this->due = $next;
     }
 
+    /** @return iterable<string> of all that was read, and may still be here */
+    public function names(): iterable
+    {
+        foreach ([$this->values, $this->entries, $this->passed] as $copies) {
+            foreach ($copies as $name => $_) {
+                yield (string) $name;
+            }
+        }
+    }
+
     public function count(): int
     {
         return \count($this->values) + \count($this->entries);
@@ -161,6 +174,10 @@ final class Copies
     /** The front door put copies into $values by itself: keep the bound. */
     public function trim(): void
     {
+        if (\count($this->passed) > self::MANY) {
+            $this->passed = [];
+            $this->ledger->goneAll();
+        }
         if (\count($this->values) > self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
             $this->ledger->goneAll();

@@ -87,7 +87,7 @@ final class Entry
     /** Beyond 64 bits an end is none. */
     private static function after(int $now, int $seconds): int
     {
-        return $seconds === 0 || $seconds > 9000000000000 ? 0 : $now + $seconds * 1000;
+        return $seconds === 0 || $seconds > 9000000000000 ? 0 : $now + \max($seconds, -9000000000000) * 1000;
     }
 
     public function body(): string

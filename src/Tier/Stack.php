@@ -438,12 +438,23 @@ final class Stack
     /** The request's copies of a space, and of those in it, go. */
     public function forget(Space $space): void
     {
-        foreach ($this->spaces as $entries => [, $copies]) {
+        foreach ($this->spaces as $entries => [$below, $copies]) {
             if (Space::covers($space->flush(), $entries)) {
-                $copies->clear();
+                $this->lose($below, $copies);
             }
         }
-        $this->ledger->goneAll();
+    }
+
+    /**
+     * All copies of a space go. That they had been read stays true; but of what was not, the first read is yet to come,
+     * and is after this.
+     */
+    private function lose(Space $space, Copies $copies): void
+    {
+        foreach ($copies->names() as $name) {
+            $this->ledger->gone($space->entries . $name);
+        }
+        $copies->clear();
     }
 
     /** Whether an intent was seen to stand on the key in this request. */
@@ -478,7 +489,7 @@ final class Stack
         $this->precede($space, $entry);
         $guards = [];
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
-            $guards[$marker] = $this->ledger->limit($marker, $reference);
+            $guards[$marker] = $this->ledger->changed($marker, $reference) ? -1 : $this->ledger->limit($marker, $reference);
         }
 
         return $guards;
@@ -507,16 +518,14 @@ final class Stack
             if ($key[0] === 'f') {
                 foreach ($this->spaces as [$space, $copies]) {
                     if (Space::covers($key, $space->entries)) {
-                        $copies->clear();
-                        $this->ledger->goneAll();
+                        $this->lose($space, $copies);
                     }
                 }
             } else {
                 // Which copies carry the tag is not kept; the tags of one space concern only that space.
                 $path = \substr($key, 2, (int) \strpos($key, ':', 2) - 2);
                 if (isset($this->spaces['e:' . $path . ':'])) {
-                    $this->spaces['e:' . $path . ':'][1]->clear();
-                    $this->ledger->goneAll();
+                    $this->lose(...$this->spaces['e:' . $path . ':']);
                 }
             }
             $this->version++;

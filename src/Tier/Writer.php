@@ -308,6 +308,7 @@ final class Writer
             }
             if ($outcomes[0]->done) {
                 $this->stored($key, $space, $next, $outcomes[0]);
+                $this->stack->ledger->swapped($key, $outcomes[0]->position);
 
                 return $next;
             }

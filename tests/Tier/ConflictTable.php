@@ -199,6 +199,79 @@ abstract class ConflictTable extends TestCase
         self::assertSame('good', $this->request()->get('other'));
     }
 
+    public function testAfterAForeignFlushItCountsWhatWasReadBeforeIt(): void
+    {
+        $long = \str_repeat('long ', 1_000);
+        foreach (['flush', 'tag', 'forgotten'] as $what) {
+            $group = $this->request()->group($what);
+            $group->set('read', 'old', 0, ['t']);
+            $group->set('long', $long);
+            $group->set('long tagged', $long, 0, ['t']);
+            $a = $this->request()->group($what);
+            self::assertSame(['old', $long, $long], [$a->get('read'), $a->get('long'), $a->get('long tagged')]);
+            $b = $this->request()->group($what);
+            $what === 'tag' ? $b->invalidateTags('t') : $b->flush();
+            $what === 'forgotten' ? $a->forget() : self::assertTrue($a->learn());
+            foreach (['read', 'long', 'long tagged'] as $key) {
+                if ($what !== 'tag' || $key !== 'long') {
+                    $what === 'forgotten' || self::assertNull($a->get($key), "$what: $key");
+                    $a->set($key, 'computed from before', 0, ['t']);
+                    self::assertNull($this->request()->group($what)->get($key), "$what: $key");
+                }
+            }
+            // Of these nobody has read anything before: a process that lives on goes on storing.
+            foreach (\range(1, 3) as $i) {
+                self::assertNull($a->get("new $i"));
+                self::assertTrue($a->set("new $i", $i, 0, ['t']));
+                self::assertSame($i, $this->request()->group($what)->get("new $i"), $what);
+            }
+        }
+    }
+
+    public function testAForeignFlushCountsAlsoUnderAnOwnOne(): void
+    {
+        foreach (['flush', 'tag'] as $what) {
+            [$a, $b] = [$this->request(), $this->request()];
+            foreach ([$b, $a] as $request) {
+                $what === 'tag' ? $request->invalidateTags('t') : $request->flush();
+            }
+            $a->set($what, 'older', 0, ['t']);
+            self::assertNull($this->request()->get($what), $what);
+        }
+    }
+
+    public function testWhoHasSwappedIsJudgedFromThere(): void
+    {
+        // A lock that others had before.
+        foreach ([true, false] as $tried) {
+            [$a, $b, $c] = [$this->request(), $this->request(), $this->request()];
+            self::assertTrue($b->add('lock', 'b'));
+            self::assertFalse($tried && $a->add('lock', 'a'));
+            self::assertTrue($b->delete('lock'));
+            self::assertTrue($a->add('lock', 'a'));
+            self::assertTrue($a->set('lock', 'a, renewed'));
+            self::assertFalse($c->add('lock', 'c'), 'two have it');
+            self::assertSame('a, renewed', $this->request()->get('lock'));
+            $a->delete('lock');
+        }
+        // One that was taken after a flush.
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->flush();
+        self::assertTrue($a->add('lock', 'a'));
+        self::assertTrue($a->set('lock', 'a, renewed'));
+        self::assertFalse($this->request()->add('lock', 'c'));
+
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('counter', 5);
+        self::assertSame(6, $a->increment('counter'));
+        $a->set('counter', 0);
+        self::assertSame(1, $a->increment('counter'));
+        // What comes after that is a change like any other.
+        $b->set('counter', 100);
+        $a->set('counter', 2);
+        self::assertNull($this->request()->get('counter'));
+    }
+
     public function testCacheOnlyTheLastSetWins(): void
     {
         [$a, $b] = [$this->request()->group('g', true), $this->request()->group('g', true)];

@@ -29,6 +29,13 @@ final class Flushes
     public function count(): bool
     {
         $who = self::who();
+        if ($who === null) {
+            // A person or a tool asks for it, perhaps for one site of a network after the other.
+            return true;
+        }
+        if (\function_exists('is_multisite') && \is_multisite()) {
+            $who .= ' on site ' . \get_current_blog_id();
+        }
         $add = static fn(mixed $log): array => self::counted($log, $who, \time());
         $log = $this->own->update(self::KEY, $add);
         if ($log === null) {
@@ -84,7 +91,7 @@ final class Flushes
     }
 
     /** The plugin or theme whose code asked for it. */
-    private static function who(): string
+    private static function who(): ?string
     {
         foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 40) as $frame) {
             $file = \strtr($frame['file'] ?? '', '\\', '/');
@@ -93,6 +100,6 @@ final class Flushes
             }
         }
 
-        return \PHP_SAPI === 'cli' ? 'command line' : 'WordPress';
+        return null;
     }
 }

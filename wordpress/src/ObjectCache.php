@@ -97,6 +97,10 @@ class ObjectCache
         $this->blog_prefix = $this->multisite ? $this->blog . ':' : '';
         if ($root !== null) {
             $this->begin($root);
+        } elseif (\func_num_args() === 0 && ($GLOBALS['wp_object_cache'] ?? null) instanceof self) {
+            // Somebody makes an object of his own, or puts it in the place of the site's: it is over the same cache.
+            $this->root = $GLOBALS['wp_object_cache']->root;
+            $this->due = \hrtime(true) + self::RENEWAL;
         }
     }
 
@@ -132,7 +136,7 @@ class ObjectCache
         } catch (\Throwable $error) {
             $problem = $error->getMessage();
         }
-        $cache = new self();
+        $cache = new self(null);
         $cache->problem = $problem;
         // Then transients belong into the database. A network starts its cache twice (ms-settings.php), and would load
         // WordPress's own functions beside ours the second time.
@@ -546,8 +550,14 @@ class ObjectCache
         return true;
     }
 
-    /** @param string|string[] $groups */
-    public function add_global_groups($groups): void
+    /**
+     * Without a type, here and below: classes that extend WordPress's own have none.
+     *
+     * @param string|string[] $groups
+     *
+     * @return void
+     */
+    public function add_global_groups($groups)
     {
         foreach ((array) $groups as $group) {
             $this->global_groups[$group] = true;
@@ -555,8 +565,12 @@ class ObjectCache
         }
     }
 
-    /** @param string|string[] $groups */
-    public function add_non_persistent_groups($groups): void
+    /**
+     * @param string|string[] $groups
+     *
+     * @return void
+     */
+    public function add_non_persistent_groups($groups)
     {
         foreach ((array) $groups as $group) {
             $this->non_persistent_groups[$group] = true;
@@ -564,8 +578,12 @@ class ObjectCache
         }
     }
 
-    /** @param int $blog_id */
-    public function switch_to_blog($blog_id): void
+    /**
+     * @param int $blog_id
+     *
+     * @return void
+     */
+    public function switch_to_blog($blog_id)
     {
         $blog = (int) $blog_id;
         if (!$this->multisite || $blog === $this->blog) {
@@ -583,13 +601,15 @@ class ObjectCache
         $this->blog_prefix = $blog . ':';
     }
 
-    public function reset(): void
+    /** @return void */
+    public function reset()
     {
         $this->cache = \array_intersect_key($this->cache, $this->global_groups);
         $this->away = [];
     }
 
-    public function stats(): void
+    /** @return void */
+    public function stats()
     {
         echo '<p>';
         echo '<strong>Cache Hits:</strong> ' . $this->cache_hits . '<br />';
@@ -669,17 +689,17 @@ class ObjectCache
     }
 
     /**
-     * @param string|string[] $salt
+     * @param string|string[] $salt WordPress's own takes anything else as it is
      *
-     * @return array{data: mixed, salt: string}
+     * @return array{data: mixed, salt: mixed}
      */
-    public static function salted(mixed $data, string|array $salt): array
+    public static function salted(mixed $data, $salt): array
     {
         return ['data' => $data, 'salt' => \is_array($salt) ? \implode(':', $salt) : $salt];
     }
 
     /** @param string|string[] $salt */
-    public static function unsalted(mixed $value, string|array $salt): mixed
+    public static function unsalted(mixed $value, $salt): mixed
     {
         return \is_array($value) && isset($value['salt'], $value['data']) && $value['salt'] === (\is_array($salt) ? \implode(':', $salt) : $salt)
             ? $value['data'] : false;
@@ -784,7 +804,7 @@ class ObjectCache
         return false;
     }
 
-    private function count(mixed $key, int $offset, mixed $group): int|float|false
+    private function count(mixed $key, int|float $offset, mixed $group): int|float|false
     {
         if (!$this->isValid($key)) {
             return false;
@@ -898,6 +918,11 @@ class ObjectCache
 
     private static function name(int|string $key): string
     {
-        return \is_int($key) ? (string) $key : (\strlen($key) > self::LONGEST ? 'sha256:' . \hash('sha256', $key) : $key);
+        return match (true) {
+            \is_int($key) => (string) $key,
+            // What looks like one that was hashed too, so that no two are one.
+            \strlen($key) > self::LONGEST || \str_starts_with($key, 'sha256:') => 'sha256:' . \hash('sha256', $key),
+            default => $key,
+        };
     }
 }
