@@ -413,6 +413,103 @@ final class ObjectCacheTest extends TestCase
         self::assertSame([false, false], $left());
     }
 
+    public function testWhoIsNoPluginFlushesAsOftenAsHeLikes(): void
+    {
+        foreach (\range(1, Flushes::LIMIT + 5) as $number) {
+            \wp_cache_set('k', $number, 'posts');
+            // As a command does for one site after the other.
+            self::assertTrue(\wp_cache_flush());
+            $this->request();
+            self::assertFalse(\wp_cache_get('k', 'posts'), "flush $number");
+        }
+    }
+
+    public function testAnObjectThatSomebodyMakesIsOverTheSameCache(): void
+    {
+        $own = new \WP_Object_Cache();
+        self::assertSame($this->cache()->larder(), $own->larder());
+        $GLOBALS['wp_object_cache'] = $own;
+        self::assertTrue(\wp_cache_set('k', 'new', 'plugin'));
+        $this->request();
+        self::assertSame('new', \wp_cache_get('k', 'plugin'));
+        self::assertNull((new ObjectCache(null))->larder());
+    }
+
+    public function testWhoExtendsWordPresssClassCanExtendThisOne(): void
+    {
+        $extended = new class extends \WP_Object_Cache {
+            public function get($key, $group = 'default', $force = false, &$found = null)
+            {
+                return parent::get($key, $group, $force, $found);
+            }
+
+            public function add_global_groups($groups)
+            {
+                parent::add_global_groups($groups);
+            }
+
+            public function add_non_persistent_groups($groups)
+            {
+                parent::add_non_persistent_groups($groups);
+            }
+
+            public function switch_to_blog($blog_id)
+            {
+                parent::switch_to_blog($blog_id);
+            }
+
+            public function reset()
+            {
+                parent::reset();
+            }
+
+            public function stats()
+            {
+                parent::stats();
+            }
+        };
+        $extended->add_non_persistent_groups('volatile');
+        self::assertTrue($extended->set('k', 1, 'volatile'));
+        self::assertSame(1, $extended->get('k', 'volatile'));
+        $this->request();
+        self::assertFalse(\wp_cache_get('k', 'volatile'));
+    }
+
+    public function testSaltsOfAnyTypeAreTakenAsTheyAre(): void
+    {
+        foreach ([5, 0.5, true, 'text', ['a', 'b']] as $salt) {
+            self::assertTrue(\wp_cache_set_salted('k', 'v', 'plugin', $salt));
+            $this->request();
+            self::assertSame('v', \wp_cache_get_salted('k', 'plugin', $salt), \serialize($salt));
+            self::assertFalse(\wp_cache_get_salted('k', 'plugin', 'another'));
+        }
+        self::assertFalse(\wp_cache_get_salted('k', 'plugin', 'a.b'));
+        self::assertSame('v', \wp_cache_get_salted('k', 'plugin', 'a:b'), 'as WordPress joins them');
+    }
+
+    public function testExtremesAreNoErrors(): void
+    {
+        \wp_cache_set('n', 5, 'plugin');
+        self::assertSame(5 - (float) \PHP_INT_MIN, \wp_cache_decr('n', \PHP_INT_MIN, 'plugin'));
+        foreach ([\PHP_INT_MIN, \PHP_INT_MIN + 1, -9_300_000_000_000_000, -1] as $expire) {
+            \wp_cache_set('k', 'v', 'plugin', $expire);
+            $this->request();
+            self::assertFalse(\wp_cache_get('k', 'plugin'), (string) $expire);
+        }
+        \wp_cache_set('k', 'v', 'plugin', \PHP_INT_MAX);
+        $this->request();
+        self::assertSame('v', \wp_cache_get('k', 'plugin'));
+    }
+
+    public function testALongKeyIsNoOtherKey(): void
+    {
+        $long = \str_repeat('long', 500);
+        \wp_cache_set($long, 1, 'plugin');
+        \wp_cache_set('sha256:' . \hash('sha256', $long), 2, 'plugin');
+        $this->request();
+        self::assertSame(1, \wp_cache_get($long, 'plugin'));
+    }
+
     /** @return iterable<string, array{mixed}> */
     public static function values(): iterable
     {
