@@ -253,7 +253,7 @@ final class Script
         n = n + 1
         if n % 256 == 0 then return {4} end
 
-        local at, w, t, other = 0, '', '', '0'
+        local at, w, t, other, complete = 0, '', '', '0', nil
         local r = call('GETRANGE', KEYS[4], 0, 45)
         if #r > 44 then
           -- An intent.
@@ -269,8 +269,9 @@ final class Script
               w = e[2][4]
               if w == writer then other = e[2][8] end
             end
-          elseif n > 1 then
-            other = call('ZSCORE', KEYS[3], '') or string.format('%.0f', n - 1)
+          else
+            complete = call('ZSCORE', KEYS[3], '')
+            if n > 1 then other = complete or string.format('%.0f', n - 1) end
           end
         end
 
@@ -288,7 +289,7 @@ final class Script
           call('DEL', KEYS[1])
           return {2}
         end
-        if call('ZADD', KEYS[3], position, key) == 1 and call('ZCARD', KEYS[3]) == 1 then
+        if call('ZADD', KEYS[3], position, key) == 1 and not complete and call('ZCARD', KEYS[3]) == 1 then
           call('ZADD', KEYS[3], string.format('%.0f', n - 1), '')
         end
         if ARGV[6] ~= '' then
