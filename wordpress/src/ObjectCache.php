@@ -217,12 +217,13 @@ class ObjectCache
     {
         $group = self::group($group);
         $space = $force ? null : $this->space($group);
-        $values = $names = [];
+        $values = $names = $times = [];
         foreach ($keys as $key) {
             if ($space !== null && self::isName($key) && !$this->holds($group, $key)) {
+                $times[$key] = ($times[$key] ?? 0) + 1;
                 $names[$key] = self::name($key);
                 // Its place, so that the order stays.
-                $values[$key] = false;
+                $values[$key] ??= false;
             } else {
                 $values[$key] = $this->get($key, $group, $force);
             }
@@ -230,11 +231,11 @@ class ObjectCache
         $found = $names === [] || $space === null ? [] : $space->getMultiple($names);
         foreach ($names as $key => $name) {
             if (\array_key_exists($name, $found)) {
-                $this->cache_hits++;
+                $this->cache_hits += $times[$key];
                 $value = $this->cache[$group][$key] = $found[$name];
                 $values[$key] = \is_object($value) ? clone $value : $value;
             } else {
-                $this->cache_misses++;
+                $this->cache_misses += $times[$key];
                 $this->missed[$group][$key] = true;
             }
         }
