@@ -245,9 +245,9 @@ final class Cache
             return $this->remove([$key], $there);
         }
         // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
-        $there = \func_num_args() < 2 || $this->has($key);
-        $this->tiers->here();
         $name = $this->space->key($key);
+        $there = \func_num_args() < 2 || $this->isThere($key, $name);
+        $this->tiers->here();
         $this->copies->drop($key);
 
         return $this->tiers->writer()->append($name, $this->space, null) || $this->remove([$key]);
@@ -617,6 +617,19 @@ final class Cache
         $value = $this->copies->put($key, $entry, $found);
 
         return $found ? $value : $default;
+    }
+
+    /** As has(), for a key that is about to go: its value is neither decoded nor kept. */
+    private function isThere(string $key, string $name): bool
+    {
+        if (--$this->free < 0) {
+            $this->check();
+        }
+        $this->tiers->here();
+
+        return $this->copies->has($key)
+            || ($this->stack->nears !== [] && $this->stack->near($name, $this->space, $this->own[$key] ?? 0) !== null)
+            || $this->stack->fetch($name, $this->space) !== null;
     }
 
     private function derive(): void

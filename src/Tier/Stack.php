@@ -195,7 +195,11 @@ final class Stack
     /** From the truth tier: the entry of a key that is good now. */
     public function fetch(string $key, Space $space): ?Entry
     {
-        $view = $this->read([$key], $space);
+        // The usual case without asking for markers that are known.
+        $view = $this->isBegun && isset($this->floors[$space->path]) ? $this->truth->read([$key]) : null;
+        if ($view === null || $view->epoch !== $this->ledger->epoch) {
+            $view = $this->read([$key], $space);
+        }
 
         return $view === null ? null : $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
     }
