@@ -556,7 +556,7 @@ final class Cache
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
-                if ($raw[0] === 'e') {
+                if (\strlen($raw) > 9 && $raw[0] === 'e') {
                     /** @var array{1: int} $position */
                     $position = \unpack('J', $raw, 1);
                     $entry = Entry::fromBody(\substr($raw, 9));
@@ -565,7 +565,7 @@ final class Cache
                         return $value;
                     }
                 }
-            } elseif (\is_array($raw) && $raw[0] > $this->floorAt
+            } elseif (\is_array($raw) && isset($raw[0], $raw[1]) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
                 // Long strings are read from APCu each time, in half a microsecond, and not kept twice.
                 $this->copies->passed[$key] = true;

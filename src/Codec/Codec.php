@@ -39,7 +39,7 @@ final class Codec
     private const COMPRESSOR = 0x30;
     private const SNAPSHOT = 0x40;
 
-    /** Objects that are all stdClass, which need no look whether their class is loaded. */
+    /** With SNAPSHOT: all its objects are stdClass, so that nobody need look whether their class is loaded. */
     private const PHP_STANDARD = 9;
     private const IGBINARY_STANDARD = 10;
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
+use Larder\Cache;
 use Larder\Store\Changes;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\ApcuNear;
@@ -109,6 +110,20 @@ final class ApcuNearTest extends TestCase
         self::assertNull($near->marker('f:other'));
         $near->drop('e::short');
         self::assertNull($near->get('e::short'));
+    }
+
+    /** Whoever writes into it: the truth answers, without a word. */
+    public function testWhatIsNoCopyIsNone(): void
+    {
+        $options = ['dsn' => 'sqlite://' . $this->directory->path . '/cache', 'near' => 'apcu', 'prefix' => $this->name];
+        Cache::open($options)->setMultiple(['list' => [1, 2], 'text' => 'text']);
+        foreach (['', 'e', 'e1234567', \str_repeat('e', 12), 'e' . \str_repeat("\0", 8) . 'v', \str_repeat('s', 8), 7, [], [1], ['x', 'y'], false] as $garbage) {
+            foreach (new \APCUIterator('/^' . $this->name . '.*e::(list|text)$/', \APC_ITER_KEY) as $key => $_) {
+                \apcu_store((string) $key, $garbage);
+            }
+            $cache = Cache::open($options);
+            self::assertSame([[1, 2], 'text'], [$cache->get('list'), $cache->get('text')], \serialize($garbage));
+        }
     }
 
     public function testAStoppedHolderOfTheLockMakesItUnusableAndNothingElse(): void
