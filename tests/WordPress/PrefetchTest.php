@@ -25,9 +25,10 @@ final class PrefetchTest extends TestCase
         $redis = new RedisServer();
         $site = new PluginSite(['LARDER_DSN' => "redis://127.0.0.1:$redis->port", 'LARDER_NEAR' => 'none']);
         $site->activate();
-        $trips = \array_map(static fn(int $i): mixed => $site->web(self::TRIPS), \range(1, 5));
-        self::assertGreaterThan(5, $trips[0], 'nobody knew what it would ask for');
-        self::assertSame([1, 1], \array_slice($trips, 3));
+        self::assertGreaterThan(5, $site->web(self::TRIPS), 'nobody knew what it would ask for');
+        // A few keys more are noted at one page in eight only.
+        for ($pages = 0; $pages < 100 && $site->web(self::TRIPS) !== 1; $pages++);
+        self::assertSame([1, 1], [$site->web(self::TRIPS), $site->web(self::TRIPS)], "after $pages pages");
         // As the server counts them; the end of the connection is one. Now and then a page also notes statistics.
         $reads = static fn(): int => \preg_match('/total_reads_processed:(\d+)/', (string) $redis->command('INFO', 'stats'), $found) === 1 ? (int) $found[1] : 0;
         $question = -$reads() + $reads();

@@ -25,7 +25,7 @@ final class Prefetch
     /** Bytes of a key that is worth noting, and of a query that still is a route. */
     private const LONGEST = 250;
 
-    /** A list is written again when more than one key in so many was not in it. */
+    /** A list is written again when more than one key in so many was not in it; and for less at one request in so many. */
     private const SHARE = 8;
 
     /** @var array<string, array<string, list<int|string>>> by place (see ObjectCache::place()) and group, as it was read */
@@ -101,7 +101,7 @@ final class Prefetch
                 }
             }
         }
-        if ($new > 0 && $new * self::SHARE >= $count) {
+        if ($new > 0 && ($new * self::SHARE >= $count || \mt_rand(1, self::SHARE) === 1)) {
             Quietly::call(fn() => $this->write((string) \json_encode($list, \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE)));
         }
     }
