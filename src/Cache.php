@@ -537,10 +537,7 @@ final class Cache
                 return $this->values[$key] = $copy[1];
             }
             if (isset($copy[8])) {
-                [$position, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
-                $value = $this->good($key, $encoded && \is_string($value)
-                    ? new Entry($value, $created, $expiry, $soft, $sure, $tags)
-                    : Entry::held($value, $created, $expiry, $soft, $sure, $tags), $position, $found);
+                $value = $this->good($key, SegmentNear::entry($copy), $copy[0], $found);
                 if ($found) {
                     return $value;
                 }
@@ -607,10 +604,7 @@ final class Cache
         }
         $this->tiers->here();
         $name = $this->space->key($key);
-        $entry = $this->stack->nears === [] ? null : $this->stack->near($name, $this->space, $this->own[$key] ?? 0);
-        if ($entry === null && $below) {
-            $entry = $this->stack->fetch($name, $this->space);
-        }
+        $entry = $this->below($key, $name, $below);
         if ($entry === null) {
             return $default;
         }
@@ -627,9 +621,15 @@ final class Cache
         }
         $this->tiers->here();
 
-        return $this->copies->has($key)
-            || ($this->stack->nears !== [] && $this->stack->near($name, $this->space, $this->own[$key] ?? 0) !== null)
-            || $this->stack->fetch($name, $this->space) !== null;
+        return $this->copies->has($key) || $this->below($key, $name, true) !== null;
+    }
+
+    /** What the near tiers have, or else, if it is to be asked, the truth. */
+    private function below(string $key, string $name, bool $truth): ?Entry
+    {
+        $entry = $this->stack->nears === [] ? null : $this->stack->near($name, $this->space, $this->own[$key] ?? 0);
+
+        return $entry === null && $truth ? $this->stack->fetch($name, $this->space) : $entry;
     }
 
     private function derive(): void

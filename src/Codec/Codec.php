@@ -175,7 +175,7 @@ final class Codec
     private static function body(int $mark, string $data, int $offset): mixed
     {
         $body = \substr($data, $offset + 4);
-        if ($mark > 0x7F || \pack('N', \crc32($body) ^ ($mark * 0x9E3779B1 & 0xFFFFFFFF)) !== \substr($data, $offset, 4)) {
+        if ($mark > 0x7F || \substr($data, $offset, 4) !== self::checksum($mark, $body)) {
             throw Undecodable::because('its bytes are damaged.');
         }
         \set_error_handler(self::$silence ??= static fn(): bool => true);
@@ -187,7 +187,7 @@ final class Codec
                 }
             }
             $value = match ($mark & (self::TYPE | self::SNAPSHOT)) {
-                self::IGBINARY, self::IGBINARY_STANDARD | self::SNAPSHOT => \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'),
+                self::IGBINARY, self::IGBINARY_STANDARD | self::SNAPSHOT => self::igbinary($body),
                 self::PHP => \unserialize($body, ['allowed_classes' => false]),
                 self::PHP_STANDARD | self::SNAPSHOT => \unserialize($body, ['allowed_classes' => ['stdClass']]),
                 self::MSGPACK => \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack'),
@@ -220,9 +220,7 @@ final class Codec
         // Some hosts take ini_set() away.
         $before = \function_exists('ini_set') ? \ini_set('unserialize_callback_func', self::class . '::refuse') : false;
         try {
-            return $type === self::PHP
-                ? \unserialize($body)
-                : (\function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary'));
+            return $type === self::PHP ? \unserialize($body) : self::igbinary($body);
         } finally {
             if ($before !== false) {
                 \ini_set('unserialize_callback_func', $before);
@@ -240,6 +238,12 @@ final class Codec
     public static function refuse(string $class): never
     {
         throw Undecodable::because("the class {$class} is not loaded here.");
+    }
+
+    /** @throws Undecodable */
+    private static function igbinary(string $body): mixed
+    {
+        return \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary');
     }
 
     private static function gone(string $extension): Undecodable

@@ -53,12 +53,8 @@ final class Copies
     /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
     public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
-        $found = true;
-        try {
-            $value = $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
-        } catch (Undecodable) {
-            $found = false;
-
+        $value = $this->value($entry, $found);
+        if (!$found) {
             return null;
         }
         if ($value === null || Codec::isSnapshot($entry->payload)) {
@@ -101,16 +97,11 @@ final class Copies
     public function decode(string $key, mixed &$found = null): mixed
     {
         $entry = $this->entries[$key];
-        $found = true;
-        try {
-            $value = $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
-        } catch (Undecodable) {
-            $found = false;
+        $value = $this->value($entry, $found);
+        if (!$found) {
+            $this->bytes -= \strlen($entry->payload);
             unset($this->entries[$key]);
-
-            return null;
-        }
-        if ($value !== null && !Codec::isSnapshot($entry->payload)) {
+        } elseif ($value !== null && !Codec::isSnapshot($entry->payload)) {
             unset($this->entries[$key]);
             $this->values[$key] = $value;
         }
@@ -181,6 +172,18 @@ final class Copies
         if (\count($this->values) > self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
             $this->ledger->goneAll();
+        }
+    }
+
+    private function value(Entry $entry, mixed &$found): mixed
+    {
+        $found = true;
+        try {
+            return $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
+        } catch (Undecodable) {
+            $found = false;
+
+            return null;
         }
     }
 

@@ -19,7 +19,6 @@ namespace Larder\Tier;
  */
 final class Entry
 {
-    public const PLAIN = 'v';
     public const DELETED = 'd';
     public const DROPPED = 'x';
     public const MARKER = 'm';
@@ -93,7 +92,7 @@ final class Entry
     public function body(): string
     {
         if ($this->expiry === 0 && $this->soft === 0 && $this->sure === 0 && $this->tags === []) {
-            return self::PLAIN . \pack('J', $this->created) . $this->payload;
+            return 'v' . \pack('J', $this->created) . $this->payload;
         }
         $tags = '';
         foreach ($this->tags as $tag) {
@@ -108,7 +107,7 @@ final class Entry
     public static function fromBody(string $body): ?self
     {
         $kind = $body[0] ?? '';
-        if ($kind === self::PLAIN && \strlen($body) > 9) {
+        if ($kind === 'v' && \strlen($body) > 9) {
             /** @var array{1: int} $head */
             $head = \unpack('J', $body, 1);
 

@@ -11,11 +11,6 @@ final class Envelope
 {
     public function __construct(private readonly ?Signer $signer) {}
 
-    public function isSigned(): bool
-    {
-        return $this->signer !== null;
-    }
-
     public function seal(string $key, Entry $entry): string
     {
         return $this->signer === null ? $entry->body() : $this->signer->sign($key, $entry->body());

@@ -102,15 +102,19 @@ final class SegmentNear implements Near
             /** @var array{int, mixed} $copy */
             return [Entry::held($copy[1]), $copy[0]];
         }
-        /** @var array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
-        [$position, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
 
-        return [
-            $encoded && \is_string($value)
-                ? new Entry($value, $created, $expiry, $soft, $sure, $tags)
-                : Entry::held($value, $created, $expiry, $soft, $sure, $tags),
-            $position,
-        ];
+        /** @var array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
+        return [self::entry($copy), $copy[0]];
+    }
+
+    /** @param array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
+    public static function entry(array $copy): Entry
+    {
+        [, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
+
+        return $encoded && \is_string($value)
+            ? new Entry($value, $created, $expiry, $soft, $sure, $tags)
+            : Entry::held($value, $created, $expiry, $soft, $sure, $tags);
     }
 
     public function marker(string $key): ?int

@@ -195,11 +195,7 @@ final class Stack
     /** From the truth tier: the entry of a key that is good now. */
     public function fetch(string $key, Space $space): ?Entry
     {
-        // The usual case without asking for markers that are known.
-        $view = $this->isBegun && isset($this->floors[$space->path]) ? $this->truth->read([$key]) : null;
-        if ($view === null || $view->epoch !== $this->ledger->epoch) {
-            $view = $this->read([$key], $space);
-        }
+        $view = $this->read([$key], $space);
 
         return $view === null ? null : $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
     }
@@ -245,14 +241,12 @@ final class Stack
             $copies = $this->spaces[$space->entries][1];
             $spaces[] = $space;
             foreach ($keys as $key) {
-                if (!isset($copies->values[$key]) && !isset($copies->entries[$key])) {
+                if (!$copies->has((string) $key)) {
                     $wanted[$space->key((string) $key)] = $space;
                 }
             }
         }
         $view = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
-        $isPlain = $this->nears === [] && !$this->envelope->isSigned();
-        $start = $this->ledger->start();
         foreach ($view->records ?? [] as $name => $record) {
             $name = (string) $name;
             // What is not there is asked for again when it is wanted: it may be there by then.
@@ -260,13 +254,7 @@ final class Stack
             if ($view === null || $space === null) {
                 continue;
             }
-            if ($isPlain && ($record->body[0] ?? '') === Entry::PLAIN && $record->position <= $start && $record->position > $this->floor($space)) {
-                // Of a value without conditions, from before this request, there is nothing to judge or to note.
-                $entry = Entry::fromBody($record->body);
-                $this->truth->hits++;
-            } else {
-                $entry = $this->judgeRecord($name, $record, $view, $space);
-            }
+            $entry = $this->judgeRecord($name, $record, $view, $space);
             if ($entry !== null) {
                 $this->spaces[$space->entries][1]->keep(\substr($name, \strlen($space->entries)), $entry);
             }

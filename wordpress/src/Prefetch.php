@@ -68,7 +68,7 @@ final class Prefetch
     public function wanted(): array
     {
         $file = $this->directory . '/' . $this->name;
-        $text = Quietly::call(static fn(): string|false => \is_file($file) ? \file_get_contents($file, length: 2 * self::MOST * self::LONGEST) : false);
+        $text = Quietly::call(static fn(): string|false => \file_get_contents($file, length: 2 * self::MOST * self::LONGEST));
         $list = \is_string($text) ? \json_decode($text, true) : null;
         foreach (\is_array($list) ? $list : [] as $place => $groups) {
             foreach (\is_array($groups) ? $groups : [] as $group => $keys) {
@@ -112,14 +112,9 @@ final class Prefetch
             return;
         }
         $new = $this->directory . '/new-' . \bin2hex(\random_bytes(6));
-        $file = \fopen($new, 'x');
-        if ($file === false) {
-            return;
+        if (\file_put_contents($new, $list) !== \strlen($list) || !\chmod($new, 0o600) || !\rename($new, $this->directory . '/' . $this->name)) {
+            \unlink($new);
         }
-        \chmod($new, 0o600);
-        $isWhole = \fwrite($file, $list) === \strlen($list);
-        \fclose($file);
-        $isWhole ? \rename($new, $this->directory . '/' . $this->name) : \unlink($new);
         if (\mt_rand(1, self::LOOK) === 1) {
             $this->clean();
         }
