@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -40,6 +40,11 @@ test: setup ## run the tests, on private servers of their own
 
 test-long: setup ## run the long ones too
 	$(PHPUNIT) --exclude-group wordpress $(ARGS)
+
+# What it does, and over what: tests/Fuzz/run.php. For one: make fuzz ARGS="--dsn='redis apcu' --seed=1"
+SECONDS_EACH := 60
+fuzz: setup ## random requests amid kills, stops, losses and wrong clocks, over every engine (SECONDS_EACH=60)
+	$(PHP) tests/Fuzz/run.php --seconds=$(SECONDS_EACH) $(ARGS)
 
 # Of these releases; each test has sites of its own, single ones and networks.
 WORDPRESS := 6.8 7.1
@@ -83,7 +88,7 @@ bench-quick: setup ## every combination with few samples (about six minutes)
 
 ext: ## build the extension: ext/modules/larder.so, which demo, test and bench then use
 	@bin/setup ext
-	@ext/build
+	@ext/compile
 	@php -n -d extension=$(CURDIR)/ext/modules/larder.so -r 'echo "ext/modules/larder.so ", phpversion("larder"), " for PHP ", PHP_VERSION, "\n";'
 
 ext-test: ## test the extension by itself: its phpt files, every invariant checked after every operation

@@ -38,7 +38,7 @@ final readonly class Traces
                 \unlink($file);
             }
         }
-        $tag = $this->directory . '/CACHEDIR.TAG';
+        $tag = $this->directory . '/' . Directory::MARK;
         if (!$this->wasThere && \is_file($tag) && \count((array) \scandir($this->directory)) === 3) {
             \unlink($tag);
             \rmdir($this->directory);

@@ -9,6 +9,7 @@
 #endif
 
 #include "php.h"
+#include "php_ini.h"
 #include "ext/standard/info.h"
 #include "php_larder.h"
 
@@ -17,6 +18,7 @@ ZEND_DECLARE_MODULE_GLOBALS(larder)
 static PHP_GINIT_FUNCTION(larder)
 {
 	larder_globals->opened = NULL;
+	larder_globals->at_work = 0;
 }
 
 /*
@@ -28,9 +30,22 @@ static PHP_GSHUTDOWN_FUNCTION(larder)
 	larder_close_all(larder_globals);
 }
 
+/* Of the library, which reads it (src/Config/SegmentPlace.php): for a whole server, or a pool of php-fpm (php_admin_value). */
+PHP_INI_BEGIN()
+	PHP_INI_ENTRY("larder.segment", "", PHP_INI_SYSTEM, NULL)
+PHP_INI_END()
+
 static PHP_MINIT_FUNCTION(larder)
 {
+	REGISTER_INI_ENTRIES();
 	larder_register_class();
+
+	return SUCCESS;
+}
+
+static PHP_MSHUTDOWN_FUNCTION(larder)
+{
+	UNREGISTER_INI_ENTRIES();
 
 	return SUCCESS;
 }
@@ -96,7 +111,12 @@ static PHP_MINFO_FUNCTION(larder)
 	php_info_print_table_start();
 	php_info_print_table_row(2, "Larder's shared memory segment", "enabled");
 	php_info_print_table_row(2, "Version", PHP_LARDER_VERSION);
+#ifdef LARDER_DEBUG
+	php_info_print_table_row(2, "Checks after every operation", "enabled");
+#endif
 	php_info_print_table_end();
+	larder_print_opened();
+	DISPLAY_INI_ENTRIES();
 }
 
 zend_module_entry larder_module_entry = {
@@ -104,7 +124,7 @@ zend_module_entry larder_module_entry = {
 	"larder",
 	NULL,
 	PHP_MINIT(larder),
-	NULL,
+	PHP_MSHUTDOWN(larder),
 	PHP_RINIT(larder),
 #ifdef LARDER_DEBUG
 	PHP_RSHUTDOWN(larder),

@@ -22,7 +22,8 @@ final class Segment
      *
      * @param int $bytes of a segment that is made, from 1 MiB; one that is there keeps its size
      *
-     * @throws SegmentException which says what is wrong with the file and what to do
+     * @throws SegmentException which says what is wrong with the file and what to do; its code is 1 if something is in
+     *                          the file that never was a segment, and else 0
      */
     public static function open(string $path, int $bytes = 67108864): Segment {}
 
@@ -63,6 +64,7 @@ final class Segment
      * Lets go of all that this request has read from here: for a process that does many jobs in one request, between
      * two of them. Nothing that get() and getMultiple() gave may be used after it, nor anything that holds it; where
      * that cannot be said for certain, do not call it: a request that has read much copies what it reads, and no more.
+     * Called by code of an object that is just being read or stored, it does nothing.
      */
     public function release(): void {}
 
@@ -88,7 +90,17 @@ final class Segment
     /** Deletes what has an earlier position. False: there was no such value. */
     public function drop(string $key, int $position): bool {}
 
-    /** @return array entries, bytes_used, bytes_total, hits, misses (of this request, and of all that have ended), sets, evictions, expired, refused, mode, address, retired_bytes, readers, recoveries */
+    /**
+     * entries; bytes_used by them, each with what its block has more than it needs; bytes_total of the file; hits, misses
+     * and copied (of this request, and of all that have ended: gets that hit, that did not, and of the hits those that
+     * were copied, since their request had read its eighth of the segment); sets, evictions, expired, refused;
+     * mode, by which this request reads ("zero-copy": in place; "mixed": in place and, since it has had its share, by
+     * copying; "copy": by copying, for want of the address or a slot; "closed": not at all, since something else was
+     * written over the file); address; retired_bytes, readers, recoveries; damaged, how
+     * often a segment of this name was found truncated or written over, and damaged_at, when last (Unix time; 0: never)
+     *
+     * @return array
+     */
     public function stats(): array {}
 
     /** Goes over everything. Null; or what is wrong. */

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: ef70acc19589a21092444426b91dd3e80b36cd03 */
+ * Stub hash: 5363e5f498d9f7df66e2685a1668f96f91e5d1a0 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()

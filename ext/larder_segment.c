@@ -11,6 +11,7 @@
 #include "php.h"
 #include "php_streams.h"
 #include "zend_exceptions.h"
+#include "ext/standard/info.h"
 #include "ext/spl/spl_exceptions.h"
 
 #include "larder_arginfo.h"
@@ -72,6 +73,8 @@ void larder_leave_all(void)
 {
 	bool orphans = false;
 
+	/* A fatal error may have ended the code of an object. */
+	LARDER_G(at_work) = 0;
 	for (opened *one = LARDER_G(opened); one; one = one->next) {
 		seg_leave(one->segment);
 		orphans |= !one->path[0];
@@ -209,9 +212,15 @@ static void identify(char *identity, size_t room)
 
 /* ---- keys and times ---- */
 
-static inline uint64_t hash_of(zend_string *key)
+/* What is longer than a key can be is not cut to one that is there: it has a length that none has. */
+static inline uint32_t length_of(const zend_string *key)
 {
-	return seg_mix(ZSTR_HASH(key));
+	return UNEXPECTED(ZSTR_LEN(key) > UINT16_MAX) ? UINT16_MAX + 1 : (uint32_t) ZSTR_LEN(key);
+}
+
+static inline uint64_t hash_of(const seg *segment, const zend_string *key)
+{
+	return seg_hash(segment, ZSTR_VAL(key), length_of(key));
 }
 
 static bool is_key(zend_string *key)
@@ -237,15 +246,28 @@ static bool end_of(zend_long ttl, int64_t *end)
 	return true;
 }
 
+/* One line in PHP's log, once for each that was lost. */
+static void say_lost(seg *segment)
+{
+	char text[PATH_MAX + 160];
+
+	if (segment->lost && !segment->is_said) {
+		segment->is_said = true;
+		snprintf(text, sizeof text, "larder: %s is no segment any more (%s): this process goes on without it, and a new one is made when it is opened again", segment->path, segment->lost);
+		php_log_err(text);
+	}
+}
+
 #ifdef LARDER_DEBUG
 # define CHECK(segment) do { \
-		const char *wrong = seg_check(segment); \
+		say_lost(segment); \
+		const char *wrong = (segment)->lost ? NULL : seg_check(segment); \
 		if (wrong) { \
 			zend_error_noreturn(E_CORE_ERROR, "larder: %s", wrong); \
 		} \
 	} while (0)
 #else
-# define CHECK(segment) ((void) 0)
+# define CHECK(segment) say_lost(segment)
 #endif
 
 /* ---- reading ---- */
@@ -264,13 +286,13 @@ static outcome read_lone(const seg *segment, const seg_item *copy, seg_offset of
 
 static outcome fetch(seg *segment, zend_string *key, zval *to)
 {
-	uint64_t hash = hash_of(key);
+	uint64_t hash = hash_of(segment, key);
 	seg_offset offset;
 	outcome result;
 	bool in_place;
 
 	if (UNEXPECTED(segment->slot < 0)) {
-		seg_item *copy = seg_find_copy(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), &offset);
+		seg_item *copy = seg_find_copy(segment, hash, ZSTR_VAL(key), length_of(key), &offset);
 		if (!copy) {
 			return MISSING;
 		}
@@ -278,7 +300,7 @@ static outcome fetch(seg *segment, zend_string *key, zval *to)
 		free(copy);
 		return result;
 	}
-	const seg_item *item = seg_find(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), &in_place);
+	const seg_item *item = seg_find(segment, hash, ZSTR_VAL(key), length_of(key), &in_place);
 	if (!item) {
 		return MISSING;
 	}
@@ -327,19 +349,19 @@ ZEND_METHOD(Larder_Segment, getMultiple)
 
 	array_init(return_value);
 	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), key) {
-		zend_string *copy, *name;
 		ZVAL_DEREF(key);
 		if (Z_TYPE_P(key) != IS_STRING && Z_TYPE_P(key) != IS_LONG) {
 			zend_argument_type_error(1, "must be an array of strings and integers, %s given", zend_zval_type_name(key));
 			RETURN_THROWS();
 		}
-		name = zval_get_tmp_string(key, &copy);
+		/* Of our own: a reference's value may be another one, and gone, when an object has run its code. */
+		zend_string *name = zval_get_string(key);
 		outcome found = fetch(segment_of(ZEND_THIS), name, &value);
 		if (found == FOUND) {
 			/* As an array of the caller's would: "12" is the key 12. */
 			zend_symtable_update(Z_ARRVAL_P(return_value), name, &value);
 		}
-		zend_tmp_string_release(copy);
+		zend_string_release(name);
 		if (found == THROWN) {
 			return;
 		}
@@ -355,7 +377,7 @@ ZEND_METHOD(Larder_Segment, has)
 		Z_PARAM_STR(key)
 	ZEND_PARSE_PARAMETERS_END();
 
-	RETURN_BOOL(seg_has(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key)));
+	RETURN_BOOL(seg_has(segment, hash_of(segment, key), ZSTR_VAL(key), length_of(key)));
 }
 
 /* ---- writing ---- */
@@ -380,27 +402,27 @@ static void store(INTERNAL_FUNCTION_PARAMETERS, seg_mode mode)
 	if (!is_key(key)) {
 		RETURN_THROWS();
 	}
-	uint64_t hash = hash_of(key);
+	uint64_t hash = hash_of(segment, key);
 	if (!end_of(ttl, &end)) {
 		/* Over before it is stored: as if it had been stored and were over. */
 		if (mode == SEG_ADD) {
 			RETURN_FALSE;
 		}
-		seg_status status = seg_delete(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
+		seg_status status = seg_delete(segment, hash, ZSTR_VAL(key), length_of(key));
 		RETURN_BOOL(mode == SEG_SET || status == SEG_OK);
 	}
 	if (!larder_plan_make(&plan, value)) {
 		RETURN_THROWS();
 	}
 	/* From here to the end nothing of the engine is called that could leave by longjmp(). */
-	seg_status status = seg_reserve_held(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
+	seg_status status = seg_reserve_held(segment, hash, ZSTR_VAL(key), length_of(key), plan.bytes, &item);
 	if (status == SEG_OK) {
 		item->expires = end;
 		larder_persist(&plan, segment, item);
 		status = seg_publish(segment, item, mode);
 	} else if (mode != SEG_ADD) {
 		/* What could not be stored must not leave the older value there. */
-		seg_delete(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
+		seg_delete(segment, hash, ZSTR_VAL(key), length_of(key));
 	}
 	larder_plan_free(&plan);
 	CHECK(segment);
@@ -430,8 +452,9 @@ ZEND_METHOD(Larder_Segment, delete)
 		Z_PARAM_STR(key)
 	ZEND_PARSE_PARAMETERS_END();
 
-	seg_status status = seg_delete(segment_of(ZEND_THIS), hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key));
-	CHECK(segment_of(ZEND_THIS));
+	seg *segment = segment_of(ZEND_THIS);
+	seg_status status = seg_delete(segment, hash_of(segment, key), ZSTR_VAL(key), length_of(key));
+	CHECK(segment);
 	RETURN_BOOL(status == SEG_OK);
 }
 
@@ -453,13 +476,14 @@ ZEND_METHOD(Larder_Segment, increment)
 	if (!is_key(key)) {
 		RETURN_THROWS();
 	}
-	uint64_t hash = hash_of(key);
+	uint64_t hash = hash_of(segment, key);
 	for (;;) {
-		seg_status status = seg_increment(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), by, LARDER_INTEGER, &result);
+		seg_status status = seg_increment(segment, hash, ZSTR_VAL(key), length_of(key), by, LARDER_INTEGER, &result);
 		if (status == SEG_OK) {
 			RETURN_LONG((zend_long) result);
 		}
 		if (status != SEG_NOT_FOUND) {
+			CHECK(segment);
 			RETURN_FALSE;
 		}
 		/* The first: whole at once, so that nobody sees a zero between; or somebody else's was first. */
@@ -470,7 +494,7 @@ ZEND_METHOD(Larder_Segment, increment)
 		if (!end_of(ttl, &end)) {
 			RETURN_LONG((zend_long) result);
 		}
-		if (seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), 0, &item) != SEG_OK) {
+		if (seg_reserve(segment, hash, ZSTR_VAL(key), length_of(key), 0, &item) != SEG_OK) {
 			RETURN_FALSE;
 		}
 		item->kind = LARDER_INTEGER;
@@ -513,24 +537,24 @@ ZEND_METHOD(Larder_Segment, fill)
 	if (!is_key(key) || !is_key(guard)) {
 		RETURN_THROWS();
 	}
-	uint64_t hash = hash_of(key);
-	seg_terms terms = {position_of(position), ZSTR_VAL(guard), hash_of(guard), (uint32_t) ZSTR_LEN(guard), LARDER_INTEGER, at};
+	uint64_t hash = hash_of(segment, key);
+	seg_terms terms = {position_of(position), ZSTR_VAL(guard), hash_of(segment, guard), length_of(guard), LARDER_INTEGER, at};
 	/* Looked at before the work, too: what is refused is mostly so for good. */
 	if (!end_of(ttl, &end) || !seg_allowed(segment, &terms)) {
-		seg_drop(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), terms.position);
+		seg_drop(segment, hash, ZSTR_VAL(key), length_of(key), terms.position);
 		CHECK(segment);
 		RETURN_FALSE;
 	}
 	if (!larder_plan_make(&plan, value)) {
 		RETURN_THROWS();
 	}
-	seg_status status = seg_reserve(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), plan.bytes, &item);
+	seg_status status = seg_reserve(segment, hash, ZSTR_VAL(key), length_of(key), plan.bytes, &item);
 	if (status == SEG_OK) {
 		item->expires = end;
 		larder_persist(&plan, segment, item);
 		status = seg_fill(segment, item, &terms);
 	} else {
-		seg_drop(segment, hash, ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), terms.position);
+		seg_drop(segment, hash, ZSTR_VAL(key), length_of(key), terms.position);
 	}
 	larder_plan_free(&plan);
 	CHECK(segment);
@@ -548,7 +572,9 @@ ZEND_METHOD(Larder_Segment, raise)
 		Z_PARAM_LONG(to)
 	ZEND_PARSE_PARAMETERS_END();
 
-	RETURN_BOOL(seg_raise(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), to, LARDER_INTEGER) == SEG_OK);
+	seg_status status = seg_raise(segment, hash_of(segment, key), ZSTR_VAL(key), length_of(key), to, LARDER_INTEGER);
+	CHECK(segment);
+	RETURN_BOOL(status == SEG_OK);
 }
 
 ZEND_METHOD(Larder_Segment, drop)
@@ -562,7 +588,7 @@ ZEND_METHOD(Larder_Segment, drop)
 		Z_PARAM_LONG(position)
 	ZEND_PARSE_PARAMETERS_END();
 
-	seg_status status = seg_drop(segment, hash_of(key), ZSTR_VAL(key), (uint32_t) ZSTR_LEN(key), position_of(position));
+	seg_status status = seg_drop(segment, hash_of(segment, key), ZSTR_VAL(key), length_of(key), position_of(position));
 	CHECK(segment);
 	RETURN_BOOL(status == SEG_OK);
 }
@@ -571,9 +597,41 @@ ZEND_METHOD(Larder_Segment, flush)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 
-	seg_flush(segment_of(ZEND_THIS));
-	CHECK(segment_of(ZEND_THIS));
-	RETURN_TRUE;
+	seg *segment = segment_of(ZEND_THIS);
+	seg_flush(segment);
+	CHECK(segment);
+	RETURN_BOOL(!segment->lost);
+}
+
+/* How this request reads: "mixed" when it has had its share, so that what it has not read yet is copied. */
+static const char *larder_mode(const seg *segment)
+{
+	if (segment->lost) {
+		return "closed";
+	}
+
+	return !segment->ro || segment->slot < 0 ? "copy" : segment->copied ? "mixed" : "zero-copy";
+}
+
+/* For phpinfo(): what this process has open. */
+void larder_print_opened(void)
+{
+	char used[64];
+
+	if (!LARDER_G(opened)) {
+		return;
+	}
+	php_info_print_table_start();
+	php_info_print_table_header(4, "Segment", "Entries", "Bytes used", "Read by");
+	for (opened *one = LARDER_G(opened); one; one = one->next) {
+		char entries[32];
+		seg_numbers n;
+		seg_count(one->segment, &n);
+		snprintf(entries, sizeof entries, "%llu", (unsigned long long) n.entries);
+		snprintf(used, sizeof used, "%llu of %llu", (unsigned long long) n.bytes_used, (unsigned long long) n.bytes_total);
+		php_info_print_table_row(4, one->segment->path, entries, used, larder_mode(one->segment));
+	}
+	php_info_print_table_end();
 }
 
 ZEND_METHOD(Larder_Segment, stats)
@@ -594,11 +652,14 @@ ZEND_METHOD(Larder_Segment, stats)
 	add_assoc_long(return_value, "evictions", (zend_long) n.evictions);
 	add_assoc_long(return_value, "expired", (zend_long) n.expired);
 	add_assoc_long(return_value, "refused", (zend_long) n.refused);
-	add_assoc_string(return_value, "mode", segment->ro && segment->slot >= 0 ? "zero-copy" : "copy");
+	add_assoc_long(return_value, "copied", (zend_long) n.copied);
+	add_assoc_string(return_value, "mode", larder_mode(segment));
 	add_assoc_str(return_value, "address", strpprintf(0, "0x%llx", (unsigned long long) segment->header->base));
 	add_assoc_long(return_value, "retired_bytes", (zend_long) n.retired_bytes);
 	add_assoc_long(return_value, "readers", (zend_long) n.readers);
 	add_assoc_long(return_value, "recoveries", (zend_long) n.recoveries);
+	add_assoc_long(return_value, "damaged", (zend_long) n.damaged);
+	add_assoc_long(return_value, "damaged_at", (zend_long) n.damaged_at);
 }
 
 ZEND_METHOD(Larder_Segment, check)
@@ -626,7 +687,10 @@ ZEND_METHOD(Larder_Segment, release)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 
-	seg_leave(segment_of(ZEND_THIS));
+	/* Not from within a get or a set, by code of the value's: what that works with stays. */
+	if (!LARDER_G(at_work)) {
+		seg_leave(segment_of(ZEND_THIS));
+	}
 }
 
 ZEND_METHOD(Larder_Segment, open)
@@ -671,6 +735,7 @@ ZEND_METHOD(Larder_Segment, open)
 		one = one->next;
 	}
 	if (one && !seg_is_there(one->segment)) {
+		say_lost(one->segment);
 		/* Somebody has removed or replaced the file: values of the old one may be in use until this request ends. */
 		one->path[0] = 0;
 		one = NULL;
@@ -679,7 +744,8 @@ ZEND_METHOD(Larder_Segment, open)
 		identify(identity, sizeof identity);
 		seg *segment = seg_open(full, (uint64_t) bytes, identity, why, sizeof why);
 		if (!segment) {
-			zend_throw_exception_ex(larder_exception_class, 0, "%s", why[0] == '!' ? why + 1 : why);
+			/* Something else that is in its place, as the stub says. */
+			zend_throw_exception_ex(larder_exception_class, why[0] == '!', "%s", why + (why[0] == '!'));
 			RETURN_THROWS();
 		}
 		one = malloc(sizeof *one + strlen(full) + 1);

@@ -237,10 +237,12 @@ static bool serialize(larder_plan *plan, zval *value)
 {
 	php_serialize_data_t data;
 	smart_str text = {0};
+	larder_apart outer = larder_set_apart();
 
 	PHP_VAR_SERIALIZE_INIT(data);
 	php_var_serialize(&text, value, &data);
 	PHP_VAR_SERIALIZE_DESTROY(data);
+	larder_put_back(&outer);
 	if (EG(exception)) {
 		smart_str_free(&text);
 		explain();

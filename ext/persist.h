@@ -24,8 +24,8 @@
 #ifndef LARDER_PERSIST_H
 #define LARDER_PERSIST_H
 
-#include "php.h"
-#include "segment/segment.h"
+#include "php_larder.h"
+#include "ext/standard/basic_functions.h"
 
 enum { LARDER_NIL = 1, LARDER_NO, LARDER_YES, LARDER_INTEGER, LARDER_FLOAT, LARDER_STRING, LARDER_ARRAY, LARDER_MIXED, LARDER_OBJECT };
 
@@ -110,6 +110,40 @@ static inline void larder_stack_free(larder_stack *stack)
 	if (stack->levels != stack->few) {
 		efree(stack->levels);
 	}
+}
+
+/*
+ * Around the engine's serializer, which runs objects' code. Code that the serializer runs for another value (Serializable's
+ * methods, an error handler) may have come here: then it would take ours for a part of that value, and count its
+ * references from there (php_var_serialize_init()). So it begins with nothing. If a fatal error leaves in between, the
+ * engine forgets all of it when the next request begins.
+ */
+typedef struct {
+	unsigned lock, out_level, in_level;
+	struct php_serialize_data *out;
+	struct php_unserialize_data *in;
+} larder_apart;
+
+static inline larder_apart larder_set_apart(void)
+{
+	larder_apart outer = {BG(serialize_lock), BG(serialize).level, BG(unserialize).level, BG(serialize).data, BG(unserialize).data};
+
+	BG(serialize_lock) = BG(serialize).level = BG(unserialize).level = 0;
+	BG(serialize).data = NULL;
+	BG(unserialize).data = NULL;
+	LARDER_G(at_work)++;
+
+	return outer;
+}
+
+static inline void larder_put_back(const larder_apart *outer)
+{
+	LARDER_G(at_work)--;
+	BG(serialize_lock) = outer->lock;
+	BG(serialize).level = outer->out_level;
+	BG(unserialize).level = outer->in_level;
+	BG(serialize).data = outer->out;
+	BG(unserialize).data = outer->in;
 }
 
 /* readout.c. False: an exception is thrown (an object's class would not be made). */

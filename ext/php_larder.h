@@ -15,6 +15,7 @@ extern zend_module_entry larder_module_entry;
 /* A thread's own; without ZTS the process's. */
 ZEND_BEGIN_MODULE_GLOBALS(larder)
 	struct larder_opened *opened;      /* larder_segment.c */
+	unsigned at_work;                  /* values that objects' code is being run for (persist.h) */
 ZEND_END_MODULE_GLOBALS(larder)
 
 ZEND_EXTERN_MODULE_GLOBALS(larder)
@@ -25,6 +26,7 @@ ZEND_EXTERN_MODULE_GLOBALS(larder)
 /* larder_segment.c */
 extern zend_class_entry *larder_exception_class;
 void larder_register_class(void);
+void larder_print_opened(void);
 void larder_enter_all(void);
 void larder_leave_all(void);
 void larder_keep_stream_names(void);

@@ -17,10 +17,13 @@ static bool unserialize(const zend_string *text, zval *to)
 	php_unserialize_data_t data;
 	const unsigned char *at = (const unsigned char *) ZSTR_VAL(text), *end = at + ZSTR_LEN(text);
 
+	larder_apart outer = larder_set_apart();
+
 	ZVAL_NULL(to);
 	PHP_VAR_UNSERIALIZE_INIT(data);
 	bool good = php_var_unserialize(to, &at, end, &data);
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
+	larder_put_back(&outer);
 	if (!good && !EG(exception)) {
 		zend_throw_exception_ex(larder_exception_class, 0, "A value in the segment cannot be unserialized: a class of its objects has changed since it was stored, or PHP's unserialize_max_depth is too small; delete it, or store it anew");
 	}

@@ -9,6 +9,7 @@ use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\WrongUser;
+use Larder\System\Signals;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Copies;
 use Larder\Tier\Entry;
@@ -80,7 +81,7 @@ final class Cache
         $this->news = $tiers->stack->news;
         $copies = $tiers->stack->copies($space);
         if ($copies === null) {
-            $copies = new Copies($tiers->codec, $tiers->stack->ledger, $space->entries);
+            $copies = new Copies($tiers->codec, $tiers->stack->ledger, $tiers->truth, $space->entries);
             $tiers->stack->register($space, $copies);
         }
         $this->copies = $copies;
@@ -122,12 +123,19 @@ final class Cache
      */
     public function set(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
+        $held = Signals::hold();
         $name = $this->space->key($key);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return $this->delete($key);
         }
         $this->tiers->here();
+        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+            $told = $this->tiers->transaction->change($name, $this->space, $entry);
+            $this->copies->keepValue($key, $value, $entry);
+
+            return $told;
+        }
 
         return $this->done($key, $name, $value, $entry, $this->tiers->writer()->set($name, $this->space, $entry));
     }
@@ -173,12 +181,19 @@ final class Cache
      */
     public function fill(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
+        $held = Signals::hold();
         $name = $this->space->key($key);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return true;
         }
         $this->tiers->here();
+        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+            $this->tiers->transaction->fill($name, $this->space);
+            $this->copies->keepValue($key, $value, $entry);
+
+            return true;
+        }
         $filled = $this->tiers->writer()->fill($name, $this->space, $entry);
         if ($filled || $this->tiers->truth->down()) {
             // Without a truth tier the request still has what it computed.
@@ -215,6 +230,16 @@ final class Cache
             }
         }
         $this->tiers->here();
+        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+            // Everybody computes for himself then: what one sees is not what others see.
+            $value = $this->get($key, $this->tiers);
+            if ($value === $this->tiers) {
+                $value = $compute();
+                $this->fill($key, $value, $ttl, $tags);
+            }
+
+            return $value;
+        }
         $this->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
@@ -241,6 +266,7 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
+        $held = Signals::hold();
         if (!$this->space->cacheOnly || !$this->tiers->truth->appends()) {
             return $this->remove([$key], $there);
         }
@@ -256,9 +282,7 @@ final class Cache
     /** Empties this space, and the groups in it, at once and in constant time. */
     public function flush(): bool
     {
-        $this->tiers->here();
-
-        return $this->tiers->writer()->mark([$this->space->flush()]);
+        return $this->mark([$this->space->flush()]);
     }
 
     /**
@@ -303,11 +327,13 @@ final class Cache
         if ($names === []) {
             return $found;
         }
+        $changes = $this->stack->changes;
         $entries = $this->stack->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
             $there = false;
             if (isset($entries[$name])) {
                 $found[$key] = $this->copies->put((string) $key, $entries[$name], $there);
+                $changes === $this->stack->changes || $this->copies->drop((string) $key);
             }
             if (!$there) {
                 unset($found[$key]);
@@ -320,6 +346,7 @@ final class Cache
     /** @param array<array-key, mixed> $values by key */
     public function setMultiple(array $values, int $ttl = 0): bool
     {
+        $held = Signals::hold();
         if ($values === []) {
             return true;
         }
@@ -331,8 +358,15 @@ final class Cache
             return $this->deleteMultiple(\array_keys($values));
         }
         $this->tiers->here();
-        $verdicts = $this->tiers->writer()->setMany($entries, $this->space);
         $done = true;
+        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+            foreach ($values as $key => $value) {
+                $done = $this->set((string) $key, $value, $ttl) && $done;
+            }
+
+            return $done;
+        }
+        $verdicts = $this->tiers->writer()->setMany($entries, $this->space);
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
             $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
@@ -351,9 +385,8 @@ final class Cache
     public function invalidateTags(string ...$tags): bool
     {
         $markers = $this->space->tags($tags);
-        $this->tiers->here();
 
-        return $markers === [] || $this->tiers->writer()->mark($markers);
+        return $markers === [] || $this->mark($markers);
     }
 
     /** A key space of its own, with its own tags and flush. */
@@ -361,6 +394,9 @@ final class Cache
     {
         if ($name === '') {
             throw InvalidKey::empty('group name');
+        }
+        if (\strlen($name) > InvalidKey::LONGEST) {
+            throw InvalidKey::tooLong('group name', \strlen($name), InvalidKey::LONGEST);
         }
 
         return new self($this->tiers, $this->space->group($name, $cacheOnly));
@@ -372,10 +408,16 @@ final class Cache
      */
     public function intend(string ...$keys): void
     {
+        $held = Signals::hold();
         $this->tiers->here();
         foreach ($keys as $key) {
             $this->copies->drop($key);
-            $this->tiers->intents()->put($this->space->key($key), $this->space);
+            $name = $this->space->key($key);
+            if ($this->tiers->transaction !== null) {
+                $this->tiers->transaction->intend($name, $this->space);
+            } else {
+                $this->tiers->intents()->put($name, $this->space);
+            }
         }
     }
 
@@ -445,16 +487,82 @@ final class Cache
         return $news;
     }
 
-    /** In a process that lives on: a new request begins, nothing is held from before. Commits first. */
+    /**
+     * In a process that lives on: a new request begins, nothing is held from before. Commits first. In a transaction, which
+     * does hold something from before, it learns what others changed, as learn() does.
+     */
     public function refresh(): void
     {
+        $held = Signals::hold();
         $this->tiers->refresh();
         $this->version = -1;
+    }
+
+    /**
+     * Runs $work, which holds a database transaction from BEGIN to COMMIT, so that what it changes counts from COMMIT on.
+     *
+     * Each key, tag and space that it changes gets an intent: until the end nobody stores anything under a changed key, and
+     * what is set inside is seen by this request alone. When $work returns, what was set is stored if nobody else changed
+     * its key since the transaction began; everything else is done once more. An exception drops all that was set or filled
+     * inside, and passes on. If the process dies before the end, nothing old is shown.
+     *
+     * A call inside another joins the outermost one, whichever group it is made on; an exception that leaves it drops what
+     * was changed inside it. Fills inside stay in this request. Cache-only spaces, and add(), replace(), increment(),
+     * decrement() and update(), act at once.
+     *
+     * @template T
+     *
+     * @param \Closure(): T $work
+     *
+     * @return T
+     */
+    public function transaction(\Closure $work): mixed
+    {
+        $this->begin();
+        try {
+            $result = $work();
+        } catch (\Throwable $throwable) {
+            $this->rollBack();
+
+            throw $throwable;
+        }
+        $this->commitTransaction();
+
+        return $result;
+    }
+
+    /** For whoever only sees statements go by: see transaction(). Before the database's BEGIN. */
+    public function begin(): void
+    {
+        $held = Signals::hold();
+        $this->tiers->begin();
+    }
+
+    /** After the database's COMMIT. False: not all of it could be recorded; it is kept until it can. */
+    public function commitTransaction(): bool
+    {
+        $held = Signals::hold();
+        return $this->tiers->end(true);
+    }
+
+    /** After the database's ROLLBACK, or the loss of its connection. False: see commitTransaction(). */
+    public function rollBack(): bool
+    {
+        $held = Signals::hold();
+        return $this->tiers->end(false);
+    }
+
+    /** After a ROLLBACK TO a savepoint: drops what was set or filled in the transaction so far, which goes on. */
+    public function rollBackToSavepoint(): void
+    {
+        $this->tiers->here();
+        $this->tiers->transaction?->rollBackTo();
     }
 
     /** Writes the fills that wait for the request's end. */
     public function commit(): void
     {
+        $held = Signals::hold();
         $this->tiers->commit();
     }
 
@@ -582,10 +690,12 @@ final class Cache
     {
         $found = false;
         if ($position <= $this->floorAt || (isset($this->own[$key]) ? $position !== $this->own[$key] : $position > $this->ceilingAt)
-            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired(Entry::now()))) {
+            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->tiers->truth->now()))) {
             return null;
         }
+        $changes = $this->stack->changes;
         $value = $this->copies->put($key, $entry, $found);
+        $changes === $this->stack->changes || $this->copies->drop($key);
         if ($found === true) {
             $this->nearHits++;
         }
@@ -604,11 +714,16 @@ final class Cache
         }
         $this->tiers->here();
         $name = $this->space->key($key);
+        $changes = $this->stack->changes;
         $entry = $this->below($key, $name, $below);
         if ($entry === null) {
             return $default;
         }
         $value = $this->copies->put($key, $entry, $found);
+        if ($changes !== $this->stack->changes) {
+            // A destructor or signal handler has changed something meanwhile, and that may have been this key.
+            $this->copies->drop($key);
+        }
 
         return $found ? $value : $default;
     }
@@ -632,39 +747,74 @@ final class Cache
         return $entry === null && $truth ? $this->stack->fetch($name, $this->space) : $entry;
     }
 
+    /**
+     * A destructor that uses the cache meanwhile finds no near tier, or derives for itself; what it changes makes another
+     * version, and this is derived anew.
+     */
     private function derive(): void
     {
         $stack = $this->stack;
-        $this->version = $stack->version;
+        $this->near = null;
+        $this->segment = null;
         $near = $stack->nearReadable ? $stack->nears[0] ?? null : null;
-        $this->near = $near instanceof ApcuNear ? $near : null;
-        $this->segment = $near instanceof SegmentNear ? $near->segment : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
+            // The floor first: asking for it may renew the view, and begin a new generation of near copies.
+            $stack->floor($this->space);
+            $version = $stack->version;
+            $floor = \max($stack->floor($this->space), $stack->ledger->ownFloor);
+            $ceiling = $stack->ledger->start();
+            $this->version = -1;
+            $this->floorAt = $floor;
+            $this->ceilingAt = $ceiling;
             $this->nearPrefix = $near->prefix . $this->space->entries;
-            $this->floorAt = $stack->floor($this->space);
-            $this->ceilingAt = $stack->ledger->start();
-            if ($this->near !== null) {
-                $this->floor = 's' . \pack('J', $this->floorAt);
-                $this->ceiling = 's' . \pack('J', $this->ceilingAt + 1);
+            if ($near instanceof ApcuNear) {
+                $this->floor = 's' . \pack('J', $floor);
+                $this->ceiling = 's' . \pack('J', $ceiling + 1);
+                $this->near = $near;
+            } else {
+                $this->segment = $near->segment;
             }
-            // Asking for the floor may have renewed the view.
+            $this->version = $version;
+        } else {
             $this->version = $stack->version;
         }
+    }
+
+    /** @param non-empty-list<string> $markers */
+    private function mark(array $markers): bool
+    {
+        $held = Signals::hold();
+        $this->tiers->here();
+
+        return $this->tiers->transaction !== null && !$this->space->cacheOnly
+            ? $this->tiers->transaction->mark($markers, $this->space)
+            : $this->tiers->writer()->mark($markers);
     }
 
     /** @param iterable<string|int> $keys */
     private function remove(iterable $keys, mixed &$there = null): bool
     {
+        $held = Signals::hold();
         $there = false;
         $names = [];
+        // All of them first: whoever yields them may use the cache.
         foreach ($keys as $key) {
-            $names[] = $this->space->key((string) $key);
-            $this->copies->drop((string) $key);
-        }
-        if ($names === []) {
-            return true;
+            $names[(string) $key] = $this->space->key((string) $key);
         }
         $this->tiers->here();
+        $transaction = $this->space->cacheOnly ? null : $this->tiers->transaction;
+        $done = true;
+        foreach ($names as $key => $name) {
+            if ($transaction !== null) {
+                $there = $there || $this->isThere((string) $key, $name);
+                $done = $transaction->change($name, $this->space, null) && $done;
+            }
+            $this->copies->drop((string) $key);
+        }
+        if ($names === [] || $transaction !== null) {
+            return $done;
+        }
+        $names = \array_values($names);
         $count = 0;
         $done = $this->tiers->writer()->delete($names, $this->space, $count);
         $there = $count > 0;
@@ -678,7 +828,7 @@ final class Cache
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
     {
-        $entry = Entry::make($this->tiers->codec->encode($value), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+        $entry = Entry::make($this->tiers->codec->encode($value), $this->tiers->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;
         }
@@ -703,6 +853,7 @@ final class Cache
     /** @param \Closure(?Entry): ?Entry $decide */
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
+        $held = Signals::hold();
         $this->tiers->here();
         $this->copies->drop($key);
         $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
@@ -734,9 +885,11 @@ final class Cache
     /** @param \Closure(?Entry, mixed): mixed $next from what there is, and its value, to the new value; null: leave it */
     private function change(string $key, \Closure $next, int $ttl = 0): mixed
     {
+        $held = Signals::hold();
         $codec = $this->tiers->codec;
+        $truth = $this->tiers->truth;
         $value = null;
-        $decide = static function (?Entry $there) use ($codec, $next, $ttl, &$value): ?Entry {
+        $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, &$value): ?Entry {
             $value = null;
             try {
                 $value = $next($there, $there === null ? null : $codec->decode($there->payload));
@@ -748,7 +901,7 @@ final class Cache
             }
             $payload = $codec->encode($value);
 
-            return $there === null ? Entry::make($payload, $ttl, 0, []) : $there->with($payload);
+            return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
         $this->tiers->here();
         $this->copies->drop($key);

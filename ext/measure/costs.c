@@ -47,16 +47,56 @@ static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER, robust;
 static char *source, *target;
 static uint64_t *pointers[2];
 
-static uint64_t hash_of(const char *key)
+/* SipHash-1-3 (Aumasson and Bernstein, 2012), to compare with. */
+static uint64_t siphash(const char *at, uint32_t length, const uint64_t secret[2])
 {
-	uint64_t hash = 5381;
-
-	for (; *key; key++) {
-		hash = hash * 33 + (unsigned char) *key;
+	uint64_t a = secret[0] ^ UINT64_C(0x736f6d6570736575), b = secret[1] ^ UINT64_C(0x646f72616e646f6d);
+	uint64_t c = secret[0] ^ UINT64_C(0x6c7967656e657261), d = secret[1] ^ UINT64_C(0x7465646279746573), m = 0;
+#define LEFT(x, n) ((x) << (n) | (x) >> (64 - (n)))
+#define ROUND do { a += b; b = LEFT(b, 13); b ^= a; a = LEFT(a, 32); c += d; d = LEFT(d, 16); d ^= c; \
+		a += d; d = LEFT(d, 21); d ^= a; c += b; b = LEFT(b, 17); b ^= c; c = LEFT(c, 32); } while (0)
+	uint32_t left = length;
+	for (; left >= 8; left -= 8, at += 8) {
+		memcpy(&m, at, 8);
+		d ^= m;
+		ROUND;
+		a ^= m;
 	}
+	m = (uint64_t) length << 56;
+	for (uint32_t i = 0; i < left; i++) {
+		m |= (uint64_t) (unsigned char) at[i] << 8 * i;
+	}
+	d ^= m;
+	ROUND;
+	a ^= m;
+	c ^= 0xff;
+	ROUND;
+	ROUND;
+	ROUND;
 
-	return seg_mix(hash);
+	return a ^ b ^ c ^ d;
 }
+
+static void hash_many(uint64_t n, uint32_t length)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		sink = seg_hash(segment, source + (i & 15), length);
+	}
+}
+
+static void siphash_many(uint64_t n, uint32_t length)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		sink = siphash(source + (i & 15), length, segment->secret);
+	}
+}
+
+static void hash_12(uint64_t n) { hash_many(n, 12); }
+static void hash_32(uint64_t n) { hash_many(n, 32); }
+static void hash_100(uint64_t n) { hash_many(n, 100); }
+static void siphash_12(uint64_t n) { siphash_many(n, 12); }
+static void siphash_32(uint64_t n) { siphash_many(n, 32); }
+static void siphash_100(uint64_t n) { siphash_many(n, 100); }
 
 /* Each does its thing n times. */
 static void nothing(uint64_t n)
@@ -194,6 +234,12 @@ static const struct {
 	{"saying what is read: the bit is set already", bit_is_set, 2000000},
 	{"a lock, and back", lock_plain, 500000},
 	{"a robust lock, and back", lock_robust, 500000},
+	{"hashing a key of 12 bytes", hash_12, 500000},
+	{"hashing a key of 12 bytes, SipHash-1-3", siphash_12, 500000},
+	{"hashing a key of 32 bytes", hash_32, 500000},
+	{"hashing a key of 32 bytes, SipHash-1-3", siphash_32, 500000},
+	{"hashing a key of 100 bytes", hash_100, 500000},
+	{"hashing a key of 100 bytes, SipHash-1-3", siphash_100, 500000},
 	{"finding one key", find_one, 500000},
 	{"finding 20,000 keys, shuffled", find_shuffled, KEYS},
 	{"the same, a new request every thousand", find_as_new, KEYS},
@@ -244,7 +290,7 @@ int main(void)
 	for (uint32_t i = 0; i < KEYS; i++) {
 		seg_item *item;
 		snprintf(keys[i], sizeof keys[i], "posts:%u", i * 7919u);
-		hashes[i] = hash_of(keys[i]);
+		hashes[i] = seg_hash(segment, keys[i], (uint32_t) strlen(keys[i]));
 		order[i] = i;
 		if (seg_reserve(segment, hashes[i], keys[i], (uint32_t) strlen(keys[i]), 40, &item) != SEG_OK || seg_publish(segment, item, SEG_SET) != SEG_OK) {
 			fprintf(stderr, "there is no room\n");

@@ -20,13 +20,60 @@
 
 #include "segment.h"
 
-/* splitmix64's finish (Steele and others, 2014): PHP's own hash leaves the upper bits of short keys empty. */
-uint64_t seg_mix(uint64_t hash)
+static inline uint64_t word_at(const char *at)
 {
-	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+	uint64_t word;
 
-	return hash ^ hash >> 31;
+	memcpy(&word, at, sizeof word);
+
+	return word;
+}
+
+static inline uint32_t half_at(const char *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof word);
+
+	return word;
+}
+
+static inline uint64_t fold(uint64_t one, uint64_t other)
+{
+	unsigned __int128 product = (unsigned __int128) one * other;
+
+	return (uint64_t) product ^ (uint64_t) (product >> 64);
+}
+
+/*
+ * Sixteen bytes a multiplication, as in wyhash (Wang Yi), but with numbers that were drawn for this segment in the
+ * place of constants: who does not know them cannot choose keys that share a bucket, by which he would evict a key of
+ * others. PHP's own hash of a string is the same everywhere, and keys that have the same are made at will.
+ */
+uint64_t seg_hash(const seg *segment, const char *key, uint32_t length)
+{
+	const uint64_t *secret = segment->secret;
+	uint64_t one, other, hash = secret[0];
+	const char *end = key + length;
+
+	if (length > 16) {
+		for (; end - key > 16; key += 16) {
+			hash = fold(word_at(key) ^ secret[1], word_at(key + 8) ^ hash);
+		}
+		one = word_at(end - 16);
+		other = word_at(end - 8);
+	} else if (length >= 8) {
+		one = word_at(key);
+		other = word_at(end - 8);
+	} else if (length >= 4) {
+		one = half_at(key);
+		other = half_at(end - 4);
+	} else {
+		one = length ? (uint64_t) (unsigned char) key[0] << 16 | (uint64_t) (unsigned char) key[length / 2] << 8 | (unsigned char) end[-1] : 0;
+		other = 0;
+	}
+
+	return fold(secret[3] ^ length, fold(one ^ secret[2], other ^ hash));
 }
 
 /* The item that an entry names; 0: none. */
@@ -35,7 +82,8 @@ static inline seg_offset named(_Atomic uint64_t *entry)
 	return seg_entry_offset(atomic_load_explicit(entry, memory_order_relaxed));
 }
 
-static seg_item *in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
+/* Under the shard's lock. */
+seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
 {
 	seg_bucket *pair[2];
 
@@ -119,7 +167,7 @@ void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item)
 	shard->queue.head = self;
 	SEG_POINT("queue-add-head");
 	shard->queue.count++;
-	shard->queue.bytes += seg_item_bytes(item);
+	shard->queue.bytes += seg_block_bytes(item);
 	if (item->expires && (!shard->soonest || item->expires < shard->soonest)) {
 		shard->soonest = item->expires;
 	}
@@ -152,7 +200,7 @@ static void queue_remove(seg *segment, seg_shard *shard, seg_item *item)
 	SEG_POINT("queue-remove-older");
 	shard->queue.count--;
 	SEG_POINT("queue-remove-counted");
-	shard->queue.bytes -= seg_item_bytes(item);
+	shard->queue.bytes -= seg_block_bytes(item);
 	SEG_POINT("queue-removed");
 }
 
@@ -339,12 +387,13 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 		atomic_fetch_add_explicit(&seg_shard_of(segment, hash)->refused, 1, memory_order_relaxed);
 		return SEG_FULL;
 	}
-	seg_borrow_slot(segment);
+	if (!seg_borrow_slot(segment)) {
+		return SEG_CLOSED;
+	}
 	if (has_left_over(segment) && segment->header->settle_at <= seg_clock()) {
 		seg_settle(segment, false);
 	}
-	for (;;) {
-		seg_lock(segment, shard);
+	while (seg_lock(segment, shard)) {
 		seg_sweep(segment, shard, 2);
 		seg_reclaim(segment, shard, 4);
 		seg_offset block = alloc_here(segment, shard, bytes, &home);
@@ -364,7 +413,9 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 			continue;
 		}
 		/* Whatever lies in one stretch of memory, whoever it belongs to; so that nobody takes it before us, all wait. */
-		seg_lock_shards(segment);
+		if (!seg_lock_shards(segment)) {
+			break;
+		}
 		SEG_POINT("reserve-all-locked");
 		/* A reader may take something of the stretch while it is cleared: then there may be another. */
 		for (int i = 0; i < STRETCHES && !block && !seg_is_broken(segment) && seg_clear_stretch(segment, bytes); i++) {
@@ -389,6 +440,9 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 			return SEG_FULL;
 		}
 	}
+	seg_return_slot(segment);
+
+	return SEG_CLOSED;
 }
 
 seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item)
@@ -405,14 +459,15 @@ void seg_give_up(seg *segment, seg_item *item)
 {
 	seg_shard *shard = seg_shard_of(segment, item->hash);
 
-	seg_lock(segment, shard);
-	SEG_POINT("give-up");
-	atomic_store_explicit(&segment->slots[segment->writing].filling, 0, memory_order_release);
-	SEG_POINT("give-up-filling");
-	seg_free(segment, shard, item);
-	SEG_POINT("given-up");
-	seg_unlock(shard);
-	SEG_POINT("give-up-unlocked");
+	if (seg_lock(segment, shard)) {
+		SEG_POINT("give-up");
+		atomic_store_explicit(&segment->slots[segment->writing].filling, 0, memory_order_release);
+		SEG_POINT("give-up-filling");
+		seg_free(segment, shard, item);
+		SEG_POINT("given-up");
+		seg_unlock(shard);
+		SEG_POINT("give-up-unlocked");
+	}
 	seg_return_slot(segment);
 }
 
@@ -505,10 +560,11 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 
 	if (segment->holding) {
 		segment->holding = false;
-	} else {
-		seg_lock(segment, shard);
+	} else if (!seg_lock(segment, shard)) {
+		seg_return_slot(segment);
+		return SEG_CLOSED;
 	}
-	seg_item *old = in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	seg_item *old = seg_in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
 	bool there = old && !seg_is_over(old);
 	if (mode == SEG_ADD ? there : mode == SEG_REPLACE && !there) {
 		status = there ? SEG_EXISTS : SEG_NOT_FOUND;
@@ -535,8 +591,10 @@ seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t len
 	int way;
 	seg_status status = SEG_NOT_FOUND;
 
-	seg_lock(segment, shard);
-	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!seg_lock(segment, shard)) {
+		return SEG_CLOSED;
+	}
+	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
 	if (item) {
 		status = seg_is_over(item) ? SEG_NOT_FOUND : SEG_OK;
 		if (status == SEG_NOT_FOUND) {
@@ -558,8 +616,10 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 	int way;
 	seg_status status = SEG_OK;
 
-	seg_lock(segment, shard);
-	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!seg_lock(segment, shard)) {
+		return SEG_CLOSED;
+	}
+	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
 	if (!item || seg_is_over(item)) {
 		status = SEG_NOT_FOUND;
 	} else if (item->kind != integer) {
@@ -590,12 +650,24 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
  * Either the copy is stored before it is dropped, or the guard is seen as it was raised. A guard that is gone allows
  * nothing, and must not come back under the same key.
  */
-bool seg_allowed(seg *segment, const seg_terms *terms)
+static bool is_allowed(seg *segment, const seg_terms *terms)
 {
 	int64_t number;
 
 	return !terms->guard_length
 		|| (seg_peek(segment, terms->guard_hash, terms->guard, terms->guard_length, terms->integer, &number) && number <= terms->at);
+}
+
+/* Before the work: what is refused is mostly so for good. */
+bool seg_allowed(seg *segment, const seg_terms *terms)
+{
+	if (!seg_borrow_slot(segment)) {
+		return false;
+	}
+	bool allowed = is_allowed(segment, terms);
+	seg_return_slot(segment);
+
+	return allowed;
 }
 
 /* What is not stored is given up; what is older than that goes in both cases. */
@@ -606,11 +678,14 @@ seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
 	int way;
 	seg_status status = SEG_OK;
 
-	seg_lock(segment, shard);
-	seg_item *old = in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	if (!seg_lock(segment, shard)) {
+		seg_return_slot(segment);
+		return SEG_CLOSED;
+	}
+	seg_item *old = seg_in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
 	if (old && old->position > terms->position && !seg_is_over(old)) {
 		status = SEG_EXISTS;
-	} else if (!seg_allowed(segment, terms)) {
+	} else if (!is_allowed(segment, terms)) {
 		status = SEG_CHANGED;
 		if (old && old->position < terms->position) {
 			take_out(segment, shard, old, &b->entries[way]);
@@ -638,8 +713,10 @@ seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t leng
 	int way;
 	seg_status status = SEG_OK;
 
-	seg_lock(segment, shard);
-	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!seg_lock(segment, shard)) {
+		return SEG_CLOSED;
+	}
+	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
 	if (!item || seg_is_over(item)) {
 		status = SEG_NOT_FOUND;
 	} else if (item->kind != integer) {
@@ -660,8 +737,10 @@ seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t lengt
 	int way;
 	seg_status status = SEG_NOT_FOUND;
 
-	seg_lock(segment, shard);
-	seg_item *item = in_shard(segment, shard, hash, key, length, &b, &way);
+	if (!seg_lock(segment, shard)) {
+		return SEG_CLOSED;
+	}
+	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
 	if (item && item->position < position) {
 		status = SEG_OK;
 		take_out(segment, shard, item, &b->entries[way]);
@@ -674,9 +753,11 @@ seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t lengt
 
 void seg_flush(seg *segment)
 {
-	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_shard *shard = &segment->shards[i];
-		seg_lock(segment, shard);
+		if (!seg_lock(segment, shard)) {
+			return;
+		}
 		while (shard->queue.tail) {
 			seg_item *item = seg_at(segment, shard->queue.tail);
 			SEG_POINT("flush");
@@ -696,11 +777,16 @@ void seg_count(seg *segment, seg_numbers *n)
 	memset(n, 0, sizeof *n);
 	n->bytes_total = segment->bytes;
 	n->recoveries = atomic_load(&h->recoveries);
+	n->damaged = h->damaged;
+	n->damaged_at = h->damaged_at;
 	n->hits = atomic_load(&h->hits) + segment->hits;
 	n->misses = atomic_load(&h->misses) + segment->misses;
-	for (uint32_t i = 0; i < h->n_shards; i++) {
+	n->copied = atomic_load(&h->copied) + segment->copied;
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_shard *shard = &segment->shards[i];
-		seg_lock(segment, shard);
+		if (!seg_lock(segment, shard)) {
+			return;
+		}
 		/* To the end of the round that it is in, and a whole one. */
 		seg_sweep(segment, shard, UINT64_MAX);
 		seg_sweep(segment, shard, UINT64_MAX);

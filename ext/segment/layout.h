@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      1
+#define SEG_LAYOUT      2
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
 # define SEG_SLOTS      512
@@ -30,7 +30,7 @@
 #define SEG_WAYS        7
 #define SEG_UNIT        1024
 #define SEG_PAGE        (16 * SEG_UNIT)
-#define SEG_CLASSES     17
+#define SEG_CLASSES     21
 #define SEG_BINS        64
 #define SEG_SMALLEST    (1024 * 1024)
 
@@ -79,6 +79,7 @@ typedef struct {
 	uint64_t id;                       /* drawn when it was made */
 	uint64_t pids;                     /* namespace of process ids in which it is used: the kernel names the holder of a lock by its id there */
 	uint64_t boot;                     /* which start of the machine it was made after: clocks and locks begin anew with it */
+	uint64_t secret[4];                /* drawn when it was made: nobody can choose keys that hash alike (seg_hash()) */
 	uint32_t n_slots, n_shards;
 	uint64_t n_buckets;                /* of a shard */
 	uint64_t n_units;
@@ -99,6 +100,9 @@ typedef struct {
 	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
 	_Atomic uint64_t recoveries;
 	_Atomic uint64_t hits, misses;     /* of requests that have ended */
+	_Atomic uint64_t copied;           /* hits that were copied, because their request had its share already */
+	uint64_t damaged;                  /* how often a segment of this name was truncated or written over, */
+	int64_t damaged_at;                /* and when it was last found, in seconds since 1970; 0: never */
 	_Atomic uint32_t closed;           /* 1: the last who had it open has closed it, and left nothing half done */
 	int64_t closed_at[2];              /* the file's st_ctime then, seconds and nanoseconds */
 } seg_header;

@@ -24,7 +24,8 @@ void seg_make_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&kind);
 }
 
-static void take(seg *segment, pthread_mutex_t *lock)
+/* False: it is no lock of ours, so garbage in the file. Going on would destroy more: it is closed, and made anew. */
+static bool take(seg *segment, pthread_mutex_t *lock)
 {
 	int error = pthread_mutex_lock(lock);
 
@@ -35,11 +36,12 @@ static void take(seg *segment, pthread_mutex_t *lock)
 		SEG_POINT("lock-said-broken");
 		pthread_mutex_consistent(lock);
 		SEG_POINT("lock-consistent");
-	} else if (error) {
-		/* No lock of ours, so garbage in the file: going on would destroy more. Whoever comes next makes a new one. */
-		atomic_store(&segment->header->ready, 0);
-		abort();
+	} else if (UNLIKELY(error)) {
+		seg_lose(segment, "its locks are damaged");
+		return false;
 	}
+
+	return true;
 }
 
 /*
@@ -48,19 +50,21 @@ static void take(seg *segment, pthread_mutex_t *lock)
  */
 bool seg_is_broken(const seg *segment)
 {
-	return UNLIKELY(atomic_load(&segment->header->broken));
+	return UNLIKELY(segment->lost || atomic_load(&segment->header->broken));
 }
 
-void seg_lock(seg *segment, seg_shard *shard)
+/* False, here and below: nothing is locked, and nothing will be. */
+bool seg_lock(seg *segment, seg_shard *shard)
 {
-	for (;;) {
-		take(segment, &shard->lock);
+	while (!segment->lost && take(segment, &shard->lock)) {
 		if (!seg_is_broken(segment)) {
-			return;
+			return true;
 		}
 		pthread_mutex_unlock(&shard->lock);
 		seg_repair(segment);
 	}
+
+	return false;
 }
 
 void seg_unlock(seg_shard *shard)
@@ -72,9 +76,9 @@ void seg_unlock(seg_shard *shard)
  * Held only inside a shard's lock, or inside all. Whoever finds it broken here goes on: it holds a shard's lock, so
  * that it cannot repair now; the map of units may be half done, so that it must not be read. Both callers ask.
  */
-void seg_lock_units(seg *segment)
+bool seg_lock_units(seg *segment)
 {
-	take(segment, &segment->header->units_lock);
+	return !segment->lost && take(segment, &segment->header->units_lock);
 }
 
 void seg_unlock_units(seg *segment)
@@ -82,31 +86,51 @@ void seg_unlock_units(seg *segment)
 	pthread_mutex_unlock(&segment->header->units_lock);
 }
 
-static void take_shards(seg *segment)
+static void release_shards(seg *segment, uint32_t n)
 {
-	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
-		take(segment, &segment->shards[i].lock);
+	while (n > 0) {
+		pthread_mutex_unlock(&segment->shards[--n].lock);
 	}
 }
 
-/* For who makes room wherever there is some. */
-void seg_lock_shards(seg *segment)
+static bool take_shards(seg *segment)
 {
-	for (;;) {
-		take_shards(segment);
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
+		if (segment->lost || !take(segment, &segment->shards[i].lock)) {
+			release_shards(segment, i);
+			return false;
+		}
+	}
+
+	return true;
+}
+
+/* For who makes room wherever there is some. */
+bool seg_lock_shards(seg *segment)
+{
+	while (take_shards(segment)) {
 		if (!seg_is_broken(segment)) {
-			return;
+			return true;
 		}
 		seg_unlock_shards(segment);
 		seg_repair(segment);
 	}
+
+	return false;
 }
 
 /* Also when it is broken: for who repairs or checks. */
-void seg_lock_all(seg *segment)
+bool seg_lock_all(seg *segment)
 {
-	take_shards(segment);
-	seg_lock_units(segment);
+	if (!take_shards(segment)) {
+		return false;
+	}
+	if (!seg_lock_units(segment)) {
+		seg_unlock_shards(segment);
+		return false;
+	}
+
+	return true;
 }
 
 void seg_unlock_all(seg *segment)
@@ -117,7 +141,5 @@ void seg_unlock_all(seg *segment)
 
 void seg_unlock_shards(seg *segment)
 {
-	for (uint32_t i = segment->header->n_shards; i > 0; i--) {
-		pthread_mutex_unlock(&segment->shards[i - 1].lock);
-	}
+	release_shards(segment, SEG_SHARDS);
 }

@@ -6,14 +6,14 @@
  * of a process share both mappings: there is only one place at that address.
  *
  * Whoever writes the file owns every process that reads it: so it must be a regular file of our own user, reached by no
- * link, with no rights for anybody else, in a directory in which nobody else can put another in its place, and its
+ * link, with no rights for anybody else (and none to write, but while we open it), in a directory in which nobody else can put another in its place, and its
  * header must say exactly what this build expects. What does not is replaced by a new file of the same name; processes
  * that have the old one mapped keep theirs. The good segment of another build is left alone, and ours lies beside it.
  *
  *   segment             the file, of the build that was here first
  *   segment-1a2b3c4d    that of another build
  *   segment.part        one that is being made, or whose maker died: the next one to make it begins anew
- *   segment.lock        empty; locked by flock(2) while somebody opens, so that two do not make two
+ *   segment.lock        locked by flock(2) while somebody opens, so that two do not make two; says which file was made
  *
  * A second flock(2), on the file itself, says who has it open: every process holds it, shared, from attaching until its
  * mapping is gone, however it ends, and a forked child with it. So whoever gets it alone is alone, in whatever
@@ -84,6 +84,7 @@ struct seg_file {
 	int fd;
 	unsigned users;
 	bool forked;                       /* a child has it too: the last one here is not the last one */
+	bool lost;                         /* nobody here opens it again (seg_lose()) */
 };
 
 static struct seg_file *files;
@@ -240,6 +241,7 @@ static void begin(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
 	find_clock();
+	seg_make_classes();
 }
 
 /* ---- the header ---- */
@@ -260,10 +262,10 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	h->n_words = (bytes / SEG_PAGE + 64) / 64;
 	h->shards = page_up(h->pins + sizeof(uint64_t) * h->n_words * SEG_SLOTS);
 	h->buckets = page_up(h->shards + sizeof(seg_shard) * SEG_SHARDS);
-	/* A bucket for each KiB of values: items are a hundred and fifty bytes at the least. */
+	/* Three buckets for two KiB of values: of the smallest items there are eight in one, and then three quarters of all places are taken, and hardly ever both buckets of a key. */
 	uint64_t rest = bytes - h->buckets - 2 * 4096;
-	uint64_t units = rest / (SEG_UNIT + sizeof(seg_bucket) + sizeof(uint64_t));
-	h->n_buckets = units / SEG_SHARDS;
+	uint64_t units = rest * 2 / (2 * SEG_UNIT + 3 * sizeof(seg_bucket) + 2 * sizeof(uint64_t));
+	h->n_buckets = units * 3 / 2 / SEG_SHARDS;
 	h->units = page_up(h->buckets + sizeof(seg_bucket) * h->n_buckets * SEG_SHARDS);
 	h->values = page_up(h->units + units * sizeof(uint64_t));
 	h->n_units = (bytes - h->values) / SEG_UNIT < units ? (bytes - h->values) / SEG_UNIT : units;
@@ -292,6 +294,7 @@ static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 	expected.id = h->id;
 	expected.pids = h->pids;
 	expected.boot = h->boot;
+	memcpy(expected.secret, h->secret, sizeof expected.secret);
 	if (memcmp(h, &expected, offsetof(seg_header, check)) != 0
 		|| h->base % BASE_STEP || h->base < FIRST_BASE || h->base >= FIRST_BASE + BASES * BASE_STEP) {
 		return REPLACEABLE;
@@ -338,6 +341,9 @@ static void find_parts(seg *segment)
 	segment->pins = (_Atomic uint64_t *) (segment->rw + h->pins);
 	segment->shards = (seg_shard *) (segment->rw + h->shards);
 	segment->buckets = (seg_bucket *) (segment->rw + h->buckets);
+	segment->n_buckets = h->n_buckets;
+	memcpy(segment->secret, h->secret, sizeof segment->secret);
+	segment->check = h->check;
 	segment->units = (uint64_t *) (segment->rw + h->units);
 }
 
@@ -369,7 +375,7 @@ static struct seg_file *keep(int fd, const struct stat *found, char *rw, const c
 	struct seg_file *file = malloc(sizeof *file);
 
 	if (file) {
-		*file = (struct seg_file) {files, found->st_dev, found->st_ino, rw, ro, (uint64_t) found->st_size, fd, 1, false};
+		*file = (struct seg_file) {files, found->st_dev, found->st_ino, rw, ro, (uint64_t) found->st_size, fd, 1, false, false};
 		files = file;
 	}
 
@@ -450,6 +456,11 @@ static verdict open_directory(place *p)
 	return GOOD;
 }
 
+static verdict is_a_directory(const place *p, const char *suffix)
+{
+	return refuse(p, "%s%s is a directory: name a file in it, as %s%s/segment", p->path, suffix, p->path, suffix);
+}
+
 /* A regular file of ours that nobody else may open. */
 static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct stat *found)
 {
@@ -457,7 +468,7 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 
 	snprintf(name, sizeof name, "%s%s", p->name, suffix);
 	/* A named pipe would be waited for, without O_NONBLOCK. */
-	*fd = openat(p->directory, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	*fd = openat(p->directory, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (*fd < 0) {
 		int error = errno;
 		if (error == ENOENT && !(flags & O_CREAT)) {
@@ -467,7 +478,7 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 			return refuse(p, "%s%s is a symbolic link: name the file itself, in a directory that only you can write to", p->path, suffix);
 		}
 		if (error == EISDIR) {
-			return refuse(p, "%s%s is a directory: name a file in it, as %s%s/segment", p->path, suffix, p->path, suffix);
+			return is_a_directory(p, suffix);
 		}
 		/* Not that of another user: who may not even open it is told why. */
 		if (error == EACCES && fstatat(p->directory, name, found, AT_SYMLINK_NOFOLLOW) == 0 && found->st_uid != geteuid()) {
@@ -475,7 +486,10 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 		}
 		return refuse(p, "%s%s cannot be opened: %s", p->path, suffix, strerror(error));
 	}
-	if (fstat(*fd, found) != 0 || !S_ISREG(found->st_mode)) {
+	bool told = fstat(*fd, found) == 0;
+	if (told && S_ISDIR(found->st_mode)) {
+		is_a_directory(p, suffix);
+	} else if (!told || !S_ISREG(found->st_mode)) {
 		refuse(p, "%s%s is no regular file: name another", p->path, suffix);
 	} else if (found->st_uid != geteuid()) {
 		refuse(p, "%s%s belongs to the user with the id %u and this process is %u: segments are never shared between users; run this as that user, or name another file", p->path, suffix, (unsigned) found->st_uid, (unsigned) geteuid());
@@ -487,6 +501,35 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 	close(*fd);
 
 	return REFUSED;
+}
+
+/*
+ * A segment has mode 0400, so that no program of its user's opens it for writing by the way, as one that empties all
+ * files of a folder does: who truncates it ends every process that is just reading from it. It may be written to for the
+ * moment in which we open it: what we have open keeps the right. Under the lock of the name.
+ */
+static void forbid_writing(int fd)
+{
+	fchmod(fd, 0400);
+}
+
+/* The same file once more, to be written to; -1: that cannot be. */
+static int open_to_write(place *p, int fd, const struct stat *found)
+{
+	struct stat again;
+
+	fchmod(fd, 0600);
+	int writable = openat(p->directory, p->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int error = errno;
+	forbid_writing(fd);
+	if (writable >= 0 && (fstat(writable, &again) != 0 || again.st_ino != found->st_ino || again.st_dev != found->st_dev)) {
+		close(writable);
+		writable = -1;
+		error = ESTALE;
+	}
+	errno = error;
+
+	return writable;
 }
 
 /* ---- making ---- */
@@ -515,6 +558,9 @@ static const char *fill(char *rw, uint64_t bytes, int fd, const char *identity)
 	h->id = draw();
 	h->pids = pids();
 	h->boot = boot();
+	for (size_t i = 0; i < sizeof h->secret / sizeof *h->secret; i++) {
+		h->secret[i] = draw();
+	}
 	for (uint64_t i = 0; i < BASE_TRIES && !ro; i++) {
 		h->base = FIRST_BASE + (h->id + i) % BASES * BASE_STEP;
 		ro = map_at(h->base, bytes, fd);
@@ -588,7 +634,45 @@ static void sweep(const place *p, const char *origin)
 	closedir(all);
 }
 
-static verdict create(place *p, const char *origin, uint64_t bytes, const char *identity, struct seg_file **file)
+/* What the lock of the name says: which file was made here, which is ours whatever somebody has written over it; and how often that has happened. */
+typedef struct {
+	unsigned long long inode, device, damaged;
+	long long damaged_at;
+} note;
+
+#define NOTE "the segment beside was made here: inode %llu, device %llu; damaged %llu times, the last at %lld\n"
+
+static note read_note(int lock)
+{
+	char text[192];
+	note n = {0, 0, 0, 0};
+	ssize_t length = pread(lock, text, sizeof text - 1, 0);
+
+	text[length > 0 ? length : 0] = 0;
+	if (sscanf(text, NOTE, &n.inode, &n.device, &n.damaged, &n.damaged_at) != 4) {
+		n = (note) {0, 0, 0, 0};
+	}
+
+	return n;
+}
+
+static void write_note(int lock, const note *n)
+{
+	char text[192];
+	int length = snprintf(text, sizeof text, NOTE, n->inode, n->device, n->damaged, n->damaged_at);
+
+	if (pwrite(lock, text, (size_t) length, 0) != length || ftruncate(lock, length) != 0) {
+		/* Without it what is damaged is not known to be ours, and is not replaced. */
+		return;
+	}
+}
+
+static bool was_made(const note *n, const struct stat *found)
+{
+	return n->inode == found->st_ino && n->device == found->st_dev;
+}
+
+static verdict create(place *p, const char *origin, uint64_t bytes, const char *identity, int lock, note *n, struct seg_file **file)
 {
 	char part[NAME_MAX + 16];
 	struct stat found;
@@ -596,7 +680,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 
 	snprintf(part, sizeof part, "%s.part", p->name);
 	unlinkat(p->directory, part, 0);
-	verdict result = open_own(p, ".part", O_CREAT | O_EXCL, &fd, &found);
+	verdict result = open_own(p, ".part", O_RDWR | O_CREAT | O_EXCL, &fd, &found);
 	if (result != GOOD) {
 		return result;
 	}
@@ -614,6 +698,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 	SEG_POINT("create-allocated");
 	const char *ro = fill(rw, bytes, fd, identity);
 	SEG_POINT("create-filled");
+	forbid_writing(fd);
 	/* Before anybody can find it: we have it open. */
 	if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
 		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm", p->path, strerror(errno));
@@ -629,6 +714,11 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 	}
 	SEG_POINT("create-named");
 	atomic_store(&((seg_header *) rw)->ready, 1);
+	n->inode = found.st_ino;
+	n->device = found.st_dev;
+	write_note(lock, n);
+	((seg_header *) rw)->damaged = n->damaged;
+	((seg_header *) rw)->damaged_at = n->damaged_at;
 	sweep(p, origin);
 
 	return GOOD;
@@ -674,18 +764,18 @@ static bool is_ours(const seg_header *h)
 	return i == sizeof *h;
 }
 
-static verdict attach(place *p, const char *identity, struct seg_file **file)
+static verdict attach(place *p, const char *identity, note *n, struct seg_file **file)
 {
 	seg_header h;
 	struct stat found;
-	int fd;
-	verdict result = open_own(p, "", 0, &fd, &found);
+	int fd, writable = -1;
+	verdict result = open_own(p, "", O_RDONLY, &fd, &found);
 
 	if (result != GOOD) {
 		return result;
 	}
 	for (struct seg_file *one = files; one; one = one->next) {
-		if (one->device == found.st_dev && one->number == found.st_ino && one->bytes == (uint64_t) found.st_size) {
+		if (!one->lost && one->device == found.st_dev && one->number == found.st_ino && one->bytes == (uint64_t) found.st_size) {
 			one->users++;
 			*file = one;
 			close(fd);
@@ -705,8 +795,11 @@ static verdict attach(place *p, const char *identity, struct seg_file **file)
 		/* Read, not mapped: what is too short would be a SIGBUS there. */
 		memset(&h, 0, sizeof h);
 		result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
-		if (result == REPLACEABLE && !is_ours(&h)) {
-			result = refuse(p, "%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
+		if (result == REPLACEABLE && was_made(n, &found)) {
+			n->damaged++;
+			n->damaged_at = (long long) time(NULL);
+		} else if (result == REPLACEABLE && !is_ours(&h)) {
+			result = refuse(p, "!%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
 		}
 	}
 	if (result == GOOD && !alone && h.pids != pids()) {
@@ -720,15 +813,21 @@ static verdict attach(place *p, const char *identity, struct seg_file **file)
 	if (result == GOOD && alone && closed && (fstat(fd, &found) != 0 || found.st_ctim.tv_sec != h.closed_at[0] || found.st_ctim.tv_nsec != h.closed_at[1])) {
 		result = REPLACEABLE;
 	}
+	if (result == GOOD && (writable = open_to_write(p, fd, &found)) < 0) {
+		result = refuse(p, "%s cannot be opened: %s", p->path, strerror(errno));
+	}
 	if (result == GOOD && alone && !closed) {
 		/* Its pages may have been taken away again. */
-		result = allocate(p, fd, bytes);
+		result = allocate(p, writable, bytes);
 	}
-	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, writable, 0);
+	if (result == GOOD && rw == MAP_FAILED) {
+		result = refuse(p, "%s cannot be mapped: %s", p->path, strerror(errno));
+	}
+	if (writable >= 0) {
+		close(writable);
+	}
 	if (rw == MAP_FAILED) {
-		if (result == GOOD) {
-			result = refuse(p, "%s cannot be mapped: %s", p->path, strerror(errno));
-		}
 		close(fd);
 		return result;
 	}
@@ -771,7 +870,7 @@ static int lock_name(place *p, uint64_t bytes)
 
 	snprintf(name, sizeof name, "%s.lock", p->name);
 	for (;;) {
-		if (open_own(p, ".lock", O_CREAT, &fd, &ours) != GOOD) {
+		if (open_own(p, ".lock", O_RDWR | O_CREAT, &fd, &ours) != GOOD) {
 			return -1;
 		}
 		if (!wait_for_lock(fd, LOCK_EX, bytes)) {
@@ -793,9 +892,10 @@ static verdict attach_or_create(place *p, const char *origin, uint64_t bytes, co
 	if (lock < 0) {
 		return REFUSED;
 	}
-	verdict result = attach(p, identity, file);
+	note n = read_note(lock);
+	verdict result = attach(p, identity, &n, file);
 	if (result == ABSENT || result == REPLACEABLE) {
-		result = create(p, origin, bytes, identity, file);
+		result = create(p, origin, bytes, identity, lock, &n, file);
 	}
 	/* Said explicitly: a child that was forked meanwhile would hold it on. */
 	flock(lock, LOCK_UN);
@@ -853,13 +953,66 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	return segment;
 }
 
-/* Whether the file is still the one that was opened: somebody may have removed it, or made it anew. */
-bool seg_is_there(const seg *segment)
+/*
+ * What lies below is no segment any more: somebody has truncated the file or written over it, or its locks do not work.
+ * From here on nothing is found through this handle, and nothing stored. It stays mapped, since the thread's list of
+ * robust locks leads through it (pthread_mutexattr_setrobust(3)), and whoever opens the file makes a new one.
+ */
+void seg_lose(seg *segment, const char *why)
 {
-	struct stat by_name;
+	/* A bucket a shard, in which nothing is. */
+	static seg_bucket nothing[SEG_SHARDS];
 
-	return lstat(segment->path, &by_name) == 0 && by_name.st_ino == segment->file->number && by_name.st_dev == segment->file->device
-		&& (uint64_t) by_name.st_size == segment->bytes;
+	if (!segment->lost) {
+		segment->lost = why;
+		segment->buckets = nothing;
+		segment->n_buckets = 1;
+		if (segment->file) {
+			segment->file->lost = true;
+		}
+		atomic_store(&segment->header->ready, 0);
+	}
+}
+
+/* The file is shorter than what is mapped: behind its end a look is a SIGBUS, so there is other memory from now on. */
+static void cover(struct seg_file *file)
+{
+	mmap(file->rw, file->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (file->ro) {
+		mmap((void *) (uintptr_t) file->ro, file->bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	}
+}
+
+/*
+ * Whether the file is still the one that was opened, and a segment: somebody may have removed it, made it anew,
+ * truncated it, or written something else over it. To be asked when a request begins, before anything in it is looked at.
+ */
+bool seg_is_there(seg *segment)
+{
+	struct stat by_name, ours;
+	const seg_header *h = segment->header;
+
+	if (segment->lost) {
+		return false;
+	}
+	bool same = lstat(segment->path, &by_name) == 0 && by_name.st_ino == segment->file->number && by_name.st_dev == segment->file->device;
+	if (!same && fstat(segment->fd, &ours) != 0) {
+		return false;
+	}
+	if ((uint64_t) (same ? by_name : ours).st_size < segment->bytes) {
+		cover(segment->file);
+		seg_lose(segment, "its file was truncated");
+	} else if (h->magic != SEG_MAGIC || h->check != segment->check || (same && atomic_load(&h->ready) != 1)) {
+		seg_lose(segment, "something else was written over it");
+	}
+
+	return same && !segment->lost && (uint64_t) by_name.st_size == segment->bytes;
+}
+
+/* Whether no other handle of this process is of the same file: none of another thread's. */
+bool seg_is_alone(const seg *segment)
+{
+	return segment->file->users == 1;
 }
 
 /* This process, a child, sees something of its own at the file's address: none of its handles may look there. */
@@ -900,6 +1053,12 @@ void seg_close(seg *segment)
 {
 	struct seg_file *file = segment->file;
 
+	if (segment->lost) {
+		/* The thread's list of locks leads through what is mapped: that stays until the process ends. */
+		free(segment->path);
+		free(segment);
+		return;
+	}
 	if (!seg_drop_slot(segment)) {
 		/* Another thread has the slot, and its list of locks leads through this memory: it stays until the process ends. */
 		return;

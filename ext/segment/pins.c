@@ -18,9 +18,12 @@
  *     reader   set the bits;             then look in the index: only what is found now is taken
  *     writer   take it from the index;   then look at the bits
  *
- * Either the reader no longer finds the item, or the writer sees the bits. A value that is found where a bit was not
- * set yet is therefore looked up a second time. Which pages these are the index itself says, in the entry that names
- * the item (seg_entry_of()): what lies where an entry pointed a moment ago may be another's, half written, by now.
+ * Either the reader no longer finds the item, or the writer sees the bits. So a reader sets the bits of whatever an
+ * entry of the right tag names, looks at the entry again, and only then at the item: nothing that it has not got is
+ * ever compared, neither to be taken nor to be passed over. (What lies where an entry pointed a moment ago may be
+ * another's by now, half written; and a block that was given up and taken again under the same key is named by the
+ * same entry as before, so that looking again without the bits would not tell.) Which pages these are the entry itself
+ * says (seg_entry_of()).
  *
  * After a repair (recovery.c) the bits are all that is known of values that were retired, which is why they cover
  * the whole of each.
@@ -180,28 +183,43 @@ void seg_take_slot(seg *segment)
 
 /*
  * Where there are more processes than slots, those without one write one after the other: each has the last slot as
- * long as it writes one value. It waits for that before it has any lock of a shard.
+ * long as it writes one value, or looks at one. It waits for that before it has any lock of a shard.
  */
-void seg_borrow_slot(seg *segment)
+bool seg_borrow_slot(seg *segment)
 {
 	seg_header *h = segment->header;
 
 	if (LIKELY(segment->slot >= 0)) {
-		return;
+		return true;
+	}
+	if (segment->lost) {
+		return false;
 	}
 	seg_slot *slot = &segment->slots[h->n_slots - 1];
-	if (pthread_mutex_lock(&slot->life) == EOWNERDEAD) {
+	int error = pthread_mutex_lock(&slot->life);
+	if (error == EOWNERDEAD) {
 		seg_bury(segment, slot);
 		pthread_mutex_consistent(&slot->life);
+	} else if (UNLIKELY(error)) {
+		seg_lose(segment, "its locks are damaged");
+		return false;
 	}
 	SEG_POINT("slot-borrowed");
 	atomic_store(&h->used_slots, h->n_slots);
 	segment->writing = (int) h->n_slots - 1;
+	segment->row = row_of(segment, h->n_slots - 1);
+
+	return true;
 }
 
 void seg_return_slot(seg *segment)
 {
 	if (UNLIKELY(segment->slot < 0)) {
+		/* It has looked at a guard, perhaps, and holds nothing any more. */
+		atomic_store_explicit(&segment->slots[segment->writing].pinned, 0, memory_order_release);
+		segment->first_word = UINT64_MAX;
+		segment->last_word = 0;
+		SEG_POINT("slot-given-up");
 		pthread_mutex_unlock(&segment->slots[segment->writing].life);
 		SEG_POINT("slot-returned");
 	}
@@ -237,7 +255,7 @@ bool seg_drop_slot(seg *segment)
 /* A request begins, perhaps in another thread than that which opened. */
 void seg_enter(seg *segment)
 {
-	if (UNLIKELY(segment->slot >= 0 && !is_ours(segment))) {
+	if (UNLIKELY(segment->slot >= 0 && !segment->lost && !is_ours(segment))) {
 		seg_take_slot(segment);
 	}
 }
@@ -297,7 +315,7 @@ void seg_retire(seg *segment, seg_shard *shard, seg_item *item)
 	shard->retired.tail = seg_of(segment, item);
 	SEG_POINT("retire-tail");
 	shard->retired.count++;
-	shard->retired.bytes += seg_item_bytes(item);
+	shard->retired.bytes += seg_block_bytes(item);
 	SEG_POINT("retired");
 }
 
@@ -322,7 +340,7 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 		}
 		SEG_POINT("reclaim-tail");
 		shard->retired.count--;
-		shard->retired.bytes -= seg_item_bytes(item);
+		shard->retired.bytes -= seg_block_bytes(item);
 		SEG_POINT("reclaim-counted");
 		seg_free(segment, shard, item);
 		SEG_POINT("reclaimed");
@@ -344,38 +362,6 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 
 /* ---- reading ---- */
 
-static const seg_item *look(const seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way, uint64_t *entry)
-{
-	seg_shard *shard = seg_shard_of(segment, hash);
-	seg_bucket *pair[2];
-	uint8_t tag = seg_tag(hash);
-
-	seg_buckets_of(segment, shard, hash, pair);
-	for (int i = 0; i < 2; i++) {
-		seg_bucket *b = pair[i];
-		for (int w = 0; w < SEG_WAYS; w++) {
-			if (atomic_load_explicit(&b->tags[w], memory_order_relaxed) != tag) {
-				continue;
-			}
-			uint64_t found = atomic_load(&b->entries[w]);
-			if (!found) {
-				continue;
-			}
-			/* Where no bit guards it this may be another's by now, half written: it is only compared, and looked up again. */
-			const seg_item *item = (const seg_item *) (segment->view + seg_entry_offset(found));
-			if (item->hash == hash && item->key_length == length
-				&& seg_entry_offset(found) + sizeof(seg_item) + length < segment->bytes && memcmp(item->key, key, length) == 0) {
-				*bucket = b;
-				*way = w;
-				*entry = found;
-				return item;
-			}
-		}
-	}
-
-	return NULL;
-}
-
 /* Whether we have the bits of all of these pages. */
 static inline bool have(const seg *segment, pages p)
 {
@@ -392,7 +378,7 @@ static inline bool have(const seg *segment, pages p)
 /* Sets the bits of these pages; which of them are new. Only the first and the last can hold something else already. */
 static pages pin(seg *segment, pages p)
 {
-	seg_slot *slot = &segment->slots[segment->slot];
+	seg_slot *slot = &segment->slots[segment->writing];
 	pages fresh = p;
 
 	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed)) {
@@ -427,52 +413,97 @@ static void unpin(seg *segment, pages p)
 	}
 }
 
+/* Where an item was found, and the bits that were set for it. */
+typedef struct {
+	seg_bucket *bucket;
+	int way;
+	pages fresh;                       /* none, if last is before first */
+} finding;
+
+static inline bool is_fresh(const finding *f)
+{
+	return f->fresh.first <= f->fresh.last;
+}
+
+/* The item, whose pages' bits we have; NULL: at some moment since this began there was none. */
+static const seg_item *seek(seg *segment, uint64_t hash, const char *key, uint32_t length, finding *f)
+{
+	seg_shard *shard = seg_shard_of(segment, hash);
+	seg_bucket *pair[2];
+	uint8_t tag = seg_tag(hash);
+
+	seg_buckets_of(segment, shard, hash, pair);
+	for (int i = 0; i < 2; i++) {
+		seg_bucket *b = pair[i];
+		for (int way = 0; way < SEG_WAYS; way++) {
+			if (atomic_load_explicit(&b->tags[way], memory_order_relaxed) != tag) {
+				continue;
+			}
+			uint64_t found = atomic_load(&b->entries[way]), again;
+			/* On its way while the bits are set, which all that follows has to wait for. */
+			__builtin_prefetch(segment->view + seg_entry_offset(found));
+			f->fresh = (pages) {1, 0};
+			while (found && UNLIKELY(!have(segment, pages_of(found)))) {
+				f->fresh = pin(segment, pages_of(found));
+				again = atomic_load(&b->entries[way]);
+				if (again == found) {
+					break;
+				}
+				/* Replaced meanwhile. */
+				unpin(segment, f->fresh);
+				f->fresh = (pages) {1, 0};
+				found = again;
+			}
+			if (!found) {
+				continue;
+			}
+			const seg_item *item = (const seg_item *) (segment->view + seg_entry_offset(found));
+			if (LIKELY(item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0)) {
+				f->bucket = b;
+				f->way = way;
+				return item;
+			}
+			unpin(segment, f->fresh);
+		}
+	}
+
+	return NULL;
+}
+
+/* Somebody has read it since SIEVE's hand passed. */
+static inline void visit(const finding *f)
+{
+	if (!(atomic_load_explicit(&f->bucket->visited, memory_order_relaxed) >> f->way & 1)) {
+		atomic_fetch_or_explicit(&f->bucket->visited, (uint8_t) (1 << f->way), memory_order_relaxed);
+	}
+}
+
 /*
  * The item, and whether it may be used in place until the request ends. If not it is to be copied, without calling
  * anything that might come here again, and then seg_copied() to be called. Not for a process without a slot.
  */
 const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place)
 {
-	seg_bucket *bucket;
-	const seg_item *item;
-	uint64_t entry, guarded = 0;
-	pages ours = {0, 0};
-	int way;
+	finding f;
+	const seg_item *item = seek(segment, hash, key, length, &f);
 
 	*in_place = false;
-	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
-		if (UNLIKELY(guarded)) {
-			if (entry == guarded) {
-				break;
-			}
-			/* It has moved meanwhile. */
-			unpin(segment, ours);
-			guarded = 0;
-		}
-		if (LIKELY(have(segment, pages_of(entry)))) {
-			break;
-		}
-		/* Found before the bits were there: only what is found again now is safe. */
-		ours = pin(segment, pages_of(entry));
-		guarded = entry;
-	}
 	if (UNLIKELY(!item || seg_is_over(item))) {
-		if (guarded) {
-			unpin(segment, ours);
+		if (item) {
+			unpin(segment, f.fresh);
 		}
 		segment->misses++;
 		return NULL;
 	}
-	if (!(atomic_load_explicit(&bucket->visited, memory_order_relaxed) >> way & 1)) {
-		atomic_fetch_or_explicit(&bucket->visited, (uint8_t) (1 << way), memory_order_relaxed);
-	}
+	visit(&f);
 	segment->hits++;
-	if (UNLIKELY(guarded)) {
-		uint64_t bytes = (ours.last + 1 - ours.first) * SEG_PAGE;
+	if (UNLIKELY(is_fresh(&f))) {
+		uint64_t bytes = (f.fresh.last + 1 - f.fresh.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
 		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > SHARE(segment)) {
-			segment->passing = ours.first;
-			segment->passing_last = ours.last;
+			segment->passing = f.fresh.first;
+			segment->passing_last = f.fresh.last;
+			segment->copied += segment->ro != NULL;
 			return item;
 		}
 		atomic_fetch_add_explicit(pinned, bytes, memory_order_relaxed);
@@ -491,60 +522,56 @@ void seg_copied(seg *segment)
 	}
 }
 
-/* Without holding it: nothing of the item is given out. */
+/* Nothing of the item is given out, so that its pages are held no longer than this looks at it. */
 bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length)
 {
-	seg_bucket *bucket;
-	const seg_item *item;
-	uint64_t entry;
-	int way;
+	finding f;
 
-	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
-		bool over = seg_is_over(item);
-		/* What was read of it counts if it was still there afterwards. */
-		if (atomic_load(&bucket->entries[way]) == entry) {
-			return !over;
-		}
+	if (!seg_borrow_slot(segment)) {
+		return false;
 	}
+	const seg_item *item = seek(segment, hash, key, length, &f);
+	bool there = item && !seg_is_over(item);
+	if (item) {
+		unpin(segment, f.fresh);
+	}
+	seg_return_slot(segment);
 
-	return false;
+	return there;
 }
 
-/*
- * The number of an integer, without holding it, as seg_has(). False: there is none. Whoever takes it out and puts
- * another into the same block and under the same key while this looks may show a number that was neither's: not for keys
- * that come back.
- */
+/* The number of an integer; false: there is none. For who has a slot, or has borrowed one. */
 bool seg_peek(seg *segment, uint64_t hash, const char *key, uint32_t length, uint16_t integer, int64_t *number)
 {
-	seg_bucket *bucket;
-	const seg_item *item;
-	uint64_t entry;
-	int way;
+	finding f;
+	const seg_item *item = seek(segment, hash, key, length, &f);
 
-	while ((item = look(segment, hash, key, length, &bucket, &way, &entry))) {
-		bool good = item->kind == integer && !seg_is_over(item);
-		*number = atomic_load(&((seg_item *) item)->number);
-		if (atomic_load(&bucket->entries[way]) != entry) {
-			continue;
-		}
-		if (!(atomic_load_explicit(&bucket->visited, memory_order_relaxed) >> way & 1)) {
-			atomic_fetch_or_explicit(&bucket->visited, (uint8_t) (1 << way), memory_order_relaxed);
-		}
-		return good;
+	if (!item) {
+		return false;
 	}
+	bool good = item->kind == integer && !seg_is_over(item);
+	*number = atomic_load(&((seg_item *) item)->number);
+	visit(&f);
+	unpin(segment, f.fresh);
 
-	return false;
+	return good;
 }
 
 /* The request has ended: it holds nothing any more. */
 void seg_leave(seg *segment)
 {
+	/* Nothing is read in place from there any more, and nobody will take what we hold for in use: the file is made anew. */
+	if (UNLIKELY(segment->lost)) {
+		return;
+	}
 	/* Counted in one go: readers share no counter. */
 	if (segment->hits || segment->misses) {
 		atomic_fetch_add_explicit(&segment->header->hits, segment->hits, memory_order_relaxed);
 		atomic_fetch_add_explicit(&segment->header->misses, segment->misses, memory_order_relaxed);
-		segment->hits = segment->misses = 0;
+		if (UNLIKELY(segment->copied)) {
+			atomic_fetch_add_explicit(&segment->header->copied, segment->copied, memory_order_relaxed);
+		}
+		segment->hits = segment->misses = segment->copied = 0;
 	}
 	if (segment->slot < 0) {
 		/* Somebody may have ended. */
@@ -578,16 +605,17 @@ seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t l
 	seg_shard *shard = seg_shard_of(segment, hash);
 	seg_item *copy = NULL;
 	seg_bucket *bucket;
-	uint64_t entry;
 	int way;
 
-	seg_lock(segment, shard);
-	const seg_item *item = look(segment, hash, key, length, &bucket, &way, &entry);
+	if (!seg_lock(segment, shard)) {
+		return NULL;
+	}
+	const seg_item *item = seg_in_shard(segment, shard, hash, key, length, &bucket, &way);
 	if (item && !seg_is_over(item)) {
 		copy = malloc(seg_item_bytes(item));
 		if (copy) {
 			memcpy(copy, item, seg_item_bytes(item));
-			*offset = (seg_offset) ((const char *) item - segment->view);
+			*offset = seg_of(segment, item);
 		}
 	}
 	seg_unlock(shard);
@@ -602,6 +630,27 @@ seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t l
 
 /* ---- fork(2): the child has the parent's values, and no slot ---- */
 
+/* Of what has been read in place so far, a copy at the same address, which nobody can change. */
+static bool keep_privately(seg *segment, _Atomic uint64_t *row)
+{
+	char *there = (char *) (uintptr_t) segment->ro;
+
+	if (mmap(there, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != there) {
+		return false;
+	}
+	for (uint64_t page = 0; page < segment->bytes / SEG_PAGE; page++) {
+		if (atomic_load(&row[page >> 6]) >> (page & 63) & 1) {
+			memcpy(there + page * SEG_PAGE, segment->rw + page * SEG_PAGE, SEG_PAGE);
+		}
+	}
+	mprotect(there, segment->bytes, PROT_READ);
+	seg_forget_address(segment);
+	segment->ro = NULL;
+	segment->view = segment->rw;
+
+	return true;
+}
+
 /*
  * From here on nobody clears the parent's bits, not even when the parent is dead, until the child has a slot of its
  * own with the same. The parent waits for that: it reads a pipe to its end, which is there when the child has taken
@@ -610,13 +659,19 @@ seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t l
 void seg_before_fork(seg *segment)
 {
 	segment->handover[0] = segment->handover[1] = -1;
-	if (segment->slot >= 0 && atomic_load(&segment->slots[segment->slot].pinned)) {
-		if (pipe2(segment->handover, O_CLOEXEC) != 0) {
-			/* Then the child alone says so, and until then the parent leaves nothing. */
-			segment->handover[0] = segment->handover[1] = -1;
-		}
-		atomic_store(&segment->slots[segment->slot].forking, 1);
+	if (segment->slot < 0 || segment->lost || !segment->ro || !atomic_load(&segment->slots[segment->slot].pinned)) {
+		return;
 	}
+	if (pipe2(segment->handover, O_CLOEXEC) != 0) {
+		segment->handover[0] = segment->handover[1] = -1;
+		/* Nobody could tell the parent that its child has died: so both have from here on what was read in memory of their own. */
+		if (seg_is_alone(segment) && keep_privately(segment, segment->row)) {
+			seg_leave(segment);
+			return;
+		}
+		/* Other threads read in place here. Then the child alone says so, and until then the parent leaves nothing. */
+	}
+	atomic_store(&segment->slots[segment->slot].forking, 1);
 }
 
 void seg_after_fork_parent(seg *segment)
@@ -633,35 +688,19 @@ void seg_after_fork_parent(seg *segment)
 	}
 }
 
-/* What the parent has read is read by the child from memory of its own, at the same address. */
-static void keep_privately(seg *segment, _Atomic uint64_t *row)
-{
-	char *there = (char *) (uintptr_t) segment->ro;
-
-	if (mmap(there, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != there) {
-		/* It could not go on with the parent's values, and has no others. */
-		_exit(255);
-	}
-	for (uint64_t page = 0; page < segment->bytes / SEG_PAGE; page++) {
-		if (atomic_load(&row[page >> 6]) >> (page & 63) & 1) {
-			memcpy(there + page * SEG_PAGE, segment->rw + page * SEG_PAGE, SEG_PAGE);
-		}
-	}
-	mprotect(there, segment->bytes, PROT_READ);
-	seg_forget_address(segment);
-	segment->ro = NULL;
-	segment->view = segment->rw;
-}
-
 void seg_after_fork_child(seg *segment)
 {
 	int parents = segment->slot;
 
-	segment->hits = segment->misses = 0;
+	segment->hits = segment->misses = segment->copied = 0;
 	if (!seg_has_address(segment)) {
 		/* By another handle of the same file. */
 		segment->ro = NULL;
 		segment->view = segment->rw;
+	}
+	if (segment->lost) {
+		segment->slot = -1;
+		return;
 	}
 	seg_take_slot(segment);
 	if (parents < 0 || !atomic_load(&segment->slots[parents].forking)) {
@@ -674,8 +713,9 @@ void seg_after_fork_child(seg *segment)
 		for (uint64_t i = segment->first_word; i <= segment->last_word; i++) {
 			atomic_store(&segment->row[i], atomic_load(&row[i]));
 		}
-	} else if (segment->ro) {
-		keep_privately(segment, row);
+	} else if (segment->ro && !keep_privately(segment, row)) {
+		/* It could not go on with the parent's values, and has no others. */
+		_exit(255);
 	}
 	atomic_store(&theirs->forking, 0);
 	for (int end = 0; end < 2; end++) {

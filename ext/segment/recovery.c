@@ -48,8 +48,7 @@ static bool is_owned(seg *segment, const seg_item *item)
 
 static void repair_shard(seg *segment, seg_shard *shard)
 {
-	seg_header *h = segment->header;
-	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * h->n_buckets;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
 
 	SEG_POINT("repair-shard");
 	memset(&shard->queue, 0, sizeof shard->queue);
@@ -57,7 +56,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 	shard->hand = shard->sweep = 0;
 	shard->soonest = shard->next_soonest = 0;
 	SEG_POINT("repair-shard-empty");
-	for (uint64_t n = 0; n < h->n_buckets; n++) {
+	for (uint64_t n = 0; n < segment->n_buckets; n++) {
 		seg_bucket *b = &first[n];
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&b->entries[way]);
@@ -116,7 +115,7 @@ static void settle(seg *segment, bool broken)
 	SEG_POINT("repair-buried");
 	seg_settle_begin(segment, broken);
 	SEG_POINT("repair-shards");
-	for (uint32_t i = 0; i < h->n_shards; i++) {
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		(broken ? repair_shard : settle_shard)(segment, &segment->shards[i]);
 	}
 	SEG_POINT("repair-filling");
@@ -144,7 +143,9 @@ void seg_repair(seg *segment)
 {
 	seg_header *h = segment->header;
 
-	seg_lock_all(segment);
+	if (!seg_lock_all(segment)) {
+		return;
+	}
 	if (seg_is_broken(segment)) {
 		settle(segment, true);
 		atomic_fetch_add(&h->recoveries, 1);
@@ -163,7 +164,9 @@ void seg_settle(seg *segment, bool now)
 {
 	seg_header *h = segment->header;
 
-	seg_lock_all(segment);
+	if (!seg_lock_all(segment)) {
+		return;
+	}
 	/* What is broken is repaired by whoever takes a lock next. */
 	if (!seg_is_broken(segment) && (atomic_load(&h->orphans) || atomic_load(&h->quarantine)) && (now || h->settle_at <= seg_clock())) {
 		/* Whoever dies in here leaves it set. */
@@ -179,11 +182,10 @@ void seg_settle(seg *segment, bool now)
 
 static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 {
-	seg_header *h = segment->header;
-	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * h->n_buckets;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
 	uint64_t named = 0, queued = 0, bytes = 0;
 
-	for (uint64_t n = 0; n < h->n_buckets; n++) {
+	for (uint64_t n = 0; n < segment->n_buckets; n++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&first[n].entries[way]);
 			seg_offset offset = seg_entry_offset(entry);
@@ -224,7 +226,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 		if (++queued > named) {
 			return "a queue longer than the index";
 		}
-		bytes += seg_item_bytes(item);
+		bytes += seg_block_bytes(item);
 		if (item->expires && (!shard->soonest || item->expires < shard->soonest)) {
 			return "an item that ends before the soonest";
 		}
@@ -246,7 +248,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 		if (item->state != SEG_RETIRED || seg_entry(segment, shard, item)) {
 			return "a retired item that is not retired";
 		}
-		bytes += seg_item_bytes(item);
+		bytes += seg_block_bytes(item);
 		if (++retired > shard->retired.count) {
 			return "more retired items than were counted";
 		}
@@ -267,12 +269,14 @@ const char *seg_check(seg *segment)
 	if (seg_is_broken(segment)) {
 		seg_repair(segment);
 	}
-	seg_lock_all(segment);
+	if (!seg_lock_all(segment)) {
+		return segment->lost;
+	}
 	if (seg_is_broken(segment)) {
 		seg_unlock_all(segment);
 		return seg_check(segment);
 	}
-	for (uint32_t i = 0; !wrong && i < segment->header->n_shards; i++) {
+	for (uint32_t i = 0; !wrong && i < SEG_SHARDS; i++) {
 		wrong = check_shard(segment, &segment->shards[i], &items);
 	}
 	if (!wrong) {

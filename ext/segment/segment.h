@@ -31,9 +31,13 @@ typedef struct seg {
 	_Atomic uint64_t *pins;
 	seg_shard *shards;
 	seg_bucket *buckets;
+	uint64_t n_buckets;                /* of a shard */
+	uint64_t secret[4];
 	uint64_t *units;
-	uint64_t bytes;
+	uint64_t bytes, check;             /* as the header said when it was opened */
+	const char *lost;                  /* why it is closed for good to this handle; NULL: it is not (seg_lose()) */
 	struct seg_file *file;             /* what the threads of a process have together (mapping.c) */
+	bool is_said;                      /* whoever uses it has said that it is lost */
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
@@ -45,7 +49,7 @@ typedef struct seg {
 	_Atomic uint64_t *row;             /* our slot's pins, and which words of it may have any */
 	uint64_t first_word, last_word;
 	uint64_t passing, passing_last;    /* pages that are held only as long as something is copied out of them; SEG_NONE */
-	uint64_t hits, misses;             /* since the last seg_leave() */
+	uint64_t hits, misses, copied;     /* since the last seg_leave() */
 } seg;
 
 typedef enum {
@@ -55,7 +59,8 @@ typedef enum {
 	SEG_FULL,                          /* no room even after evicting: readers hold what is retired, or it is too large */
 	SEG_NO_INTEGER,
 	SEG_OVERFLOW,
-	SEG_CHANGED                        /* what guards it has been raised, or is gone */
+	SEG_CHANGED,                       /* what guards it has been raised, or is gone */
+	SEG_CLOSED                         /* what lies below is no segment any more (seg.lost) */
 } seg_status;
 
 typedef enum { SEG_SET, SEG_ADD, SEG_REPLACE } seg_mode;
@@ -65,7 +70,8 @@ typedef enum { SEG_SET, SEG_ADD, SEG_REPLACE } seg_mode;
 /* mapping.c. NULL and a sentence in why, when it cannot be opened. */
 seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why, size_t room);
 void seg_close(seg *segment);
-bool seg_is_there(const seg *segment);
+bool seg_is_there(seg *segment);
+void seg_lose(seg *segment, const char *why);
 extern int64_t seg_clock_ahead;        /* milliseconds by which our monotonic clock is ahead of the machine's */
 
 /* pins.c: reading. An item that seg_find() gave in place is there until seg_leave(), whatever others do. */
@@ -105,14 +111,15 @@ seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t leng
 seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t position);
 
 typedef struct {
-	uint64_t entries, bytes_used, bytes_total, retired_bytes, hits, misses, sets, evictions, expired, refused, recoveries, readers;
+	uint64_t entries, bytes_used, bytes_total, retired_bytes, hits, misses, copied, sets, evictions, expired, refused, recoveries, readers, damaged;
+	int64_t damaged_at;
 } seg_numbers;
 void seg_count(seg *segment, seg_numbers *numbers);
 
 /* recovery.c: NULL, or what is wrong. Takes every lock. */
 const char *seg_check(seg *segment);
 
-uint64_t seg_mix(uint64_t hash);
+uint64_t seg_hash(const seg *segment, const char *key, uint32_t length);
 
 /* ---- between the files of this folder ---- */
 
@@ -131,7 +138,7 @@ static inline seg_offset seg_of(const seg *segment, const void *pointer)
 
 static inline seg_shard *seg_shard_of(const seg *segment, uint64_t hash)
 {
-	return &segment->shards[(hash >> 40) % segment->header->n_shards];
+	return &segment->shards[(hash >> 40) % SEG_SHARDS];
 }
 
 /* Milliseconds by a clock that nobody sets, the same in all containers; the segment does not outlive the machine's start (mapping.c). */
@@ -161,7 +168,7 @@ static inline uint8_t seg_tag(uint64_t hash)
 /* The two buckets in which a key may lie. */
 static inline void seg_buckets_of(const seg *segment, const seg_shard *shard, uint64_t hash, seg_bucket *pair[2])
 {
-	uint64_t n = segment->header->n_buckets;
+	uint64_t n = segment->n_buckets;
 	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * n;
 	uint64_t one = ((hash & 0xffffffff) * n) >> 32, other = (((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) * n) >> 32;
 
@@ -186,27 +193,29 @@ static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
 }
 
 /* mapping.c */
+bool seg_is_alone(const seg *segment);
 void seg_forget_address(seg *segment);
 bool seg_has_address(const seg *segment);
 
 /* locks.c */
 void seg_make_lock(pthread_mutex_t *lock);
-void seg_lock(seg *segment, seg_shard *shard);
+bool seg_lock(seg *segment, seg_shard *shard);
 void seg_unlock(seg_shard *shard);
-void seg_lock_units(seg *segment);
+bool seg_lock_units(seg *segment);
 void seg_unlock_units(seg *segment);
 bool seg_is_broken(const seg *segment);
-void seg_lock_shards(seg *segment);
+bool seg_lock_shards(seg *segment);
 void seg_unlock_shards(seg *segment);
-void seg_lock_all(seg *segment);
+bool seg_lock_all(seg *segment);
 void seg_unlock_all(seg *segment);
 
 /* slabs.c: under the shard's lock */
+void seg_make_classes(void);
 void seg_units_init(seg *segment);
 seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *home);
 void seg_free(seg *segment, seg_shard *shard, seg_item *item);
 int seg_class(uint64_t bytes);
-uint64_t seg_class_bytes(int class);
+uint64_t seg_block_bytes(const seg_item *item);
 bool seg_clear_a_slab(seg *segment, seg_shard *shard);
 bool seg_clear_stretch(seg *segment, uint64_t bytes);
 bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
@@ -218,7 +227,7 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *));
 /* pins.c */
 void seg_take_slot(seg *segment);
 bool seg_drop_slot(seg *segment);
-void seg_borrow_slot(seg *segment);
+bool seg_borrow_slot(seg *segment);
 void seg_return_slot(seg *segment);
 bool seg_bury(seg *segment, seg_slot *slot);
 void seg_bury_the_dead(seg *segment);
@@ -228,6 +237,7 @@ void seg_retire(seg *segment, seg_shard *shard, seg_item *item);
 bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);
 
 /* index.c */
+seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way);
 bool seg_evict(seg *segment, seg_shard *shard);
 bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most);
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item);

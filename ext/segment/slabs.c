@@ -8,8 +8,8 @@
  * A free run has its length at both ends, so that what becomes free beside it joins it, and its neighbours in the list
  * of runs about as long (bins) inside it. What lies inside a free run in the map means nothing.
  *
- * A value of more than 2 KiB has a run of its own. Smaller ones are blocks of a slab: 16 units, cut into blocks of one
- * size (17 sizes, an eighth to a quarter apart), owned by one shard. A slab with no block in use becomes a free run.
+ * A value of more than 4 KiB has a run of its own. Smaller ones are blocks of a slab: 16 units, cut into blocks of one
+ * size (21 sizes, an eighth to a quarter apart), owned by one shard. A slab with no block in use becomes a free run.
  *
  *     slab:  | head (64 bytes) | block | block | block | …
  *
@@ -21,12 +21,14 @@
 
 #define SLAB_UNITS 16
 #define SLAB_BYTES (SLAB_UNITS * SEG_UNIT)
-#define LARGEST_BLOCK 2048
+#define LARGEST_BLOCK 4080
 
 enum { INSIDE = 0, FREE = 1, FREE_END = 2, RUN = 3, SLAB = 4, QUARANTINE = 5 };
 
 static const uint16_t classes[SEG_CLASSES] = {
-	128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1264, 1480, 1808, LARGEST_BLOCK
+	128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024,
+	/* From here on what a slab holds of them, 13, 11, 9, 8 and so on, decides. */
+	1248, 1480, 1808, 2040, 2328, 2720, 3264, LARGEST_BLOCK
 };
 
 typedef struct {
@@ -196,20 +198,32 @@ void seg_units_init(seg *segment)
 
 /* ---- slabs ---- */
 
-int seg_class(uint64_t bytes)
-{
-	for (int class = 0; class < SEG_CLASSES; class++) {
-		if (bytes <= classes[class]) {
-			return class;
-		}
-	}
+/* By bytes, in granules of 8. */
+static uint8_t class_of[LARGEST_BLOCK / 8 + 1];
 
-	return -1;
+/* Once a process, before it opens anything. */
+void seg_make_classes(void)
+{
+	uint8_t class = 0;
+
+	for (unsigned i = 0; i <= LARGEST_BLOCK / 8; i++) {
+		class += i * 8 > classes[class];
+		class_of[i] = class;
+	}
 }
 
-uint64_t seg_class_bytes(int class)
+int seg_class(uint64_t bytes)
 {
-	return classes[class];
+	return bytes <= LARGEST_BLOCK ? class_of[(bytes + 7) / 8] : -1;
+}
+
+/* What it takes of memory. */
+uint64_t seg_block_bytes(const seg_item *item)
+{
+	uint64_t bytes = seg_item_bytes(item);
+	int class = seg_class(bytes);
+
+	return class < 0 ? (bytes + SEG_UNIT - 1) / SEG_UNIT * SEG_UNIT : classes[class];
 }
 
 static inline slab *slab_at(const seg *segment, seg_offset offset)
@@ -323,7 +337,9 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 		if (length > segment->header->n_units) {
 			return 0;
 		}
-		seg_lock_units(segment);
+		if (!seg_lock_units(segment)) {
+			return 0;
+		}
 		unit = seg_is_broken(segment) ? -1 : run_take(segment, RUN, number, length);
 		seg_unlock_units(segment);
 		*home = (uint32_t) unit;
@@ -334,7 +350,9 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 	if (shard->partial[class]) {
 		s = slab_at(segment, shard->partial[class]);
 	} else {
-		seg_lock_units(segment);
+		if (!seg_lock_units(segment)) {
+			return 0;
+		}
 		unit = seg_is_broken(segment) ? -1 : run_take(segment, SLAB, number, SLAB_UNITS);
 		seg_unlock_units(segment);
 		if (unit < 0) {
@@ -366,7 +384,9 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 /* Where the map is broken it is not to be read; the repair that must follow finds that nobody has these units. */
 static void give_back(seg *segment, uint64_t unit, uint64_t length)
 {
-	seg_lock_units(segment);
+	if (!seg_lock_units(segment)) {
+		return;
+	}
 	if (!seg_is_broken(segment)) {
 		run_give(segment, unit, length);
 	}
@@ -522,7 +542,7 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 	uint64_t needed = seg_class(bytes) < 0 ? (bytes + SEG_UNIT - 1) / SEG_UNIT : SLAB_UNITS, looked = 0;
 	stretch best = {0, 0, 0, 0}, s = {0, 0, 0, 0};
 
-	for (uint32_t i = 0; i < h->n_shards; i++) {
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
 	}
 	s.unit = s.end = h->window;
@@ -602,7 +622,7 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
 void seg_settle_begin(seg *segment, bool broken)
 {
 	SEG_POINT("settle-begin");
-	for (uint32_t i = 0; !broken && i < segment->header->n_shards; i++) {
+	for (uint32_t i = 0; !broken && i < SEG_SHARDS; i++) {
 		/* From here on a block is judged by its state, also one that was never used. */
 		seg_offset first = segment->shards[i].slabs, at = first;
 		while (at) {
@@ -619,7 +639,7 @@ void seg_settle_begin(seg *segment, bool broken)
 	segment->header->free_units = 0;
 	segment->header->window = 0;
 	SEG_POINT("settle-begin-bins");
-	for (uint32_t i = 0; i < segment->header->n_shards; i++) {
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		memset(segment->shards[i].partial, 0, sizeof segment->shards[i].partial);
 		segment->shards[i].slabs = 0;
 	}
@@ -805,7 +825,7 @@ const char *seg_check_memory(seg *segment, uint64_t items)
 	if (binned != free) {
 		return "a free run that is in no bin";
 	}
-	for (uint32_t i = 0; i < h->n_shards; i++) {
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_offset first = segment->shards[i].slabs;
 		for (seg_offset at = first; at;) {
 			slab *s = slab_at(segment, at);

@@ -70,6 +70,18 @@ final readonly class Configuration
         return new self($constants + $this->constants, $this->errors);
     }
 
+    /** A pattern of what Larder's plugin leaves in directories for temporary files (its drop-in makes the name). */
+    public function traces(): string
+    {
+        $site = '';
+        foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
+            $value = $this->constants[$name] ?? '';
+            $site .= \is_string($value) ? $value . ' ' : '';
+        }
+
+        return '/larder-' . \substr(\hash('sha256', $site . 'wp_'), 0, 32) . '-*';
+    }
+
     public function text(): string
     {
         $text = "<?php\n\n";

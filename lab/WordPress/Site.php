@@ -220,6 +220,9 @@ final class Site
                 foreach (['nginx', 'fpm', 'database'] as $server) {
                     isset($this->{$server}) && $this->{$server}->stop();
                 }
+                foreach ($this->configuration === null ? [] : [...\glob('/var/tmp' . $this->configuration->traces()) ?: [], ...\glob(\sys_get_temp_dir() . $this->configuration->traces()) ?: []] as $file) {
+                    Silence::of(static fn(): bool => \unlink($file));
+                }
                 $this->directory->remove();
             });
         }

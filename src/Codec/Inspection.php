@@ -130,6 +130,13 @@ final class Inspection
 
                 return '';
             }
+            if ($value instanceof \__PHP_Incomplete_Class) {
+                // It would not come back: nothing is decoded whose class is missing.
+                $class = ((array) $value)['__PHP_Incomplete_Class_Name'] ?? '';
+                $this->what = 'is an object whose class' . (\is_string($class) ? " $class" : '') . ' was not loaded when it was unserialized';
+
+                return '';
+            }
             if (!$this->open[$value::class] ??= self::isOpen($value)) {
                 return null;
             }

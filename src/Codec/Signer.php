@@ -35,6 +35,12 @@ final class Signer
         $this->key = \hash_hmac('sha256', 'larder, BLAKE2b', $secret, true);
     }
 
+    /** @return array<string, bool> without the secret, which would be shown wherever a cache is dumped */
+    public function __debugInfo(): array
+    {
+        return ['fast' => $this->fast];
+    }
+
     /** The signature followed by the data. */
     public function sign(string $key, string $data): string
     {

@@ -6,7 +6,7 @@ namespace Larder\Config;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Signer;
-use Larder\Store\Late;
+use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
 use Larder\Tier\Alarm;
@@ -40,12 +40,12 @@ final class Assembly
             $store = StoreFactory::make($options->truth, $options);
         } catch (StoreFailure) {
             // The place for it cannot be had now. The truth says so, and tries again.
-            $store = new Late($name, static fn(): Store => StoreFactory::make($options->truth, $options));
+            $store = null;
         }
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $isOwn = $options->truth->scheme === 'memory';
         $kept = new Kept($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
-        $truth = new Truth($store, $name, $kept, $alarm, \bin2hex(\random_bytes(6)));
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $alarm, \bin2hex(\random_bytes(6)));
         $codec = Codec::create($options->serializer, $options->compressor);
         $tiers = new Tiers(
             $truth,
@@ -59,6 +59,11 @@ final class Assembly
         );
 
         return [$tiers, new Space('', $options->cacheOnly)];
+    }
+
+    private static function reentrant(?Store $store, string $name, Dsn $dsn, Options $options): ReentrantStore
+    {
+        return new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare));
     }
 
     /** @return list<Near> */
@@ -79,7 +84,8 @@ final class Assembly
                         $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
                     }
                 } elseif ($dsn->scheme !== 'apcu') {
-                    $nears[] = new StoreNear(StoreFactory::make($dsn, $options), 'n:' . $options->prefix, $dsn->toString(), $alarm);
+                    $store = self::reentrant(StoreFactory::make($dsn, $options), $dsn->toString(), $dsn, $options);
+                    $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $alarm);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
                 }

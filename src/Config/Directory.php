@@ -5,32 +5,35 @@ declare(strict_types=1);
 namespace Larder\Config;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Ownership;
+use Larder\System\Quiet;
 
 /**
  * The private directory: where it is, whose it is, and that nobody else can look into it.
  *
  * It belongs to one user and has mode 0700. Web and command line of one user find the same default, so nothing
- * here asks the environment: php-fpm usually has no HOME (clear_env), and XDG_CACHE_HOME is set in shells only.
+ * here asks the environment: php-fpm usually has no HOME (clear_env), and XDG_STATE_HOME is set in shells only. It is
+ * not below ~/.cache, and does not carry CACHEDIR.TAG: programs that make room remove what lies there, also under
+ * running processes, and with it what keeps a far tier from serving what was deleted.
  */
 final class Directory
 {
+    /** Marks a directory that Larder made or took over, so that a mode loosened later can be mended. */
+    public const MARK = 'larder-directory.txt';
+    private const MARK_TEXT = "This directory belongs to Larder, which keeps here what the processes of one user share.\n"
+        . "Do not empty it while they run: stop them first. The command \"larder flush\" empties the cache at any time.\n"
+        . "There is nothing in it to back up, and it must not be restored from a backup.\n";
+
     /**
-     * Marks a directory that Larder made or took over, so that a mode loosened later can be mended; and tells
-     * backup programs to leave it out (Cache Directory Tagging Specification, bford.info/cachedir).
+     * What goes once others could write there. What is kept for a store that is away stays, as it can only take
+     * something from the cache, and so do directories of records, which nothing leads to any more.
      */
-    private const TAG = 'CACHEDIR.TAG';
-    private const TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This directory belongs to Larder, a cache. It can be deleted while nothing uses it.\n";
+    private const CONTENT = '/^(larder\.(db\b.*|lock)|(bell|tail|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[\w.-]+)$/D';
 
     /** The effective user of this process. */
     public static function user(): int
     {
-        if (\function_exists('posix_geteuid')) {
-            return \posix_geteuid();
-        }
-        $file = \tmpfile();
-        $stat = $file === false ? false : \fstat($file);
-
-        return $stat === false ? (int) \getmyuid() : $stat['uid'];
+        return Ownership::user();
     }
 
     /** A user's name, or #uid where the system knows none: sudo -u takes both. */
@@ -42,24 +45,24 @@ final class Directory
     }
 
     /**
-     * The user's own directory: ~/.cache/larder, or /var/tmp/larder-<uid> for a user without a home to write to
+     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a home to write to
      * (as www-data). Not checked and not created here.
      */
     public static function default(): string
     {
-        return self::quietly(static function (): string {
+        return Quiet::call(static function (): string {
             $uid = self::user();
             $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
             $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
             if ($home !== '') {
-                $path = $home . '/.cache/larder';
+                $path = $home . '/.local/state/larder';
                 // One that is there stays the one, also when the file system has become read-only: what another
                 // place would hold meanwhile could come back as stale.
                 if (\is_dir($path) && \fileowner($path) === $uid) {
                     return $path;
                 }
-                $base = \file_exists($home . '/.cache') ? $home . '/.cache' : $home;
-                if (\is_dir($base) && \fileowner($base) === $uid && \is_writable($base)) {
+                $base = self::nearest($path);
+                if (\str_starts_with($base, $home) && \is_dir($base) && \fileowner($base) === $uid && \is_writable($base)) {
                     return $path;
                 }
             }
@@ -75,7 +78,7 @@ final class Directory
     }
 
     /**
-     * Makes sure that the directory is there, is ours, and is private. Three stat calls at most when it is.
+     * Makes sure that the directory is there, is ours, and is private. Three stat calls when it is.
      *
      * @throws WrongUser            it belongs to somebody else
      * @throws InvalidConfiguration it is a symbolic link, a file, or shared with others and not Larder's own
@@ -83,13 +86,10 @@ final class Directory
      */
     public static function prepare(string $path): void
     {
-        \clearstatcache();
-        if (\ini_get('open_basedir') === '' && !\is_link($path) && \is_dir($path)
-            && \fileowner($path) === self::user() && (\fileperms($path) & 0o077) === 0
-        ) {
+        if (Ownership::isPrivate($path)) {
             return;
         }
-        self::quietly(static function () use ($path): void {
+        Quiet::call(static function () use ($path): void {
             self::prepareSlowly($path);
         });
     }
@@ -99,7 +99,7 @@ final class Directory
      */
     public static function owner(string $path): int
     {
-        return self::quietly(static function () use ($path): int {
+        return Quiet::call(static function () use ($path): int {
             \clearstatcache();
             $owner = \fileowner(self::nearest($path));
 
@@ -127,8 +127,8 @@ final class Directory
             throw WrongUser::of($path, $owner);
         }
         // A user that the system does not know, as in containers, has no groups to take on but the directory's.
-        $entry = \posix_getpwuid($owner);
-        $group = $entry === false ? self::quietly(static fn(): int => (int) \filegroup(self::nearest($path))) : $entry['gid'];
+        $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($owner) : false;
+        $group = $entry === false ? Quiet::call(static fn(): int => (int) \filegroup(self::nearest($path))) : $entry['gid'];
         // In this order: without root's rights the groups cannot be changed any more (setuid(2)).
         if ($entry !== false && !\posix_initgroups($entry['name'], $group) || !\posix_setgid($group) || !\posix_setuid($owner)) {
             throw WrongUser::of($path, $owner);
@@ -154,23 +154,59 @@ final class Directory
         if ($owner !== $me) {
             throw WrongUser::of($path, $owner);
         }
+        for ($each = $path; \strlen($each) > 1; $each = \dirname($each)) {
+            if (Ownership::isMovable($each)) {
+                $above = \dirname($each);
+                throw InvalidConfiguration::directory(
+                    $path,
+                    'lies below ' . $above . ', where everybody can write: another directory could be put in its place',
+                    'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($above),
+                );
+            }
+        }
         $mode = \fileperms($path);
         if ($mode === false || ($mode & 0o077) === 0) {
             return;
         }
-        $foreign = \array_diff(\scandir($path) ?: [], ['.', '..']);
-        if ($foreign !== [] && !\str_contains((string) \file_get_contents($path . '/' . self::TAG), 'Larder')) {
+        $content = \array_diff(\scandir($path) ?: [], ['.', '..']);
+        if ($content !== [] && !self::isMarked($path)) {
             throw InvalidConfiguration::directory(
                 $path,
                 \sprintf('can be entered by others (mode %04o) and holds files that are not Larder\'s', $mode & 0o7777),
-                'give Larder a directory of its own, as ' . $path . '/larder, or type: chmod 700 ' . \escapeshellarg($path),
+                'give Larder a directory of its own, as ' . $path . '/larder, or see that all in it is yours and type: chmod 700 ' . WrongUser::quoted($path),
             );
         }
         if (!\chmod($path, 0o700)) {
-            throw InvalidConfiguration::directory($path, 'can be entered by others', 'type: chmod 700 ' . \escapeshellarg($path));
+            throw InvalidConfiguration::directory($path, 'can be entered by others', 'type: chmod 700 ' . WrongUser::quoted($path));
         }
-        self::tag($path);
+        if (($mode & 0o022) !== 0) {
+            self::distrust($path);
+        }
+        self::mark($path);
         \clearstatcache();
+    }
+
+    /** Whether Larder made it, or took it over: nobody else has put the mark there. */
+    private static function isMarked(string $path): bool
+    {
+        $mark = $path . '/' . self::MARK;
+
+        return \is_file($mark) && Ownership::flaw($mark) === null && \str_starts_with((string) \file_get_contents($mark), 'This directory belongs to Larder');
+    }
+
+    /**
+     * Others could write there, and now nobody can any more: what they may have put there under Larder's names goes, and
+     * with it what Larder itself had there. The cache starts cold.
+     */
+    private static function distrust(string $path): void
+    {
+        foreach (\scandir($path) ?: [] as $name) {
+            $file = $path . '/' . $name;
+            // A link goes, not what it leads to. What cannot be removed is refused when it is opened.
+            if (\preg_match(self::CONTENT, $name) === 1 && (\is_link($file) || !\is_dir($file))) {
+                \unlink($file);
+            }
+        }
     }
 
     private static function create(string $path): void
@@ -191,7 +227,7 @@ final class Directory
             \restore_error_handler();
         }
         if ($made) {
-            self::tag($path);
+            self::mark($path);
         }
         \clearstatcache();
         if (\is_dir($path)) {
@@ -207,14 +243,14 @@ final class Directory
             $path,
             'the cache directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
-            . '. To mend it, type: install -d -m 700 -o ' . self::name(self::user()) . ' ' . \escapeshellarg($path),
+            . '. To mend it, type: install -d -m 700 -o ' . self::name(self::user()) . ' ' . WrongUser::quoted($path),
         );
     }
 
-    private static function tag(string $path): void
+    private static function mark(string $path): void
     {
-        $file = $path . '/' . self::TAG;
-        if (\file_put_contents($file, self::TAG_TEXT) !== false) {
+        $file = $path . '/' . self::MARK;
+        if (Ownership::flaw($file) === null && \file_put_contents($file, self::MARK_TEXT) !== false) {
             \chmod($file, 0o600);
         }
     }
@@ -226,24 +262,5 @@ final class Directory
         }
 
         return $path === '' ? '/' : $path;
-    }
-
-    /**
-     * Without the warnings by which PHP announces a file that is not there or is outside open_basedir.
-     *
-     * @template T
-     *
-     * @param \Closure(): T $do
-     *
-     * @return T
-     */
-    private static function quietly(\Closure $do): mixed
-    {
-        \set_error_handler(static fn(): bool => true);
-        try {
-            return $do();
-        } finally {
-            \restore_error_handler();
-        }
     }
 }

@@ -151,6 +151,12 @@ final readonly class Dsn
         return $text . $this->path . ($this->db === 0 ? '' : '?db=' . $this->db);
     }
 
+    /** @return array<mixed> for print_r() and var_dump(), as programs that collect errors print what they find */
+    public function __debugInfo(): array
+    {
+        return ['password' => $this->password === null ? null : '***', 'query' => \array_keys($this->query)] + \get_object_vars($this);
+    }
+
     private static function bracketed(string $host): string
     {
         return \str_contains($host, ':') ? '[' . $host . ']' : $host;
@@ -172,7 +178,7 @@ final readonly class Dsn
             }
             $name = \rawurldecode(\substr($pair, 0, $equals));
             if (isset($result[$name])) {
-                throw InvalidConfiguration::malformed($text, 'it gives the option "' . $name . '" twice', 'keep one of the two');
+                throw InvalidConfiguration::malformed($text, 'it gives an option twice' . (\in_array($name, Options::NAMES, true) ? ', "' . $name . '"' : ''), 'keep one of the two');
             }
             $result[$name] = \rawurldecode(\substr($pair, $equals + 1));
         }
@@ -180,7 +186,7 @@ final readonly class Dsn
         return $result;
     }
 
-    private static function file(#[\SensitiveParameter] string $text, string $rest): string
+    private static function file(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $rest): string
     {
         $path = $rest === '' ? '' : self::directory($text, 'segment', $rest);
         if ($path !== '' && ($rest[\strlen($rest) - 1] === '/' || \strrpos($path, '/') === 0)) {
@@ -190,7 +196,7 @@ final readonly class Dsn
         return $path;
     }
 
-    private static function directory(#[\SensitiveParameter] string $text, string $scheme, string $rest): string
+    private static function directory(#[\SensitiveParameter] string $text, string $scheme, #[\SensitiveParameter] string $rest): string
     {
         if ($rest === '') {
             return '';
@@ -202,7 +208,7 @@ final readonly class Dsn
             throw InvalidConfiguration::malformed(
                 $text,
                 'its directory is not absolute',
-                'write three slashes and the whole path, as in ' . $scheme . ':///' . $rest,
+                'write three slashes and the whole path, as in ' . $scheme . ':///' . (InvalidConfiguration::isHarmless($rest) && !\str_contains($text, '@') ? $rest : 'var/cache/app'),
             );
         }
         $path = \rawurldecode($rest);
@@ -251,7 +257,7 @@ final readonly class Dsn
                 throw InvalidConfiguration::malformed($text, 'it has a database number and no server', 'write ' . $scheme . '://127.0.0.1:6379' . $path);
             }
             if ($scheme === 'rediss' || $scheme === 'predis+tls') {
-                throw InvalidConfiguration::malformed($text, 'there is no TLS over a socket', 'write ' . ($scheme === 'rediss' ? 'redis' : 'predis') . '://' . $path);
+                throw InvalidConfiguration::malformed($text, 'there is no TLS over a socket', 'write ' . ($scheme === 'rediss' ? 'redis' : 'predis') . '://' . (InvalidConfiguration::isHarmless($path) ? $path : '/run/redis.sock'));
             }
 
             return new self($scheme, $path, db: $db ?? 0, user: $user, password: $password, query: $query);
@@ -263,7 +269,7 @@ final readonly class Dsn
                 throw InvalidConfiguration::malformed(
                     $text,
                     'after the host comes the number of a database',
-                    'write ' . $scheme . '://' . $authority . '/0, or for a socket three slashes: ' . $scheme . ':///' . $authority . $path,
+                    'write ' . $scheme . '://' . $authority . '/0, or for a socket three slashes: ' . $scheme . ':///' . (InvalidConfiguration::isHarmless($path) ? $authority . $path : 'run/redis.sock'),
                 );
             }
             if ($db !== null) {
@@ -308,7 +314,7 @@ final readonly class Dsn
             } else {
                 $slash = \strpos($part, '/');
                 if ($slash !== false && $slash !== \strlen($part) - 1) {
-                    throw InvalidConfiguration::malformed($text, 'Memcached has no databases', 'leave out "' . \substr($part, $slash) . '", or write three slashes for a socket: memcached:///run/memcached.sock');
+                    throw InvalidConfiguration::malformed($text, 'Memcached has no databases', 'leave out what follows the host, or write three slashes for a socket: memcached:///run/memcached.sock');
                 }
                 $part = \rtrim($part, '/');
                 if ($part === '') {
@@ -359,7 +365,7 @@ final readonly class Dsn
         return [$host, $port];
     }
 
-    private static function number(#[\SensitiveParameter] string $text, string $digits): int
+    private static function number(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $digits): int
     {
         if (!\ctype_digit($digits) || \strlen($digits) > 5) {
             throw InvalidConfiguration::malformed($text, 'its database is not a number', 'write 0, the number Redis starts with, or another below its "databases" setting');

@@ -20,15 +20,16 @@ final class InvalidConfiguration extends \InvalidArgumentException
             return self::windows($text);
         }
         if ($text[0] === '/') {
-            return new self('"' . self::redacted($text) . '" is a path and not a DSN. Write sqlite://' . self::redacted($text) . ' instead.');
+            return new self('"' . self::redacted($text) . '" is a path and not a DSN. Write sqlite://' . (self::isHarmless($text) ? $text : '/var/cache/app') . ' instead.');
         }
         if (\preg_match('~^([A-Za-z][A-Za-z0-9+.-]*):(.*)$~s', $text, $match) === 1) {
-            $rest = self::redacted($match[2]);
-            $advice = match (Dsn::TIERS[\strtolower($match[1])] ?? '') {
-                'near' => $match[1] . '://',
-                'disk' => $match[1] . ':///' . \ltrim($rest, '/'),
-                'far' => $match[1] . '://' . (\str_starts_with($rest, '/') ? '/' . \ltrim($rest, '/') : $rest),
-                default => 'sqlite:///var/cache/app or redis://127.0.0.1:6379/0',
+            $scheme = \strtolower($match[1]);
+            $rest = $match[2];
+            $advice = match (self::isHarmless($text) ? Dsn::TIERS[$scheme] ?? '' : '') {
+                'near' => $scheme . '://',
+                'disk' => $scheme . ':///' . \ltrim($rest, '/'),
+                'far' => $scheme . '://' . (\str_starts_with($rest, '/') ? '/' . \ltrim($rest, '/') : $rest),
+                default => isset(Dsn::TIERS[$scheme]) ? self::example($scheme) : 'sqlite:///var/cache/app or redis://127.0.0.1:6379/0',
             };
 
             return new self('"' . self::redacted($text) . '" lacks the "://" after its scheme. Write ' . $advice . ' instead.');
@@ -47,6 +48,9 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme): self
     {
+        if (\preg_match('~^[a-z][a-z0-9+.-]{0,30}$~D', $scheme) !== 1) {
+            return self::notADsn($text);
+        }
         $known = \implode(', ', \array_keys(Dsn::TIERS));
         if (\preg_match('/cluster|sentinel/', $scheme) === 1) {
             return self::cluster($text);
@@ -181,12 +185,29 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('The cache directory "' . self::printable($path) . '" ' . $wrong . '. To mend it, ' . $instead . '.');
     }
 
-    /** A DSN as it may be shown: without password and secret, also where it is malformed. */
+    /**
+     * A DSN as it may be shown. Where it is malformed nobody knows which part of it is the password: then of anything
+     * but plain names and ports only the scheme is.
+     */
     public static function redacted(#[\SensitiveParameter] string $text): string
     {
-        $text = \preg_replace(['~(:/*).*@~s', '~(\bsecret=)[^&]*~i', '~(\bfar=)[^&]*%40~i'], ['$1***@', '$1***', '$1***@'], $text) ?? '…';
+        $mark = \strpos($text, '?');
+        $address = $mark === false ? $text : \substr($text, 0, $mark);
+        // A "?" may be the password's own.
+        if (self::isHarmless($address) && ($mark === false || \preg_match('~^(\w+=[\w./,:-]*(&|$))+$~D', \substr($text, $mark + 1)) === 1)) {
+            return $mark === false ? self::printable($text) : self::printable($address) . '?…';
+        }
+        $scheme = \strtolower((string) \strstr($text, ':', true));
 
-        return self::printable($text);
+        return isset(Dsn::TIERS[$scheme]) ? $scheme . '://…' : '…';
+    }
+
+    /** Whether no password can be in a part of a DSN: it has only names, paths, and numbers after its colons. */
+    public static function isHarmless(#[\SensitiveParameter] string $text): bool
+    {
+        $schemes = \implode('|', \array_map(\preg_quote(...), \array_keys(Dsn::TIERS)));
+
+        return \preg_match('~^(?:(?:' . $schemes . '):|[a-z][a-z0-9+.-]{0,30}://)?(?:[\w./,\x5c -]|:\d{1,5}(?!\w))*$~Di', $text) === 1;
     }
 
     private static function printable(string $text): string

@@ -70,6 +70,12 @@ final readonly class Options
         $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
     }
 
+    /** @return array<mixed> for print_r() and var_dump() */
+    public function __debugInfo(): array
+    {
+        return ['secret' => $this->secret === null ? null : '***'] + \get_object_vars($this);
+    }
+
     /**
      * From a DSN, an array of options, or null for the environment's LARDER_DSN or else the embedded default.
      *

@@ -14,10 +14,14 @@ final class SegmentPlace
     /** A file system in memory, which Linux has for this (shm_overview(7)). */
     private const MEMORY = '/dev/shm';
 
-    /** In php.ini: a file, with %u for the user's id; or "none". */
+    /** In php.ini, or a pool's php_admin_value: a file, with %u for the user's id; or "none". */
     private const SETTING = 'larder.segment';
 
-    private const USUAL = self::MEMORY . '/larder-%u/segment';
+    /** Whoever truncates it ends every process that reads from it: so it is not called a cache, but what it is. */
+    private const USUAL = self::MEMORY . '/larder-%u/memory-of-running-php';
+
+    /** SegmentException's code: something that never was a segment lies there. */
+    private const SOMETHING_ELSE = 1;
 
     private const LEAST = 1_048_576;
     /** Where there is no room for the usual size, one that nobody gave a size takes this part of what is free. */
@@ -36,15 +40,26 @@ final class SegmentPlace
         if ($dsn->path !== '') {
             return $dsn->path;
         }
-        $set = \get_cfg_var(self::SETTING);
+        $set = self::setting();
 
-        return \str_replace('%u', (string) Directory::user(), \is_string($set) && ($set[0] ?? '') === '/' ? $set : self::USUAL);
+        return \str_replace('%u', (string) Directory::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
+    }
+
+    private static function setting(): string
+    {
+        $set = \ini_get(self::SETTING);
+        // The extension registers it; where it is not loaded, what php.ini says (some hosts take this function away).
+        if ($set === false && \function_exists('get_cfg_var')) {
+            $set = \get_cfg_var(self::SETTING);
+        }
+
+        return \is_string($set) ? $set : '';
     }
 
     /** Whether there is one without anybody asking for it. */
     public static function isDefault(): bool
     {
-        return self::isUsable() && \get_cfg_var(self::SETTING) !== 'none';
+        return self::isUsable() && self::setting() !== 'none';
     }
 
     /** Whether one that nobody asked for is missed when it cannot be had. */
@@ -80,6 +95,10 @@ final class SegmentPlace
                     // What was wrong first is what to mend.
                 }
             }
+            // Under a name that is Larder's own nothing else is kept: what has got there goes, and the next request has a segment.
+            if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
+                throw StoreFailure::because('segment', $path . ' had something else in it and was removed: the next request makes a new one', null);
+            }
             throw StoreFailure::because('segment', $e->getMessage(), null);
         } catch (InvalidConfiguration|WrongUser $e) {
             throw StoreFailure::because('segment', $e->getMessage(), null);
@@ -96,18 +115,33 @@ final class SegmentPlace
      */
     private static function prepare(string $directory): void
     {
-        if ((string) \ini_get('open_basedir') === '' && \is_dir($directory)
-            && (\fileperms($directory) & 0o1000) !== 0 && \fileowner($directory) === 0) {
-            return;
+        if ((string) \ini_get('open_basedir') === '') {
+            if (\is_dir($directory) && (\fileperms($directory) & 0o1000) !== 0 && \fileowner($directory) === 0) {
+                return;
+            }
+            // The extension makes it, with the same rights, and does not mark it as a cache's: cleaners look for that mark.
+            if (!\file_exists($directory) && !\is_link($directory) && \is_dir(\dirname($directory))) {
+                return;
+            }
         }
         Directory::prepare($directory);
+    }
+
+    private static function remove(string $path): bool
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return \unlink($path);
+        } finally {
+            \restore_error_handler();
+        }
     }
 
     private static function free(string $directory): float
     {
         \set_error_handler(static fn(): bool => true);
         try {
-            return (float) \disk_free_space($directory);
+            return \function_exists('disk_free_space') ? (float) \disk_free_space($directory) : 0.0;
         } finally {
             \restore_error_handler();
         }

@@ -14,17 +14,20 @@ use Larder\Store\Redis\PredisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Store\Store;
+use Larder\Store\StoreBusy;
 use Larder\Store\StoreFailure;
 
 /** From a DSN to its engine. Directories are checked here and made; servers are not spoken to yet. */
 final class StoreFactory
 {
     /**
+     * @param bool $spare one more object of the same store in this process, with connections of its own
+     *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws StoreFailure when a directory cannot be created now
+     * @throws StoreFailure when a directory cannot be created now, or the engine is this process's own memory and $spare
      */
-    public static function make(Dsn $dsn, Options $options): Store
+    public static function make(Dsn $dsn, Options $options, bool $spare = false): Store
     {
         switch ($dsn->scheme) {
             case 'sqlite':
@@ -33,9 +36,13 @@ final class StoreFactory
                 Directory::prepare($directory);
 
                 return $dsn->scheme === 'sqlite'
-                    ? new SqliteStore($directory, $options->budget, $options->timeout)
+                    ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
                     : new Files($directory, $options->budget, $options->timeout);
             case 'memory':
+                if ($spare) {
+                    throw StoreBusy::because('memory', 'it is one array, and in use');
+                }
+
                 return new Memory($options->nearBudget);
             case 'apcu':
                 $mark = self::mark($options);
@@ -65,12 +72,22 @@ final class StoreFactory
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws StoreFailure when it cannot be created now
+     * @throws StoreFailure when it cannot be created now; also when it is nobody's choice, and somebody else has made it
      */
     public static function runtime(Options $options): string
     {
-        $path = $options->disk === null ? Directory::default() : self::directory($options->disk, $options);
-        Directory::prepare($path);
+        if ($options->disk !== null) {
+            $path = self::directory($options->disk, $options);
+            Directory::prepare($path);
+
+            return $path;
+        }
+        $path = Directory::default();
+        try {
+            Directory::prepare($path);
+        } catch (InvalidConfiguration|WrongUser $e) {
+            throw StoreFailure::because('directory', $e->getMessage());
+        }
 
         return $path;
     }

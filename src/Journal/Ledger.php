@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Journal;
 
 use Larder\Store\Changes;
+use Larder\Store\Outcome;
 
 /**
  * What one request knows of the journal: since when it looks, what it read first and at which position, and what
@@ -30,7 +31,7 @@ final class Ledger
     public const UNSURE = 2;
 
     /** More keys than this are not remembered one by one. */
-    private const MANY = 100000;
+    private const MANY = 50000;
 
     public string $epoch = '';
     public int $seen = 0;
@@ -39,6 +40,13 @@ final class Ledger
 
     /** Nothing is known about foreign changes up to here: whatever was read before that counts as changed. */
     private int $lost = -1;
+
+    /** Near copies before this may be older than a change of this request that is not noted any more. */
+    public int $ownFloor = 0;
+    private int $lastOwn = 0;
+
+    /** No read counts as later than this. */
+    private int $latest = \PHP_INT_MAX;
 
     /** @var array<string, array{int, int}> how and at which position a key was read first, where `start` does not say it */
     private array $first = [];
@@ -62,6 +70,8 @@ final class Ledger
         $this->early = null;
         $this->first = $this->foreign = [];
         $this->forgetful = false;
+        $this->latest = \PHP_INT_MAX;
+        $this->ownFloor = $this->lastOwn = 0;
     }
 
     /** The truth cannot be asked: every write counts as one that comes after unknown changes. */
@@ -100,11 +110,24 @@ final class Ledger
     }
 
     /** This request's own change: if it is the very next one, nobody else changed anything since `seen`. */
-    public function own(int $position): void
+    public function own(Outcome $done): void
     {
-        if ($position === $this->seen + 1) {
-            $this->seen = $position;
+        if ($done->position > $this->lastOwn) {
+            $this->lastOwn = $done->position;
         }
+        if ($done->position - $done->step === $this->seen) {
+            $this->seen = $done->position;
+        }
+    }
+
+    /**
+     * The positions of own changes of some keys are not noted any more.
+     *
+     * @param array<array-key, int> $positions PHP_INT_MAX: of at least one it is not known
+     */
+    public function forgetOwn(array $positions): void
+    {
+        $this->ownFloor = \in_array(\PHP_INT_MAX, $positions, true) ? \PHP_INT_MAX : \max($this->ownFloor, $this->lastOwn);
     }
 
     public function hit(string $key, int $position, bool $unsure): void
@@ -202,10 +225,21 @@ final class Ledger
         return $this->foreign[$key][1] ?? '';
     }
 
+    /** A database transaction begins: it may show the rows of now until its end, however late they are read. */
+    public function freeze(): void
+    {
+        $this->latest = $this->seen;
+    }
+
+    public function thaw(): void
+    {
+        $this->latest = \PHP_INT_MAX;
+    }
+
     private function note(string $key, int $how, int $position): void
     {
         $this->room();
-        $this->first[$key] = [$how, $position];
+        $this->first[$key] = [$how, \min($position, $this->latest)];
     }
 
     private function room(): void

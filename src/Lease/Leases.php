@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Lease;
 
+use Larder\Journal\Ledger;
 use Larder\Store\Change;
 use Larder\Store\Record;
-use Larder\Tier\Entry;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
 
@@ -25,7 +25,15 @@ final class Leases
     /** @var array<string, int> leases held by this process: entry key to the lease record's version */
     private array $held = [];
 
-    public function __construct(private readonly Truth $truth, private readonly string $writer) {}
+    /** @var array<string, array{\WeakReference<self>, string}> by writer: the objects that hold any, and their process */
+    private static array $holders = [];
+
+    public function __construct(
+        private readonly Truth $truth,
+        /** Whose epoch the versions of the leases held are of. */
+        public readonly Ledger $ledger,
+        private readonly string $writer,
+    ) {}
 
     /** Takes the lease of an entry's key if nobody has it. Null: the truth tier cannot be asked. */
     public function take(string $key, int $milliseconds): ?bool
@@ -39,11 +47,12 @@ final class Leases
             }
             if ($outcomes[0]->done) {
                 $this->held[$key] = $outcomes[0]->position;
+                self::$holders[$this->writer] = [\WeakReference::create($this), Owner::current()];
 
                 return true;
             }
             $record = $outcomes[0]->record;
-            if ($record !== null && self::stands($record)) {
+            if ($record !== null && $this->stands($record)) {
                 return false;
             }
             $version = $record->position ?? \max(0, $outcomes[0]->position);
@@ -63,9 +72,26 @@ final class Leases
         return isset($this->held[$key]);
     }
 
+    /** Whether this process computes anything, also what it was asked for through another object. */
     public function holdsAny(): bool
     {
-        return $this->held !== [];
+        return self::$holders !== [] && self::here() !== [];
+    }
+
+    /** @return array<string, self> by writer: the objects of this process that hold any; after a fork those before it do not */
+    private static function here(): array
+    {
+        $here = [];
+        foreach (self::$holders as $writer => [$reference, $process]) {
+            $leases = $process === Owner::current() ? $reference->get() : null;
+            if ($leases === null) {
+                unset(self::$holders[$writer]);
+            } else {
+                $here[$writer] = $leases;
+            }
+        }
+
+        return $here;
     }
 
     /** The change that gives a lease back, to be written together with the value; null if it is not held. */
@@ -76,8 +102,22 @@ final class Leases
         }
         $version = $this->held[$key];
         unset($this->held[$key]);
+        if ($this->held === []) {
+            unset(self::$holders[$this->writer]);
+        }
 
-        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true);
+        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true, epoch: $this->ledger->epoch);
+    }
+
+    /**
+     * What must be kept until the store is back, should giving a lease back fail: else everybody waits for it to its end.
+     * The right to make a marker ends soon by itself.
+     *
+     * @return list<string>
+     */
+    public static function kept(Change $release): array
+    {
+        return \str_starts_with($release->key, 'l:') ? [$release->key] : [];
     }
 
     /** Gives one back by itself, where nothing is written that it could go with. */
@@ -85,7 +125,7 @@ final class Leases
     {
         $change = $this->release($key);
         if ($change !== null) {
-            $this->truth->write([$change]);
+            $this->truth->write([$change], self::kept($change));
         }
     }
 
@@ -103,24 +143,32 @@ final class Leases
         return $changes;
     }
 
-    /** A forked child holds nothing: these are its parent's. */
+    /** Nothing is held: in a forked child these are its parent's, in a new epoch of the store there are none. */
     public function forget(): void
     {
         $this->held = [];
+        unset(self::$holders[$this->writer]);
     }
 
-    public static function stands(Record $record): bool
+    public function stands(Record $record): bool
     {
         $parts = \explode(' ', \substr($record->body, 1), 3);
 
-        return \count($parts) === 3 && (int) $parts[0] > Entry::now() && !Owner::isKnownDead($parts[1]);
+        return \count($parts) === 3 && (int) $parts[0] > $this->truth->now() && !Owner::isKnownDead($parts[1]);
     }
 
     /**
-     * Writes into the leases held that their process now waits for $key ('' for no more), so that two processes
+     * Writes into the leases that this process holds that it now waits for $key ('' for no more), so that two processes
      * that wait for each other can see it.
      */
     public function waitFor(string $key, int $milliseconds): void
+    {
+        foreach (self::here() as $leases) {
+            $leases->say($key, $milliseconds);
+        }
+    }
+
+    private function say(string $key, int $milliseconds): void
     {
         foreach ($this->held as $mine => $version) {
             $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $version)]);
@@ -130,15 +178,23 @@ final class Leases
         }
     }
 
-    /** Whether whoever computes $key waits, over however many others, for a key that this process computes. */
+    /**
+     * Whether whoever computes $key waits, over however many others, for a key that this process computes: by this
+     * object or by another, which cannot go on either as long as this process waits.
+     */
     public function wouldDeadlock(string $key): bool
     {
+        $here = self::here();
         for ($i = 0; $i < self::CHAIN && $key !== ''; $i++) {
             if (isset($this->held[$key])) {
                 return true;
             }
             $lease = Space::lease($key);
             $record = $this->truth->read([$lease])?->records[$lease] ?? null;
+            // Of this process, and not of another thread of it.
+            if ($record !== null && isset($here[$record->writer])) {
+                return true;
+            }
             $key = $record === null ? '' : (\explode(' ', $record->body, 3)[2] ?? '');
         }
 
@@ -147,7 +203,7 @@ final class Leases
 
     private function change(string $key, int $milliseconds, string $waits, int $version): Change
     {
-        $deadline = Entry::now() + $milliseconds;
+        $deadline = $this->truth->now() + $milliseconds;
 
         return new Change(
             Space::lease($key),
@@ -157,6 +213,7 @@ final class Leases
             $deadline,
             logged: false,
             strict: true,
+            epoch: $this->ledger->epoch,
         );
     }
 }

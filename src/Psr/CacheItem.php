@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Psr;
 
-use Larder\Tier\Entry;
+use Larder\System\Clock;
 use Psr\Cache\CacheItemInterface;
 
 /**
@@ -64,11 +64,12 @@ final class CacheItem implements CacheItemInterface
             $this->expiry = null;
         } elseif ($expiration instanceof \DateTimeInterface) {
             $seconds = $expiration->getTimestamp();
-            // Clamped, so that no date can overflow: 0 is over, and what is very far is for ever.
+            // Clamped, so that no date can overflow: 0 is over, and what is very far is for ever. A date is of the clock
+            // on the wall.
             $this->expiry = match (true) {
-                $seconds < 0 => 0,
+                $seconds <= 0 => 0,
                 $seconds > \time() + Rules::FOREVER => null,
-                default => $seconds * 1000 + \intdiv((int) $expiration->format('u'), 1000),
+                default => \max(0, Clock::now() + (int) (((float) $expiration->format('U.u') - \microtime(true)) * 1000)),
             };
         } else {
             throw InvalidArgument::expiration($expiration);
@@ -85,7 +86,7 @@ final class CacheItem implements CacheItemInterface
     public function expiresAfter(mixed $time): static
     {
         $seconds = Rules::ttl($time);
-        $this->expiry = $seconds === null ? null : Entry::now() + \max($seconds, 0) * 1000;
+        $this->expiry = $seconds === null ? null : Clock::now() + \max($seconds, 0) * 1000;
 
         return $this;
     }

@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
+use Larder\System\Process;
 use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
 
@@ -265,7 +266,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     /** After a fork the parent's deferred items are the parent's. */
     private function forget(): void
     {
-        $process = (int) \getmypid();
+        $process = Process::id();
         if ($process !== $this->process) {
             $this->process = $process;
             $this->deferred = [];

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Psr;
 
-use Larder\Tier\Entry;
+use Larder\System\Clock;
 
 /**
  * An item that waits for commit(), as it was when it was deferred.
@@ -37,7 +37,7 @@ final class Deferred
         if ($expiry === null) {
             return 0;
         }
-        $milliseconds = $expiry - Entry::now();
+        $milliseconds = $expiry - Clock::now();
 
         return $milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000);
     }

@@ -6,14 +6,15 @@ namespace Larder\Store;
 
 use Larder\Store\File\Lock;
 use Larder\Store\File\Quiet;
+use Larder\System\Clock;
 
 /**
  * Records in APCu, shared by the processes of one php-fpm master (or of one command and its forks) and gone with
  * them.
  *
- *     PREFIX.state         epoch 16, end 8, done 8, version 8
+ *     PREFIX.state         epoch 16, end 8, done 8, version 8, format 1
  *     PREFIX.EPOCH.l.SLOT  a change: position 8, kind 1, length 1, writer, key; position modulo 4096 is the slot
- *     PREFIX.EPOCH.r.KEY   a record: position 8, length 1, writer, body
+ *     PREFIX.EPOCH.r.KEY   a record: position 8, expiry 8, length 1, writer, body
  *
  * Everything is a string, which APCu copies as it is and never hands to a serializer. Writers hold a lock file:
  * it ends with its holder, as APCu's own lock does not. A change is written to its slot, `end` says that it is
@@ -28,6 +29,9 @@ final class Apcu implements Store
 {
     /** Changes kept. */
     private const RING = 4096;
+
+    /** Of the records. A release that has another one begins an epoch of its own. */
+    private const FORMAT = "\2";
 
     /** Seconds; a longer life is left to APCu's own eviction, as its sum of time and ttl must not overflow. */
     private const LONGEST = 2_592_000;
@@ -71,7 +75,7 @@ final class Apcu implements Store
         $this->quiet = new Quiet();
         $this->lock = new Lock('apcu', $lockFile, $timeout, $this->quiet);
         $this->known = new LastChanges(0);
-        $this->judge = new Judge($this->fetch(...), $this->cover(...));
+        $this->judge = new Judge(fn(string $key): ?Record => $this->fetch($key)[0], $this->cover(...));
     }
 
     public function since(string $epoch, int $position, string $token): Changes
@@ -95,7 +99,10 @@ final class Apcu implements Store
         foreach ($keys as $key) {
             $bytes = \apcu_fetch($start . $key, $found);
             if ($found && \is_string($bytes)) {
-                $records[$key] = self::decode($bytes);
+                [$record, $isOver] = self::decode($bytes);
+                if (!$isOver) {
+                    $records[$key] = $record;
+                }
             }
         }
 
@@ -127,6 +134,11 @@ final class Apcu implements Store
         return $outcomes;
     }
 
+    public function now(): int
+    {
+        return Clock::now();
+    }
+
     public function forgets(): bool
     {
         return true;
@@ -144,7 +156,10 @@ final class Apcu implements Store
         $all = new \APCUIterator('/\A' . \preg_quote($start, '/') . '/', \APC_ITER_KEY | \APC_ITER_VALUE);
         foreach ($all as $name => $entry) {
             if (\is_array($entry) && \is_string($entry['value'])) {
-                yield \substr((string) $name, \strlen($start)) => self::decode($entry['value']);
+                [$record, $isOver] = self::decode($entry['value']);
+                if (!$isOver) {
+                    yield \substr((string) $name, \strlen($start)) => $record;
+                }
             }
         }
     }
@@ -164,16 +179,19 @@ final class Apcu implements Store
 
     private function apply(Change $change): Outcome
     {
+        if (!$change->isOf($this->epoch)) {
+            return new Outcome(false, -1);
+        }
         $key = $change->key;
         $name = "$this->prefix.$this->epoch.r.$key";
-        $record = $this->fetch($key);
+        [$record, $isOver] = $this->fetch($key);
         $conflict = $this->judge->conflict($change, $record);
         if ($conflict === null && $change->body !== null && \strlen($change->body) > self::LARGE && \strlen($change->body) > $this->room() >> 1) {
             // APCu would drop all it has before it finds that this is too large (apc_cache.c, default expunge).
             $conflict = [-1, '', '', null];
         }
         if ($conflict !== null) {
-            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
+            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
         }
         [$previous, $writer] = Judge::before($key, $record, $this->cover(Change::ALWAYS));
         if ($change->logged) {
@@ -184,7 +202,7 @@ final class Apcu implements Store
         }
         if ($change->body === null) {
             \apcu_delete($name);
-        } elseif (!\apcu_store($name, \pack('JC', $position, \strlen($change->writer)) . $change->writer . $change->body, self::ttl($change->expiry))) {
+        } elseif (!\apcu_store($name, \pack('JJC', $position, $change->expiry, \strlen($change->writer)) . $change->writer . $change->body, self::ttl($change->expiry))) {
             // No room. What it was to replace must not be read any more; it is refused, visibly.
             \apcu_delete($name);
 
@@ -228,7 +246,7 @@ final class Apcu implements Store
     /** @throws StoreFailure */
     private function save(): void
     {
-        if (!\apcu_store("$this->prefix.state", $this->epoch . \pack('JJJ', $this->end, $this->done, $this->version))) {
+        if (!\apcu_store("$this->prefix.state", $this->epoch . \pack('JJJ', $this->end, $this->done, $this->version) . self::FORMAT)) {
             throw StoreFailure::because('apcu', 'it has no room at all; raise apc.shm_size');
         }
     }
@@ -260,7 +278,7 @@ final class Apcu implements Store
     private function load(): bool
     {
         $state = \apcu_fetch("$this->prefix.state");
-        if (!\is_string($state) || \strlen($state) !== 40) {
+        if (!\is_string($state) || \strlen($state) !== 41 || $state[40] !== self::FORMAT) {
             return false;
         }
         /** @var array{epoch: string, end: int, done: int, version: int} $field */
@@ -286,14 +304,21 @@ final class Apcu implements Store
         $this->save();
     }
 
-    /** What is known of the log up to its end, from this position on if it reaches back so far. */
-    private function cover(int $position): LastChanges
+    /**
+     * What is known of the log up to its end, from this position on if it reaches back so far.
+     *
+     * @param ?string $writer whose own changes need not be known
+     */
+    private function cover(int $position, ?string $writer = null): LastChanges
     {
-        if ($position < $this->known->floor() && $position < $this->asked) {
+        if ($position < $this->known->floor($writer) && $position < $this->asked) {
             $from = \max($position, $this->end - self::RING, 0);
             $this->asked = $position < $from ? \PHP_INT_MIN : $position;
-            $this->known = new LastChanges($from, self::RING);
-            $this->read = $from;
+            // What was seen while it was made may reach further back for its own writer than the ring does.
+            if ($from < $this->known->floor($writer)) {
+                $this->known = new LastChanges($from, self::RING);
+                $this->read = $from;
+            }
         }
         while ($this->read < $this->end) {
             $position = $this->read + 1;
@@ -316,19 +341,22 @@ final class Apcu implements Store
         return "$this->prefix.$this->epoch.l." . $position % self::RING;
     }
 
-    private function fetch(string $key): ?Record
+    /** @return array{?Record, bool} a key's record, and whether it is over: it was a change all the same */
+    private function fetch(string $key): array
     {
         $bytes = \apcu_fetch("$this->prefix.$this->epoch.r.$key", $found);
 
-        return $found && \is_string($bytes) ? self::decode($bytes) : null;
+        return $found && \is_string($bytes) ? self::decode($bytes) : [null, false];
     }
 
-    private static function decode(string $bytes): Record
+    /** @return array{Record, bool} a record, without a body if it is over; and whether it is */
+    private static function decode(string $bytes): array
     {
-        /** @var array{position: int, writer: int} $head */
-        $head = \unpack('Jposition/Cwriter', $bytes);
+        /** @var array{position: int, expiry: int, writer: int} $head */
+        $head = \unpack('Jposition/Jexpiry/Cwriter', $bytes);
+        $isOver = $head['expiry'] !== 0 && $head['expiry'] < Clock::now();
 
-        return new Record(\substr($bytes, 9 + $head['writer']), $head['position'], \substr($bytes, 9, $head['writer']));
+        return [new Record($isOver ? '' : \substr($bytes, 17 + $head['writer']), $head['position'], \substr($bytes, 17, $head['writer'])), $isOver];
     }
 
     /** Seconds of life for APCu, some more than needed; 0 for no end. */
@@ -341,7 +369,7 @@ final class Apcu implements Store
         // the earlier of the two times: the record's end is exact in its body, here it may only be too late.
         $now = \time();
         $from = $_SERVER['REQUEST_TIME'] ?? $now;
-        $ttl = \intdiv($expiry, 1000) + 2 - \min($now, \is_int($from) ? $from : $now);
+        $ttl = \intdiv($expiry - Clock::now(), 1000) + 2 + $now - \min($now, \is_int($from) ? $from : $now);
 
         return $ttl > self::LONGEST ? 0 : \max(1, $ttl);
     }

@@ -10,6 +10,9 @@ namespace Larder\Store;
  */
 interface Appending extends Store
 {
+    /** Whether it can do so at all. */
+    public function appends(): bool;
+
     /**
      * Takes an unconditional change of a key with a small body. It stands for good when this returns; its position is
      * known when it is applied. One on a held key is dropped then.

@@ -11,6 +11,7 @@ use Larder\Store\File\Shared;
 use Larder\Store\File\Sizes;
 use Larder\Store\File\State;
 use Larder\Store\File\Sweep;
+use Larder\System\Clock;
 
 /**
  * Records in files of a directory, shared by the processes of a server and kept over their end.
@@ -69,7 +70,7 @@ final class Files implements Store
         $this->shared = new Shared($directory, $timeout, $this->quiet);
         $this->judge = new Judge(
             fn(string $key): ?Record => $this->peek($this->path($key), $key),
-            fn(int $limit): LastChanges => $this->shared->log()->cover($limit),
+            fn(int $limit, ?string $writer): LastChanges => $this->shared->log()->cover($limit, $writer),
         );
     }
 
@@ -108,7 +109,7 @@ final class Files implements Store
                     continue;
                 }
                 $found = RecordFile::decode($bytes) ?? $this->settle($path);
-                if ($found !== null && $found[0] === $key) {
+                if ($found !== null && $found[0] === $key && $found[1] !== null) {
                     $records[$key] = $found[1];
                     $this->use($path);
                 }
@@ -133,7 +134,7 @@ final class Files implements Store
                 $state->done = $log->end();
                 $this->shared->save($state, $handle);
                 for ($this->writes += \count($changes); $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
-                    (new Sweep($this->shared->values()))->shrink($handle, $this->budget);
+                    $this->sweep()->shrink($handle, $this->budget);
                 }
             } finally {
                 $this->shared->release();
@@ -143,6 +144,11 @@ final class Files implements Store
         }
 
         return $outcomes;
+    }
+
+    public function now(): int
+    {
+        return Clock::now();
     }
 
     public function forgets(): bool
@@ -159,7 +165,7 @@ final class Files implements Store
                 return;
             }
             try {
-                $sweep = new Sweep($this->shared->values());
+                $sweep = $this->sweep();
                 $sweep->used($this->used);
                 $turn = \random_int(1, self::RARELY);
                 if ($turn <= 2) {
@@ -193,8 +199,8 @@ final class Files implements Store
                 foreach (\is_dir($directory) ? \array_slice(\scandir($directory) ?: [], 2) : [] as $name) {
                     $bytes = \file_get_contents("$directory/$name");
                     $found = $bytes === false ? null : RecordFile::decode($bytes) ?? $this->settle("$directory/$name");
-                    if ($found !== null) {
-                        $records[] = $found;
+                    if ($found !== null && $found[1] !== null) {
+                        $records[] = [$found[0], $found[1]];
                     }
                 }
             } finally {
@@ -231,6 +237,9 @@ final class Files implements Store
      */
     private function apply(Change $change, mixed $handle, State $state, Log $log): Outcome
     {
+        if (!$change->isOf($state->epoch)) {
+            return new Outcome(false, -1);
+        }
         $key = $change->key;
         $path = $this->path($key);
         $record = $this->peek($path, $key);
@@ -245,6 +254,7 @@ final class Files implements Store
             return new Outcome(false, $position, $writer, 0, $kind, $found[1] ?? null, $guard);
         }
         [$previous, $writer] = Judge::before($key, $record, $log->cover(Change::ALWAYS));
+        $end = $log->end();
         $position = $change->logged ? $log->position($change) : ++$state->version;
         $values = $this->shared->values();
         \clearstatcache();
@@ -276,7 +286,7 @@ final class Files implements Store
             Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $size - $before, ($size > 0 ? 1 : 0) - ($there ? 1 : 0));
         }
 
-        return new Outcome(true, $position, $writer, $previous, Judge::kind($record));
+        return new Outcome(true, $position, $writer, $previous, Judge::kind($record), step: $change->logged ? $position - $end : 1);
     }
 
     /** @throws StoreFailure with nothing left of it */
@@ -311,6 +321,11 @@ final class Files implements Store
         }
     }
 
+    private function sweep(): Sweep
+    {
+        return new Sweep($this->shared->values(), fn(string $marker): int => $this->peek($this->path($marker), $marker)->position ?? 0);
+    }
+
     private function path(string $key): string
     {
         $hash = \hash('xxh128', $key);
@@ -318,13 +333,15 @@ final class Files implements Store
         return $this->shared->values() . "/$hash[0]$hash[1]/" . \substr($hash, 2);
     }
 
-    /** The record of a key with the first bytes of its body, null also if another key's is in the place. */
+    /** The record of a key with the first byte of its body, with none if it is over; null also if another key's is in the place. */
     private function peek(string $path, string $key): ?Record
     {
         $bytes = \file_get_contents($path, length: RecordFile::HEAD);
         $head = $bytes === false ? null : RecordFile::head($bytes);
 
-        return $head !== null && $head[0] === $key ? new Record(\substr((string) $bytes, $head[4], 1), $head[1], $head[2]) : null;
+        return $head !== null && $head[0] === $key
+            ? new Record($head[3] === 0 || $head[3] >= Clock::now() ? \substr((string) $bytes, $head[4], 1) : '', $head[1], $head[2])
+            : null;
     }
 
     private function use(string $path): void
@@ -340,7 +357,7 @@ final class Files implements Store
     /**
      * Reads again, with the lock, what was not whole: it was just being written, or it is damaged and goes.
      *
-     * @return ?array{string, Record}
+     * @return ?array{string, ?Record}
      *
      * @throws StoreFailure
      */

@@ -13,8 +13,9 @@ namespace Larder\Store;
 final class Judge
 {
     /**
-     * @param \Closure(string): ?Record  $peek  a key's record now; of the body the first byte is enough
-     * @param \Closure(int): LastChanges $cover what is known of the log, from this position on if possible
+     * @param \Closure(string): ?Record           $peek  a key's record now; of the body the first byte is enough
+     * @param \Closure(int, ?string): LastChanges $cover what is known of the log, from this position on if possible; changes
+     *                                                   by this writer need not be known
      */
     public function __construct(private readonly \Closure $peek, private readonly \Closure $cover) {}
 
@@ -77,17 +78,17 @@ final class Judge
             if ($record->position <= $limit || $record->writer === $writer) {
                 return null;
             }
-            $last = ($this->cover)($limit)->find($key);
+            $last = ($this->cover)($limit, $writer)->find($key);
 
             return [$record->position, $record->writer, $last !== null && $last[0] === $record->position ? $last[2] : ''];
         }
-        $known = ($this->cover)($limit);
+        $known = ($this->cover)($limit, $writer);
         $last = $known->find($key);
         if ($last !== null && $last[0] > $limit) {
             return $last[1] === $writer ? null : $last;
         }
 
-        return $limit < $known->floor() ? [-1, '', ''] : null;
+        return $limit < $known->floor($writer) ? [-1, '', ''] : null;
     }
 
     /** Kind of the change that made a record, as far as its body tells. */

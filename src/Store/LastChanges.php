@@ -10,16 +10,25 @@ final class LastChanges
     /** @var array<array-key, array{int, string, string}> position, writer, kind by key; oldest first */
     private array $changes = [];
 
+    private readonly Forgotten $forgotten;
+
     /**
      * @param int $floor every change after this position is added here
      * @param int $most  about how many keys are remembered; the oldest are forgotten first
      */
-    public function __construct(private int $floor, private readonly int $most = 10_000) {}
-
-    /** All changes after this position are known; of older ones perhaps some. */
-    public function floor(): int
+    public function __construct(int $floor, private readonly int $most = 10_000)
     {
-        return $this->floor;
+        $this->forgotten = new Forgotten($floor);
+    }
+
+    /**
+     * All changes after this position are known; of older ones perhaps some.
+     *
+     * @param ?string $writer whose own changes do not matter
+     */
+    public function floor(?string $writer = null): int
+    {
+        return $this->forgotten->last($writer);
     }
 
     /** Notes a change newer than all before. */
@@ -30,8 +39,8 @@ final class LastChanges
         $this->changes[$key] = [$position, $writer, $kind];
         if (\count($this->changes) > $this->most + ($this->most >> 2)) {
             // In steps: taking the first out of a PHP array each time walks over all the holes at its start.
-            foreach (\array_slice($this->changes, -$this->most - 1, 1) as [$forgotten]) {
-                $this->floor = $forgotten;
+            foreach (\array_slice($this->changes, 0, -$this->most) as [$oldest, $by]) {
+                $this->forgotten->add($oldest, $by);
             }
             $this->changes = \array_slice($this->changes, -$this->most, null, true);
         }
@@ -46,7 +55,7 @@ final class LastChanges
     /** @return ?list<array{string, int, string, string}> as Changes::$list; null if that far back is no longer known */
     public function after(int $position): ?array
     {
-        if ($position < $this->floor) {
+        if ($position < $this->floor()) {
             return null;
         }
         $list = [];

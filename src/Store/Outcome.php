@@ -20,6 +20,7 @@ final class Outcome
      *                            not done: kind of the change in the way (Change::$kind), '' if unknown
      * @param ?Record $record     not done: the key's record now, null if it has none
      * @param ?string $guard      not done: the guard that stopped it, null if it was the key itself
+     * @param int     $step       done: by how much the position is above the end of the log before it
      */
     public function __construct(
         public readonly bool $done,
@@ -29,6 +30,7 @@ final class Outcome
         public readonly string $kind = '',
         public readonly ?Record $record = null,
         public readonly ?string $guard = null,
+        public readonly int $step = 1,
     ) {}
 
     /** The engine cannot keep this value. The older one is gone, or is to be removed by the caller. */

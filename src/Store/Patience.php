@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\System\Process;
+
 /**
  * Waiting for a lock that others hold for microseconds, in growing pauses and with an end.
  *
@@ -35,7 +37,7 @@ final class Patience
             return false;
         }
         // Not all at the same time.
-        \usleep(\mt_rand($this->pause >> 1, $this->pause));
+        Process::pause(\mt_rand($this->pause >> 1, $this->pause));
         $this->pause = \min(self::LONGEST, $this->pause * 2);
 
         return true;

@@ -47,7 +47,8 @@ interface Store
     public function read(array $keys): View;
 
     /**
-     * Applies changes in their order, each atomically by itself, all in one round trip or transaction.
+     * Applies changes in their order, each atomically by itself, in one round trip or transaction unless they are very
+     * many.
      *
      * @param non-empty-list<Change> $changes
      *
@@ -58,8 +59,18 @@ interface Store
     public function write(array $changes): array;
 
     /**
+     * Milliseconds by the one clock that judges for everybody who shares this engine what has ended: a server's own, or
+     * on one machine the one that counts from its boot. Change::$expiry, and every time in a record's body, is of this
+     * clock. Costs no round trip after the first read() or since().
+     *
+     * @throws StoreFailure where a server must be asked for it, and cannot be
+     */
+    public function now(): int;
+
+    /**
      * Whether a record without an expiry may vanish by itself (be evicted) while the epoch goes on. Where it may, a
-     * marker that is not there counts as lost, and is made anew.
+     * marker that is not there counts as lost, and is made anew. Where not, read() says of a marker that was forgotten up
+     * to where it may have been (see Markers).
      */
     public function forgets(): bool;
 

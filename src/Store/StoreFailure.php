@@ -4,11 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** An engine that could not be reached, or is damaged. Stays inside Larder: the front door answers a miss or false. */
-final class StoreFailure extends \RuntimeException
+/**
+ * An engine that could not be reached, or is damaged. Stays inside Larder: the front door answers a miss or false.
+ *
+ * @phpstan-consistent-constructor
+ */
+class StoreFailure extends \RuntimeException
 {
     public static function because(string $engine, string $what, ?\Throwable $cause = null): self
     {
-        return new self($engine . ': ' . $what . ($cause === null ? '' : ' (' . $cause->getMessage() . ')'), 0, $cause);
+        return new static($engine . ': ' . $what . ($cause === null ? '' : ' (' . $cause->getMessage() . ')'), 0, $cause);
     }
 }

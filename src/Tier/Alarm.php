@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\System\ErrorLog;
+use Larder\System\Process;
 use Psr\Log\LoggerInterface;
 
 /**
@@ -39,7 +41,7 @@ final class Alarm
         self::$last[$part] = $now;
         $line = 'larder: ' . \str_replace(["\r", "\n"], ' ', $message);
         try {
-            $this->logger === null ? \error_log($line) : $this->logger->warning($line, ['part' => $part]);
+            $this->logger === null ? ErrorLog::write($line) : $this->logger->warning($line, ['part' => $part]);
         } catch (\Throwable) {
             // A logger that fails must not take the application with it.
         }
@@ -63,7 +65,7 @@ final class Alarm
             if ($silent > 0 && $silent <= self::SECONDS) {
                 return true;
             }
-            $me = \getmypid() . ' ' . \md5($part);
+            $me = Process::id() . ' ' . \md5($part);
             $lines = [$now . ' ' . $me];
             $before = false;
             foreach (\explode("\n", (string) \stream_get_contents($handle)) as $line) {

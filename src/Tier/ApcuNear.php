@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Store\Changes;
+use Larder\System\Process;
 
 /**
  * APCu as the near tier.
@@ -131,7 +132,7 @@ final class ApcuNear implements Near
         return \is_int($position) ? $position : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at): void
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
     {
         $until = $entry->until();
         $plain = $until === 0 && $entry->tags === [] && $entry->payload[0] === "\0";
@@ -140,12 +141,8 @@ final class ApcuNear implements Near
             \strlen($entry->payload) > self::LONG => [$position, \substr($entry->payload, 1)],
             default => 's' . \pack('J', $position) . \substr($entry->payload, 1),
         };
-        $seconds = 0;
-        if ($entry->expiry !== 0) {
-            // APCu adds this to the time and expires at once what passes 32 bits; the exact time is in the body.
-            $seconds = \min(86400 * 365, \max(1, \intdiv($entry->expiry - Entry::now(), 1000) + 1));
-        }
-        $this->store($key, $raw, $position, $at, $seconds);
+        // APCu adds this to the time and expires at once what passes 32 bits; the exact time is in the body.
+        $this->store($key, $raw, $position, $at, \min(86400 * 365, $life));
     }
 
     public function putMarker(string $key, int $position, int $at): void
@@ -224,7 +221,7 @@ final class ApcuNear implements Near
 
     private function lock(): bool
     {
-        $pid = (int) \getmypid();
+        $pid = Process::id();
         if ($this->lock === null || $this->pid !== $pid || (\fstat($this->lock)['nlink'] ?? 0) === 0) {
             // A lock is its file handle's: one inherited over a fork would be the parent's own, and on a file that
             // was deleted those who came later do not meet.

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Lease\Leases;
+use Larder\System\Process;
+use Larder\System\Signals;
 
 /**
  * remember(): one computation for all who miss the same key, in whatever processes.
@@ -34,17 +36,20 @@ final class Computation
      */
     public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, int $own): mixed
     {
+        // A signal's handler may throw while it is computed or waited for, and not between taking a lease and noting it.
+        $held = Signals::hold();
         $stack = $this->stack;
         $lease = Space::lease($name);
+        $changes = $stack->changes;
         $entry = $stack->near($name, $space, $own);
         $view = $entry === null ? $stack->read([$name, $lease], $space) : null;
         if ($view !== null) {
             $entry = $stack->judgeRecord($name, $view->records[$name] ?? null, $view, $space);
         }
         if ($entry !== null) {
-            $value = $copies->put($key, $entry, $found);
+            $value = $this->keep($copies, $key, $entry, $changes, $found);
             if ($found) {
-                if (!$entry->stale(Entry::now())) {
+                if (!$entry->stale($this->truth->now())) {
                     return $value;
                 }
                 // Past its soft expiry: one renews it, all others have the old value and wait for nobody. The copy
@@ -62,7 +67,7 @@ final class Computation
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
-        $taken = isset($view->records[$lease]) && Leases::stands($view->records[$lease]) ? false : null;
+        $taken = isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) ? false : null;
 
         return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
     }
@@ -96,40 +101,30 @@ final class Computation
                     }
                 }
                 do {
-                    \usleep($pause + \random_int(0, $pause >> 2));
+                    Signals::letIn(static fn() => Process::pause($pause + \random_int(0, $pause >> 2)));
                     $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
+                    if ($pause === self::MAXIMUM_PAUSE) {
+                        // A lease that its holder could not give back is kept beside the store.
+                        $this->truth->catchUp();
+                    }
+                    $changes = $stack->changes;
                     $view = $stack->read([$name, $lease], $space);
                     $record = $view?->records[$name] ?? null;
-                    $entry = $view === null || $record === null ? null : $stack->valid($name, $record, $space);
-                    if ($view !== null && $record !== null && $entry !== null && !$entry->outlived(Entry::now())) {
-                        $value = $copies->put($key, $entry, $found);
+                    $entry = $view === null || $record === null ? null : $stack->valid($name, $record, $view, $space);
+                    if ($view !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
+                        $value = $this->keep($copies, $key, $entry, $changes, $found);
                         if ($found) {
                             $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
 
                             return $value;
                         }
                     }
-                } while (isset($view->records[$lease]) && Leases::stands($view->records[$lease]) && \hrtime(true) < $end);
+                } while (isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) && \hrtime(true) < $end);
                 $taken = null;
             } while (\hrtime(true) < $end);
         } finally {
             if ($told) {
                 $this->leases->waitFor('', $this->lease);
-            }
-        }
-        if ($this->leases->holds($name)) {
-            // Somebody may have stored it between the miss and the lease.
-            $view = $stack->read([$name], $space);
-            $record = $view?->records[$name] ?? null;
-            $entry = $record === null ? null : $stack->valid($name, $record, $space);
-            if ($record !== null && $entry !== null && !$entry->outlived(Entry::now()) && !$entry->stale(Entry::now())) {
-                $value = $copies->put($key, $entry, $found);
-                if ($found) {
-                    $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
-                    $this->leases->giveBack($name);
-
-                    return $value;
-                }
             }
         }
 
@@ -139,17 +134,31 @@ final class Computation
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap
+     * @param bool                   $release the lease was just taken, and is given back with the value
      */
     private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
     {
         $stack = $this->stack;
-        // What is computed now is computed from what is now: that, and not an earlier read, is its position.
+        $changes = $stack->changes;
         $view = $stack->read([$name], $space);
         if ($view !== null) {
+            $record = $view->records[$name] ?? null;
+            $entry = $release && $record !== null ? $stack->valid($name, $record, $view, $space) : null;
+            if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
+                // Somebody has stored it between the last read and the lease.
+                $value = $this->keep($copies, $key, $entry, $changes, $found);
+                if ($found) {
+                    $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+                    $this->leases->giveBack($name);
+
+                    return $value;
+                }
+            }
+            // What is computed now is computed from what is now: that, and not an earlier read, is its position.
             $stack->ledger->anew($name, $view->at);
         }
         try {
-            $value = $compute();
+            $value = Signals::letIn($compute);
             $entry = $wrap($value);
         } catch (\Throwable $throwable) {
             if ($release) {
@@ -161,6 +170,17 @@ final class Computation
         if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
             || $this->truth->down()) {
             $copies->keepValue($key, $value, $entry);
+        }
+
+        return $value;
+    }
+
+    /** The entry's value, kept as a copy unless a destructor or signal handler has changed anything since it was read. */
+    private function keep(Copies $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
+    {
+        $value = $copies->put($key, $entry, $found);
+        if ($changes !== $this->stack->changes) {
+            $copies->drop($key);
         }
 
         return $value;

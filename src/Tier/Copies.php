@@ -19,7 +19,7 @@ final class Copies
 {
     /** More copies, or bytes, than this in one space: the older half goes. */
     private const MANY = 20000;
-    private const BYTES = 67108864;
+    private const BYTES = 33554432;
 
     /** Milliseconds, 253 years: as nanoseconds since the machine's start they still are an integer. */
     private const LONGEST = 8000000000000;
@@ -33,11 +33,14 @@ final class Copies
     /** @var array<array-key, true> what was read from a near tier and not kept here */
     public array $passed = [];
 
-    /** @var array<array-key, int> positions at which this request changed keys: no older near copy is asked; PHP_INT_MAX: none */
+    /** @var array<array-key, int> positions at which this request changed keys: no older near copy is asked; PHP_INT_MAX: none. Empty without a near tier */
     public array $own = [];
 
     /** hrtime() at which the next copy ends. */
     public int $due = \PHP_INT_MAX;
+
+    /** Grows when a copy is given, or taken away, by what the application does. */
+    private int $turn = 0;
 
     /** @var array<array-key, int> hrtime(): a clock that is set back must not let a copy live longer */
     private array $ends = [];
@@ -46,13 +49,20 @@ final class Copies
     public function __construct(
         private readonly Codec $codec,
         private readonly Ledger $ledger,
+        private readonly Truth $truth,
         /** What the space's keys begin with in the stores. */
         private readonly string $prefix,
     ) {}
 
+    public function __destruct()
+    {
+        $this->own === [] || $this->ledger->forgetOwn($this->own);
+    }
+
     /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
     public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
+        $before = \memory_get_usage();
         $value = $this->value($entry, $found);
         if (!$found) {
             return null;
@@ -60,7 +70,8 @@ final class Copies
         if ($value === null || Codec::isSnapshot($entry->payload)) {
             $this->keep($key, $entry);
         } else {
-            $this->room($entry);
+            // An array may take twenty times the room of its encoded form.
+            $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($entry->payload));
             unset($this->entries[$key]);
             $this->values[$key] = $value;
             $this->ending($key, $entry);
@@ -72,12 +83,13 @@ final class Copies
     /** Keeps a value that the application still holds: an array may be changed through its references, so not as it is. */
     public function keepValue(string $key, mixed $value, Entry $entry): void
     {
+        $this->turn++;
         if (!\is_scalar($value)) {
             $this->keep($key, $entry);
 
             return;
         }
-        $this->room($entry);
+        $this->room(\strlen($entry->payload));
         unset($this->entries[$key]);
         $this->values[$key] = $value;
         $this->ending($key, $entry);
@@ -87,7 +99,7 @@ final class Copies
     public function keep(string $key, Entry $entry): void
     {
         $entry->given = null;
-        $this->room($entry);
+        $this->room(\strlen($entry->payload));
         unset($this->values[$key]);
         $this->entries[$key] = $entry;
         $this->ending($key, $entry);
@@ -97,13 +109,21 @@ final class Copies
     public function decode(string $key, mixed &$found = null): mixed
     {
         $entry = $this->entries[$key];
+        $turn = $this->turn;
+        $before = \memory_get_usage();
         $value = $this->value($entry, $found);
         if (!$found) {
             $this->bytes -= \strlen($entry->payload);
             unset($this->entries[$key]);
         } elseif ($value !== null && !Codec::isSnapshot($entry->payload)) {
+            $bytes = \memory_get_usage() - $before;
             unset($this->entries[$key]);
             $this->values[$key] = $value;
+            $this->room($bytes - \strlen($entry->payload));
+        }
+        if ($turn !== $this->turn) {
+            // A destructor or signal handler has put another one there meanwhile, or taken this one away.
+            $this->drop($key);
         }
 
         return $value;
@@ -116,11 +136,13 @@ final class Copies
 
     public function drop(string $key): void
     {
+        $this->turn++;
         unset($this->values[$key], $this->entries[$key], $this->ends[$key]);
     }
 
     public function clear(): void
     {
+        $this->turn++;
         $this->values = $this->entries = $this->ends = $this->passed = [];
         $this->bytes = 0;
         $this->due = \PHP_INT_MAX;
@@ -194,7 +216,7 @@ final class Copies
 
             return;
         }
-        $now = Entry::now();
+        $now = $this->truth->now();
         $end = $entry->sure > $now ? $entry->sure : ($entry->expiry > 0 ? $entry->expiry : \PHP_INT_MAX);
         if ($entry->soft > $now && $entry->soft < $end) {
             $end = $entry->soft;
@@ -205,9 +227,9 @@ final class Copies
         }
     }
 
-    private function room(Entry $entry): void
+    private function room(int $bytes): void
     {
-        $this->bytes += \strlen($entry->payload);
+        $this->bytes += \max(0, $bytes);
         if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) >= self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
             $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);

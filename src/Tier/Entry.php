@@ -15,7 +15,7 @@ namespace Larder\Tier;
  *     c marker made anew where the store may have lost one
  *     i intents, see Intent      l lease, see Lease\Owner
  *
- * All times are milliseconds since 1970, big-endian; 0 means none.
+ * All times are milliseconds by the truth tier's clock (Truth::now()), big-endian; 0 means none.
  */
 final class Entry
 {
@@ -56,20 +56,14 @@ final class Entry
         public readonly array $tags = [],
     ) {}
 
-    public static function now(): int
-    {
-        return (int) (\microtime(true) * 1000);
-    }
-
     /**
+     * @param int          $now  by the truth tier's clock
      * @param int          $ttl  seconds, 0 for no end
      * @param int          $soft seconds, 0 for never
      * @param list<string> $tags full marker keys
      */
-    public static function make(string $payload, int $ttl, int $soft, array $tags): self
+    public static function make(string $payload, int $now, int $ttl, int $soft, array $tags): self
     {
-        $now = self::now();
-
         return new self($payload, $now, self::after($now, $ttl), self::after($now, $soft), 0, $tags);
     }
 
@@ -161,11 +155,6 @@ final class Entry
     public function bounded(int $now): self
     {
         return new self($this->payload, $now, $this->expiry, $this->soft, $now + self::BOUNDED_LIFE, $this->tags);
-    }
-
-    public function expiring(int $expiry): self
-    {
-        return new self($this->payload, $this->created, $expiry, $this->soft, $this->sure, $this->tags);
     }
 
     public function with(string $payload): self

@@ -4,10 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Lease\Owner;
 use Larder\Store\Change;
 
-/** The intents of this request: put on keys, and ended, if no set or delete did it, with a change of the key. */
+/** The intents of this request: put on keys and markers, and ended, if no set or delete did it, with a change of the key. */
 final class Intents
 {
     private const TRIES = 50;
@@ -24,7 +23,13 @@ final class Intents
         private readonly Writer $writer,
     ) {}
 
-    public function put(string $key, Space $space): bool
+    /**
+     * @param bool $lasting until the end of a database transaction, however long that takes
+     *
+     * @return bool false: the store could not be told. What there is goes as soon as that is possible, and once more when
+     *              the intent ends
+     */
+    public function put(string $key, Space $space, bool $lasting = false): bool
     {
         for ($try = 0; $try < self::TRIES; $try++) {
             $view = $this->stack->read([$key], $space);
@@ -39,8 +44,9 @@ final class Intents
                 // that, nobody else's before it is listed any more.
                 $this->stack->renew();
             }
-            $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), Entry::now());
-            $standing['w' . $this->stack->writer] = [Entry::now() + Intent::LIFE, Owner::current()];
+            $now = $this->truth->now();
+            $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), $now);
+            $standing['w' . $this->stack->writer] = Intent::begin($now, $lasting);
             $outcomes = $this->truth->write([new Change(
                 $key,
                 Intent::body($standing),
@@ -48,6 +54,7 @@ final class Intents
                 $record->position ?? $view->at,
                 kind: Entry::INTENT,
                 strict: true,
+                epoch: $view->epoch,
             )], [$key]);
             if ($outcomes === null) {
                 break;
@@ -55,15 +62,13 @@ final class Intents
             if ($outcomes[0]->done) {
                 $this->standing[$key] = $space;
                 $this->writer->intended[$key] = true;
-                $this->writer->gone($key, $space);
+                $this->writer->changed($key, $space, $outcomes[0]);
 
                 return true;
             }
         }
-        // Nobody else knows that the key is about to change. What there is goes now, or as soon as that is possible,
-        // and what comes until the request's end goes then.
         $this->untold[$key] = $space;
-        $this->writer->delete([$key], $space);
+        $this->writer->invalidate([$key], $space);
 
         return false;
     }
@@ -77,18 +82,38 @@ final class Intents
     /** The request is over: whatever still stands goes, with a change of its key. */
     public function end(): void
     {
-        foreach ($this->standing as $key => $space) {
-            $view = $this->stack->read([$key], $space);
-            $record = $view->records[$key] ?? null;
-            // Gone or replaced already: somebody else ended it, with a change.
-            if ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
-                $this->writer->takeAwayRecord($key, $record);
-            }
+        foreach (\array_keys($this->standing) as $key) {
+            $this->endOne((string) $key);
         }
         foreach ($this->untold as $key => $space) {
-            $this->writer->delete([$key], $space);
+            $this->writer->invalidate([$key], $space);
         }
         $this->standing = $this->untold = $this->writer->intended = [];
+    }
+
+    /** An intent of this request, if it stands, goes with a change of its key. False: the store could not be told. */
+    public function endOne(string $key): bool
+    {
+        $space = $this->standing[$key] ?? $this->untold[$key] ?? null;
+        if ($space === null) {
+            return true;
+        }
+        $done = true;
+        if (isset($this->untold[$key])) {
+            $done = $this->writer->invalidate([$key], $space);
+        } else {
+            $view = $this->stack->read([$key], $space);
+            $record = $view->records[$key] ?? null;
+            if ($view === null) {
+                $done = $this->writer->invalidate([$key], $space);
+            } elseif ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
+                // Else it is gone or replaced already: somebody else ended it, with a change.
+                $done = $this->writer->takeAwayRecord($key, $record);
+            }
+        }
+        $this->ended($key);
+
+        return $done;
     }
 
     /** After a fork: these are the parent's. */

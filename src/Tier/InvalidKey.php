@@ -14,6 +14,11 @@ final class InvalidKey extends \InvalidArgumentException
         return new self("A $what must not be empty: give it at least one character.");
     }
 
+    public static function tooMany(string $what, int $count, int $most): self
+    {
+        return new self("$count $what are too many, at most $most are possible: use one that stands for several of them.");
+    }
+
     public static function tooLong(string $what, int $bytes, int $most): self
     {
         return new self("This $what has $bytes bytes, at most $most are possible: hash it, for example with hash('xxh128', …).");

@@ -8,13 +8,18 @@ use Larder\Config\Directory;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\WrongUser;
 use Larder\Store\StoreFailure;
+use Larder\System\Quiet;
 
 /**
  * Invalidations that could not be recorded, kept on this server until the store is back.
  *
  * A file of fixed size, filled with zeros before it is needed, so that a full disk cannot refuse it:
  *
- *     used 4 | n × (length 4, key)          used 0xFFFFFFFF: too many, all must be flushed
+ *     used 4 | taken 4 | LF | n × (key, LF)          used 0xFFFFFFFF: too many, all must be flushed
+ *
+ * `used` are the bytes from the first LF on; LF and backslash in a key stand there as \n and \\. A key is added once,
+ * however often it is changed during an outage: only if it is not among those behind `taken`. Up to there they are
+ * being applied, and whoever changes one of these again is newer than that.
  *
  * Whether there are any is said by the file's time: every write changes it by itself, also that of a process killed
  * right after; whoever has applied them sets it back to CLEAN. So the question costs a request one stat().
@@ -25,16 +30,32 @@ use Larder\Store\StoreFailure;
  */
 final class Kept
 {
-    private const SIZE = 65536;
+    private const SIZE = 1_048_576;
+    private const HEAD = 8;
     private const CLEAN = 1;
     private const ALL = "\xFF\xFF\xFF\xFF";
-    /** Seconds for each of the two locks. */
-    private const PATIENCE = 0.05;
+    private const ESCAPED = ['\\' => '\\\\', "\n" => '\\n'];
+
+    /** Seconds for the lock, which is held for microseconds: who does not get it on a busy machine has to flush all. */
+    private const PATIENCE = 0.5;
+    /** Seconds in which nobody waits for it any more, after it was not to be had: its holder was stopped. */
+    private const REST = 2.0;
+    /** Seconds for the gate: somebody else applies, for as long as the store takes. */
+    private const GATE = 0.05;
     /** How often more may be added while the rest is applied. */
     private const ROUNDS = 20;
+    /** Keys that the store is given at a time, so that each time fits into its time-out. */
+    private const PORTION = 500;
+    /** Keys above which they are looked up in a table of those that are there. */
+    private const FEW = 8;
+    /** Keys that a process keeps by itself; above, all counts as changed. */
+    private const MOST = 20_000;
 
     /** @var array<string, true> those of this process that no file took */
     private array $own = [];
+
+    /** hrtime() until which nobody waits for the lock. */
+    private int $rest = 0;
 
     /**
      * @param ?string $file  null: there is no place for it
@@ -75,8 +96,14 @@ final class Kept
         foreach ($keys as $key) {
             $this->own[$key] = true;
         }
+        if ($this->write()) {
+            return true;
+        }
+        if (\count($this->own) > self::MOST) {
+            $this->own = ['f:' => true];
+        }
 
-        return $this->write() || $this->flag();
+        return $this->flag();
     }
 
     private function write(): bool
@@ -86,26 +113,30 @@ final class Kept
         }
         \is_file($this->file) || $this->prepare($this->file);
         $handle = Lock::open($this->file);
-        if ($handle === null || !Lock::take($handle, self::PATIENCE)) {
+        if ($handle === null || !$this->lock($handle)) {
             return false;
         }
         \set_error_handler(static fn(): bool => true);
         try {
-            $used = (string) \fread($handle, 4);
-            if ($used !== self::ALL) {
-                /** @var array{1: int} $length */
-                $length = \unpack('N', \str_pad($used, 4, "\0"));
-                $bytes = '';
-                foreach ($this->own as $key => $_) {
-                    $bytes .= \pack('N', \strlen((string) $key)) . $key;
-                }
-                $end = $length[1] + \strlen($bytes);
-                $kept = $end + 4 <= self::SIZE && \fseek($handle, 4 + $length[1]) === 0
-                    && \fwrite($handle, $bytes) === \strlen($bytes);
-                // The length last: a kill before it leaves the file's time changed, and an apply() that finds less.
-                \fseek($handle, 0);
-                if (\fwrite($handle, $kept ? \pack('N', $end) : self::ALL) !== 4 || !\fflush($handle)) {
+            [$used, $taken] = self::head($handle);
+            if ($used === self::ALL) {
+                // So that the file's time says so too.
+                if (!self::put($handle, 0, self::ALL)) {
                     return false;
+                }
+            } else {
+                $end = self::HEAD + self::number($used);
+                $bytes = self::HEAD === $end ? "\n" : '';
+                foreach ($this->missing($handle, \max(self::HEAD, $taken), $end) as $key) {
+                    $bytes .= $key . "\n";
+                }
+                if ($bytes !== '') {
+                    $kept = $end + \strlen($bytes) <= (\fstat($handle)['size'] ?? 0) && \fseek($handle, $end) === 0
+                        && \fwrite($handle, $bytes) === \strlen($bytes);
+                    // The length last: a kill before it leaves the file's time changed, and an apply() that finds less.
+                    if (!self::put($handle, 0, $kept ? \pack('N', $end - self::HEAD + \strlen($bytes)) : self::ALL)) {
+                        return false;
+                    }
                 }
             }
             $this->own = [];
@@ -118,6 +149,29 @@ final class Kept
     }
 
     /**
+     * Those of this process's keys, escaped, that do not stand in this part of the file.
+     *
+     * @param resource $handle
+     *
+     * @return list<string>
+     */
+    private function missing($handle, int $start, int $end): array
+    {
+        \fseek($handle, $start);
+        $there = $end <= $start ? '' : (string) \stream_get_contents($handle, $end - $start);
+        $table = \count($this->own) > self::FEW ? \array_flip(\explode("\n", $there)) : null;
+        $missing = [];
+        foreach ($this->own as $key => $_) {
+            $key = \strtr((string) $key, self::ESCAPED);
+            if ($table === null ? !\str_contains($there, "\n" . $key . "\n") : !isset($table[$key])) {
+                $missing[] = $key;
+            }
+        }
+
+        return $missing;
+    }
+
+    /**
      * Hands what is kept to $apply and, when that returns, forgets it.
      *
      * @param \Closure(non-empty-list<string>): void $apply
@@ -127,13 +181,13 @@ final class Kept
     public function apply(\Closure $apply): bool
     {
         if ($this->own !== []) {
-            $apply(\array_map(\strval(...), \array_keys($this->own)));
+            self::hand(\array_map(\strval(...), \array_keys($this->own)), $apply);
             $this->own = [];
         }
         if ($this->isFlagged() && $this->isPrivate()) {
             $apply(['f:']);
             // A flag that stays flushes again.
-            if (!\is_file((string) $this->spare) || !\unlink((string) $this->spare)) {
+            if (!Quiet::remove((string) $this->spare)) {
                 return false;
             }
         }
@@ -143,30 +197,65 @@ final class Kept
         }
         $gate = Lock::open($this->file . '.gate');
         $handle = Lock::open($this->file);
-        if ($gate === null || $handle === null || !Lock::take($gate, self::PATIENCE)) {
+        if ($gate === null || $handle === null || !Lock::take($gate, self::GATE)) {
             return false;
         }
+        $done = '';
+        $isDone = false;
         try {
-            $done = '';
             for ($round = 0; $round < self::ROUNDS; $round++) {
-                if (!Lock::take($handle, self::PATIENCE)) {
+                if (!$this->lock($handle)) {
                     return false;
                 }
                 $bytes = self::used($handle);
                 if ($bytes === $done) {
-                    return $this->forget($handle, $this->file);
+                    return $isDone = $this->forget($handle, $this->file);
+                }
+                if ($bytes !== self::ALL && !self::put($handle, 4, \pack('N', self::HEAD + \strlen($bytes) - 1))) {
+                    return false;
                 }
                 \flock($handle, \LOCK_UN);
                 // While the store is spoken to others may add to it: what they add is next.
-                $apply(self::parse(\str_starts_with($bytes, $done) ? \substr($bytes, \strlen($done)) : self::ALL));
+                self::hand(self::parse(\str_starts_with($bytes, $done) ? \substr($bytes, \max(0, \strlen($done) - 1)) : self::ALL), $apply);
                 $done = $bytes;
             }
 
             return false;
         } finally {
+            if (!$isDone && $done !== self::ALL && $this->lock($handle)) {
+                // All of it is to be applied again, and a key that is there need not come a second time.
+                self::put($handle, 4, "\0\0\0\0");
+            }
             \fclose($handle);
             \fclose($gate);
         }
+    }
+
+    /**
+     * @param non-empty-list<string>                 $keys
+     * @param \Closure(non-empty-list<string>): void $apply
+     */
+    private static function hand(array $keys, \Closure $apply): void
+    {
+        foreach (\array_chunk($keys, self::PORTION) as $portion) {
+            $apply($portion);
+        }
+    }
+
+    /**
+     * Never for long behind a stopped holder, and once.
+     *
+     * @param resource $handle
+     */
+    private function lock($handle): bool
+    {
+        $now = \hrtime(true);
+        if (Lock::take($handle, $now < $this->rest ? 0.0 : self::PATIENCE)) {
+            return true;
+        }
+        $this->rest = $now + (int) ((self::PATIENCE + self::REST) * 1e9);
+
+        return false;
     }
 
     private function isFlagged(): bool
@@ -204,35 +293,72 @@ final class Kept
     }
 
     /**
-     * What is in the file: lengths and keys, ALL where that is too much or damaged, '' for nothing.
+     * What is in the file from its first LF on, ALL where that is too much or damaged, '' for nothing.
      *
      * @param resource $handle
      */
     private static function used($handle): string
     {
-        \fseek($handle, 0);
-        $bytes = (string) \stream_get_contents($handle);
-        /** @var array{1: int} $used */
-        $used = \strlen($bytes) < 4 ? [1 => \PHP_INT_MAX - 4] : \unpack('N', $bytes);
+        [$used] = self::head($handle);
+        $length = $used === self::ALL ? \PHP_INT_MAX : self::number($used);
+        if ($length === 0) {
+            return '';
+        }
+        $bytes = $length > self::SIZE ? '' : (string) \stream_get_contents($handle, $length, self::HEAD);
 
-        return 4 + $used[1] > \strlen($bytes) ? self::ALL : \substr($bytes, 4, $used[1]);
+        return \strlen($bytes) === $length ? $bytes : self::ALL;
     }
 
-    /** @return non-empty-list<string> */
+    /**
+     * @param resource $handle
+     *
+     * @return array{string, int} `used` as it stands there, ALL where it does not; `taken`
+     */
+    private static function head($handle): array
+    {
+        \fseek($handle, 0);
+        $head = (string) \stream_get_contents($handle, self::HEAD);
+
+        return \strlen($head) < self::HEAD ? [self::ALL, 0] : [\substr($head, 0, 4), self::number(\substr($head, 4))];
+    }
+
+    private static function number(string $bytes): int
+    {
+        /** @var array{1: int} $number */
+        $number = \unpack('N', $bytes);
+
+        return $number[1];
+    }
+
+    /** @param resource $handle */
+    private static function put($handle, int $offset, string $bytes): bool
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return \fseek($handle, $offset) === 0 && \fwrite($handle, $bytes) === \strlen($bytes) && \fflush($handle);
+        } finally {
+            \restore_error_handler();
+        }
+    }
+
+    /**
+     * @param string $bytes from an LF to an LF
+     *
+     * @return non-empty-list<string>
+     */
     private static function parse(string $bytes): array
     {
         $keys = [];
-        for ($offset = 0, $end = \strlen($bytes); $offset < $end; $offset += 4 + $length[1]) {
-            /** @var array{1: int} $length */
-            $length = $offset + 4 <= $end ? \unpack('N', $bytes, $offset) : [1 => 0];
-            $key = \substr($bytes, $offset + 4, $length[1]);
-            if ($length[1] === 0 || \strlen($key) !== $length[1] || !\in_array(\substr($key, 0, 2), ['e:', 'f:', 't:'], true)) {
-                // Damaged, or too many: nobody knows what stood here.
-                return ['f:'];
+        if (\strlen($bytes) > 2 && $bytes[0] === "\n" && $bytes[-1] === "\n") {
+            foreach (\explode("\n", \substr($bytes, 1, -1)) as $key) {
+                if (!\in_array(\substr($key, 0, 2), ['e:', 'f:', 't:', 'l:'], true)) {
+                    return ['f:'];
+                }
+                $keys[\strtr($key, \array_flip(self::ESCAPED))] = true;
             }
-            $keys[$key] = true;
         }
 
+        // Else it is damaged, or too many: nobody knows what stood here.
         return $keys === [] ? ['f:'] : \array_map(\strval(...), \array_keys($keys));
     }
 
@@ -245,33 +371,37 @@ final class Kept
     {
         \set_error_handler(static fn(): bool => true);
         try {
-            \fseek($handle, 0);
+            // One that was cut short, or is of an earlier release.
+            $missing = self::SIZE - (\fstat($handle)['size'] ?? 0);
+            $missing <= 0 || \fseek($handle, 0, \SEEK_END) === 0 && \fwrite($handle, \str_repeat("\0", $missing));
 
-            return \fwrite($handle, "\0\0\0\0") === 4 && \fflush($handle) && \touch($file, self::CLEAN);
+            return self::put($handle, 0, \str_repeat("\0", self::HEAD)) && \touch($file, self::CLEAN);
         } finally {
             \restore_error_handler();
         }
     }
 
-    /** Complete, or not there: an empty file would be a damaged one. */
+    /** Complete, or not there: an empty file would be a damaged one. One at a time, so that none goes over another. */
     private function prepare(string $file): void
     {
-        $new = $file . '.' . \getmypid();
-        $handle = Lock::open($new);
-        if ($handle === null) {
+        $gate = Lock::open($file . '.gate');
+        if ($gate === null || !Lock::take($gate, self::GATE)) {
             return;
         }
+        $new = $file . '.new';
         \set_error_handler(static fn(): bool => true);
         try {
-            if (\fwrite($handle, \str_repeat("\0", self::SIZE)) === self::SIZE && \fflush($handle)
-                && \touch($new, self::CLEAN) && !\link($new, $file) && !\is_file($file)) {
-                // A file system without links.
-                \rename($new, $file);
+            // Left by one that was killed.
+            \is_file($new) && \unlink($new);
+            \clearstatcache();
+            $handle = \is_file($file) ? null : Lock::open($new);
+            if ($handle !== null) {
+                $done = \fwrite($handle, \str_repeat("\0", self::SIZE)) === self::SIZE && \fclose($handle) && \touch($new, self::CLEAN);
+                $done ? \rename($new, $file) : \unlink($new);
             }
         } finally {
-            \fclose($handle);
-            \is_file($new) && \unlink($new);
             \restore_error_handler();
+            \fclose($gate);
         }
     }
 }

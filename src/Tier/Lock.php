@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Store\Patience;
+use Larder\System\Ownership;
 
 /**
  * flock() with a bound: a lock that the kernel releases when its holder dies, whatever it died of, and that nobody
@@ -12,17 +13,21 @@ use Larder\Store\Patience;
  */
 final class Lock
 {
-    /** @return resource|null null where the file cannot be opened */
+    /** @return resource|null null where the file cannot be opened, or somebody else may have put it there */
     public static function open(string $file)
     {
+        if (Ownership::flaw($file) !== null) {
+            return null;
+        }
         \set_error_handler(static fn(): bool => true);
-        $old = \umask(0o077);
+        // Some hosts take it away (disable_functions); the directory is private too.
+        $old = \function_exists('umask') ? \umask(0o077) : null;
         try {
             $handle = \fopen($file, 'c+');
 
             return $handle === false ? null : $handle;
         } finally {
-            \umask($old);
+            $old === null || \umask($old);
             \restore_error_handler();
         }
     }

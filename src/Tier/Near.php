@@ -29,8 +29,11 @@ interface Near
     /** A marker's position: the last flush or invalidation; null where it is not known here. */
     public function marker(string $key): ?int;
 
-    /** @param int $at position at which the truth was read */
-    public function put(string $key, Entry $entry, int $position, int $at): void;
+    /**
+     * @param int $at   position at which the truth was read
+     * @param int $life seconds, rounded up, after which the copy's memory is wanted back; 0: no end
+     */
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void;
 
     public function putMarker(string $key, int $position, int $at): void;
 

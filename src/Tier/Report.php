@@ -53,14 +53,15 @@ final class Report
     /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
     public static function inspect(Tiers $tiers, Space $space, string $name, bool $copied): array
     {
-        $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied)];
         // First, since with it comes when the space was flushed.
         $view = $tiers->stack->read([$name], $space);
+        $now = $tiers->truth->now();
+        $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
         foreach ($tiers->stack->nears as $near) {
             $hit = $tiers->stack->nearReadable ? $near->get($name) : null;
             $good = $hit !== null && $tiers->stack->good($hit[0], $hit[1], $space);
             $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
-                + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0])), $good);
+                + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);
         }
         $record = $view?->records[$name] ?? null;
         $entry = $record === null ? null : $tiers->stack->envelope->open($name, $record->body);
@@ -68,12 +69,12 @@ final class Report
             $view === null => 'unreachable',
             $record === null => 'absent',
             $entry === null => ['d' => 'deleted', 'x' => 'dropped by a conflict', 'i' => 'an intent stands'][$record->body[0] ?? ''] ?? 'not readable',
-            $tiers->stack->valid($name, $record, $space) === null => self::over($entry),
+            $tiers->stack->valid($name, $record, $view, $space) === null => self::over($entry, $now),
             $entry->sure !== 0 => 'value of bounded life',
             default => 'value',
         };
         $rows[] = ['tier' => $tiers->last . ' (' . $tiers->truth->stats()['engine'] . '), the truth']
-            + self::row($entry, $record?->position, $kind, \str_starts_with($kind, 'value'));
+            + self::row($entry, $record?->position, $kind, \str_starts_with($kind, 'value'), $now);
 
         return $rows;
     }
@@ -85,7 +86,7 @@ final class Report
      */
     public static function entries(Tiers $tiers): iterable
     {
-        $now = Entry::now();
+        $now = $tiers->truth->now();
         $spaces = [];
         foreach ($tiers->truth->each() as $name => $record) {
             $entry = self::value($tiers, $name, $record);
@@ -103,9 +104,9 @@ final class Report
         }
     }
 
-    private static function over(Entry $entry): string
+    private static function over(Entry $entry, int $now): string
     {
-        return $entry->expired(Entry::now()) ? 'expired' : 'flushed or invalidated';
+        return $entry->expired($now) ? 'expired' : 'flushed or invalidated';
     }
 
     private static function tier(Near $near): string
@@ -119,10 +120,8 @@ final class Report
     }
 
     /** @return array{found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string} */
-    private static function row(?Entry $entry, ?int $position, string $kind, bool $found): array
+    private static function row(?Entry $entry, ?int $position, string $kind, bool $found, int $now): array
     {
-        $now = Entry::now();
-
         return [
             'found' => $found,
             'age' => $entry === null || $entry->created === 0 ? null : \max(0, $now - $entry->created) / 1000,

@@ -34,11 +34,15 @@ final class SegmentNear implements Near
     /** Keys that are longer are not kept. */
     private const LONGEST = 65000;
 
+    /** So many copies are stored before the state is read again. */
+    private const TOUCH = 64;
+
     /** What the keys of copies begin with; changes with the generation. */
     public string $prefix = '';
     private readonly string $stateKey;
     private int $errors = 0;
     private int $refused = 0;
+    private int $filled = 0;
 
     public function __construct(
         public readonly Segment $segment,
@@ -124,9 +128,8 @@ final class SegmentNear implements Near
         return \is_int($position) ? $position : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at): void
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
     {
-        $seconds = 0;
         try {
             $encoded = Codec::isSnapshot($entry->payload);
             $value = match (true) {
@@ -136,14 +139,10 @@ final class SegmentNear implements Near
             };
             if ($encoded || $entry->tags !== [] || $entry->until() !== 0) {
                 $value = [$position, null, $value, $entry->created, $entry->expiry, $entry->soft, $entry->sure, $entry->tags, $encoded];
-                if ($entry->expiry !== 0) {
-                    // By then its memory is wanted back; the exact time is in the copy.
-                    $seconds = \max(1, \intdiv($entry->expiry - Entry::now(), 1000) + 1);
-                }
             } else {
                 $value = [$position, $value];
             }
-            $this->fill($key, $value, $seconds, $position, $at);
+            $this->fill($key, $value, $life, $position, $at);
         } catch (\Throwable) {
             $this->errors++;
             $this->drop($key);
@@ -180,6 +179,10 @@ final class SegmentNear implements Near
 
     private function fill(string $key, mixed $copy, int $seconds, int $position, int $at): void
     {
+        if (++$this->filled % self::TOUCH === 0) {
+            // What is read is not evicted; and with the state everything would begin anew.
+            $this->segment->get($this->stateKey);
+        }
         if ($this->prefix === '' || \strlen($key) > self::LONGEST
             || $this->segment->fill($this->prefix . $key, $copy, $seconds, $position, $this->prefix . 'g', $at)) {
             return;

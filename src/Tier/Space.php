@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Store\Markers;
+
 /**
  * A key space: the root, or a group in it, and how its keys are called in the stores.
  *
@@ -25,13 +27,7 @@ final class Space
         /** No database behind it: a later set wins (the table of conflicts differs in that row). */
         public readonly bool $cacheOnly = false,
     ) {
-        $flushes = ['f:'];
-        $above = '';
-        foreach ($path === '' ? [] : \explode('/', $path) as $name) {
-            $above = $above === '' ? $name : $above . '/' . $name;
-            $flushes[] = 'f:' . $above;
-        }
-        $this->flushes = $flushes;
+        $this->flushes = Markers::flushes($path);
         $this->entries = 'e:' . $path . ':';
     }
 
@@ -75,6 +71,9 @@ final class Space
      */
     public function tags(array $tags): array
     {
+        if (\count($tags) > self::MOST_TAGS) {
+            throw InvalidKey::tooMany('tags', \count($tags), self::MOST_TAGS);
+        }
         $markers = [];
         foreach ($tags as $tag) {
             if ($tag === '') {
@@ -89,9 +88,18 @@ final class Space
         return \array_keys($markers);
     }
 
+    /** More would not fit into an entry's count of them; this is far below it, since each is asked for at a read. */
+    private const MOST_TAGS = 1000;
+
     public static function lease(string $key): string
     {
         return 'l' . \substr($key, 1);
+    }
+
+    /** Whether a marker concerns an entry: by its space, or by one of its tags. */
+    public static function marks(string $marker, string $key, Entry $entry): bool
+    {
+        return $marker[0] === 'f' ? self::covers($marker, $key) : \in_array($marker, $entry->tags, true);
     }
 
     /** Whether an entry's key lies in the space (or below it) that a flush marker covers. */

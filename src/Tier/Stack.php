@@ -8,8 +8,10 @@ use Larder\Journal\Ledger;
 use Larder\Lease\Leases;
 use Larder\Store\Change;
 use Larder\Store\Changes;
+use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\Store\View;
+use Larder\System\Process;
 
 /**
  * How tiers stack: what one request sees of them, and how it reads.
@@ -29,6 +31,16 @@ final class Stack
     /** Milliseconds that the making of a marker by another process is waited for. */
     private const MAKING = 1000;
 
+    /** Spaces whose copies are kept though the application has let go of them, and keys noted as held. */
+    private const SPACES = 200;
+    private const HELD = 10000;
+
+    /** Markers that are known in one request. */
+    private const MARKERS = 20000;
+
+    /** Times that the store may begin a new epoch while one call looks. */
+    private const EPOCHS = 3;
+
     /** Keys by which it is judged whether a near tier has the others: one in sixteen, at most so many. */
     private const SAMPLE = 8;
 
@@ -40,6 +52,9 @@ final class Stack
 
     /** hrtime() of the next renewal. */
     public int $due = 0;
+
+    /** Grows with each change by this request. */
+    public int $changes = 0;
 
     /** Grows when something was learned that others changed. */
     public int $news = 0;
@@ -65,8 +80,14 @@ final class Stack
     /** @var array<string, true> keys on which an intent stood when they were read */
     private array $held = [];
 
-    /** @var array<string, array{Space, Copies}> by path */
+    /** @var array<string, true> markers on which an intent stood when they were read */
+    private array $heldMarkers = [];
+
+    /** @var array<string, array{Space, \WeakReference<Copies>}> by what their keys begin with */
     private array $spaces = [];
+
+    /** @var array<string, Copies> kept also when the application holds nothing of theirs: those opened last */
+    private array $opened = [];
     private int $pid;
 
     /**
@@ -81,36 +102,58 @@ final class Stack
         public readonly Leases $leases,
         private readonly bool $lazy = false,
     ) {
-        $this->ledger = new Ledger();
-        $this->pid = (int) \getmypid();
+        $this->ledger = $leases->ledger;
+        $this->pid = Process::id();
         $this->writer = $truth->writer;
         $this->begin();
     }
 
     public function register(Space $space, Copies $copies): void
     {
-        $this->spaces[$space->entries] = [$space, $copies];
+        if (\count($this->spaces) >= 2 * self::SPACES) {
+            $this->spaces = \array_filter($this->spaces, static fn(array $open): bool => $open[1]->get() !== null);
+        }
+        $this->spaces[$space->entries] = [$space, \WeakReference::create($copies)];
+        $this->opened[$space->entries] = $copies;
+        if (\count($this->opened) > self::SPACES) {
+            unset($this->opened[\array_key_first($this->opened)]);
+        }
     }
 
     /** The copies of a space, if it was opened before in this request. */
     public function copies(Space $space): ?Copies
     {
-        return $this->spaces[$space->entries][1] ?? null;
+        return isset($this->spaces[$space->entries]) ? $this->spaces[$space->entries][1]->get() : null;
+    }
+
+    /** @return array<string, array{Space, Copies}> by what their keys begin with */
+    private function open(): array
+    {
+        $open = [];
+        foreach ($this->spaces as $entries => [$space, $reference]) {
+            $copies = $reference->get();
+            if ($copies !== null) {
+                $open[$entries] = [$space, $copies];
+            }
+        }
+
+        return $open;
     }
 
     /** The request begins, or begins anew: nothing is held from before. */
     public function begin(): void
     {
-        $this->held = [];
+        // Not before they have followed, also for a destructor or a signal handler that uses the cache meanwhile.
+        $this->nearReadable = false;
+        $this->version++;
+        $this->held = $this->heldMarkers = [];
         $this->markers = $this->floors = [];
-        foreach ($this->spaces as [, $copies]) {
+        foreach ($this->open() as [, $copies]) {
             $copies->clear();
             $copies->own = [];
         }
-        $this->nearReadable = true;
         $this->isBegun = false;
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->version++;
         if (!$this->lazy || $this->nears !== []) {
             $this->start();
         }
@@ -127,19 +170,21 @@ final class Stack
         }
         $changes = $this->truth->since(...$known);
         if ($changes === null) {
-            $this->nearReadable = false;
             $this->ledger->beginBlind();
         } else {
+            $readable = true;
             foreach ($this->nears as $i => $near) {
                 if ($i > 0) {
                     $known = $near->state();
                     $changes = $this->truth->since(...$known) ?? $changes;
                 }
                 $same = $known[2] === $changes->token && !$changes->news($known[0], $known[1]);
-                $this->nearReadable = ($same || $near->follow($changes)) && $this->nearReadable;
+                $readable = ($same || $near->follow($changes)) && $readable;
             }
             $this->ledger->begin($changes);
+            $this->nearReadable = $readable;
         }
+        $this->version++;
     }
 
     /** Learns what others changed meanwhile, and drops the copies of it; what was read stays the measure of writes. */
@@ -172,6 +217,10 @@ final class Stack
             }
         }
         $this->ledger->learn($changes, $this->writer);
+        if ($changes->epoch !== $epoch) {
+            // They were of the old epoch, and ended with it.
+            $this->leases->forget();
+        }
         if (!$changes->complete || $changes->epoch !== $epoch) {
             $this->forgetAll();
         } else {
@@ -179,7 +228,7 @@ final class Stack
                 $this->changed($key, $position, $writer === $this->writer);
             }
         }
-        $this->nearReadable = true;
+        $readable = true;
         foreach ($this->nears as $near) {
             $state = $near->state();
             if (!$changes->news($state[0], $state[1])) {
@@ -187,9 +236,20 @@ final class Stack
             }
             $news = $state[0] === $changes->epoch && $state[1] >= $before && $epoch === $changes->epoch
                 ? $changes : $this->truth->since(...$state);
-            $this->nearReadable = $news !== null && $near->follow($news) && $this->nearReadable;
+            $readable = $news !== null && $near->follow($news) && $readable;
         }
+        $this->nearReadable = $readable;
         $this->version++;
+        $held = $this->heldMarkers;
+        $this->heldMarkers = [];
+        foreach ($held as $marker => $_) {
+            // That the writer of an intent has died is no change that anybody lists.
+            unset($this->markers[$marker]);
+            $this->floors = [];
+            if ($this->marker((string) $marker) === \PHP_INT_MAX) {
+                $this->changed((string) $marker, \PHP_INT_MAX, true);
+            }
+        }
     }
 
     /** From the truth tier: the entry of a key that is good now. */
@@ -238,14 +298,15 @@ final class Stack
         }
         $wanted = $spaces = [];
         foreach ($lists as [$space, $keys]) {
-            $copies = $this->spaces[$space->entries][1];
+            $copies = $this->copies($space);
             $spaces[] = $space;
             foreach ($keys as $key) {
-                if (!$copies->has((string) $key)) {
+                if ($copies !== null && !$copies->has((string) $key)) {
                     $wanted[$space->key((string) $key)] = $space;
                 }
             }
         }
+        $changes = $this->changes;
         $view = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
         foreach ($view->records ?? [] as $name => $record) {
             $name = (string) $name;
@@ -256,7 +317,10 @@ final class Stack
             }
             $entry = $this->judgeRecord($name, $record, $view, $space);
             if ($entry !== null) {
-                $this->spaces[$space->entries][1]->keep(\substr($name, \strlen($space->entries)), $entry);
+                $copies = $this->copies($space);
+                $copies?->keep(\substr($name, \strlen($space->entries)), $entry);
+                // Looked at last: a destructor or signal handler may come at any step.
+                $changes === $this->changes || $copies?->drop(\substr($name, \strlen($space->entries)));
             }
         }
     }
@@ -286,6 +350,7 @@ final class Stack
     /** What the near tiers have, good now, and not from before $from. */
     public function near(string $key, Space $space, int $from = 0): ?Entry
     {
+        $from = \max($from, $this->ledger->ownFloor);
         if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->nearReadable) {
             return null;
         }
@@ -295,13 +360,18 @@ final class Stack
                 continue;
             }
             [$entry, $position] = $hit;
+            $epoch = $this->ledger->epoch;
             if ($position < $from || !$this->good($entry, $position, $space)) {
                 continue;
             }
+            if ($epoch !== $this->ledger->epoch) {
+                // Asking for a marker has shown that its positions, and this copy's, are those of an epoch that is over.
+                return null;
+            }
             $this->nearHits++;
             $this->ledger->hit($key, $position, $entry->sure !== 0);
-            for ($i = 0; $i < $level; $i++) {
-                $this->nears[$i]->put($key, $entry, $position, $this->ledger->seen);
+            if ($level > 0) {
+                $this->copyNear($key, $entry, $position, $this->ledger->seen, $level);
             }
 
             return $entry;
@@ -314,7 +384,7 @@ final class Stack
     /** Whether what a near tier has is neither over nor flushed nor invalidated. */
     public function good(Entry $entry, int $position, Space $space): bool
     {
-        $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : Entry::now();
+        $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : $this->truth->now();
 
         return $position > $this->floor($space) && !$entry->expired($now) && !$entry->outlived($now) && $this->tagsHold($entry, $position);
     }
@@ -336,10 +406,9 @@ final class Stack
             $view === null ? $this->ledger->beginBlind() : $this->ledger->begin(new Changes($view->epoch, $view->at, '', true));
         }
         if ($view !== null && $view->epoch !== $this->ledger->epoch) {
-            // The store began anew: learn it first, then look again.
             $this->renew();
             $ask = [...$keys, ...$this->unknownFlushes($spaces)];
-            $view = $this->truth->read($ask);
+            $view = $this->again($ask);
         }
         if ($view === null) {
             return null;
@@ -352,6 +421,24 @@ final class Stack
     }
 
     /**
+     * Records of the truth, of the epoch that this request knows. The store has begun another: that is learned first.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    private function again(array $keys): ?View
+    {
+        for ($try = 0; $try < self::EPOCHS; $try++) {
+            $view = $this->truth->read($keys);
+            if ($view === null || $view->epoch === $this->ledger->epoch) {
+                return $view;
+            }
+            $this->renew();
+        }
+
+        return null;
+    }
+
+    /**
      * @param array<Space> $spaces
      *
      * @return list<string>
@@ -360,22 +447,21 @@ final class Stack
     {
         $unknown = [];
         foreach ($spaces as $space) {
-            if (!isset($this->floors[$space->path])) {
-                foreach ($space->flushes as $marker) {
-                    if (!isset($this->markers[$marker])) {
-                        $unknown[$marker] = true;
-                    }
-                }
+            if (!isset($this->floors[$space->path])
+                && \array_diff_key(\array_flip($space->flushes), $this->markers) !== []) {
+                // All of them, in one view: an engine may remove a marker that one above it covers, so that one missing
+                // beside an older one that was known before would say that nothing was flushed.
+                $unknown += \array_flip($space->flushes);
             }
         }
 
-        return $unknown === [] ? [] : \array_keys($unknown);
+        return \array_keys($unknown);
     }
 
     /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
     public function judgeRecord(string $key, ?Record $record, View $view, Space $space): ?Entry
     {
-        $entry = $record === null ? null : $this->valid($key, $record, $space);
+        $entry = $record === null ? null : $this->valid($key, $record, $view, $space);
         if ($record === null || $entry === null) {
             $this->truth->misses++;
             $this->ledger->miss($key, $view->at);
@@ -383,7 +469,7 @@ final class Stack
             return null;
         }
         $this->truth->hits++;
-        $now = $entry->sure === 0 ? 0 : Entry::now();
+        $now = $entry->sure === 0 ? 0 : $this->truth->now();
         if ($entry->outlived($now)) {
             if ($entry->over($now)) {
                 $this->ledger->miss($key, $view->at);
@@ -396,41 +482,90 @@ final class Stack
                 return null;
             }
         } else {
-            foreach ($this->nears as $near) {
-                $near->put($key, $entry, $record->position, $view->at);
-            }
+            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $view->at);
         }
         $this->ledger->hit($key, $record->position, $entry->sure !== 0);
 
         return $entry;
     }
 
-    /** The entry in a record: a value, signed where that is asked for, not expired, flushed or invalidated. */
-    public function valid(string $key, Record $record, Space $space): ?Entry
+    /**
+     * Into the near tiers, all of them or those before a level.
+     *
+     * @param int $at position at which the truth was read
+     */
+    public function copyNear(string $key, Entry $entry, int $position, int $at, int $levels = \PHP_INT_MAX): void
+    {
+        $life = $entry->expiry === 0 ? 0 : \max(1, \intdiv($entry->expiry - $this->truth->now(), 1000) + 1);
+        foreach ($this->nears as $level => $near) {
+            if ($level < $levels) {
+                $near->put($key, $entry, $position, $at, $life);
+            }
+        }
+    }
+
+    /** The entry in a view's record: a value, signed where that is asked for, not expired, flushed or invalidated. */
+    public function valid(string $key, Record $record, View $view, Space $space): ?Entry
     {
         if (($record->body[0] ?? '') === Entry::INTENT) {
-            $this->held[$key] = true;
-            if (Intent::alive(Intent::parse($record->body), Entry::now()) === []) {
-                // Nobody is left who could end it: whoever notices changes the key. That change will be the last one
-                // listed, and this request's own, so the intent is noted before.
-                if ($record->writer !== $this->writer) {
-                    $this->ledger->foreign($key, $record->position, Entry::INTENT);
-                }
-                $this->truth->write([new Change($key, null, $this->writer, $record->position, kind: Entry::DELETED, strict: true)]);
+            if (\count($this->held) < self::HELD) {
+                $this->held[$key] = true;
             }
+            $this->standing($key, $record, $view);
 
             return null;
         }
         $entry = $this->envelope->open($key, $record->body);
 
-        return $entry === null || ($entry->expiry !== 0 && $entry->expired(Entry::now())) || $record->position <= $this->floor($space)
-            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) ? null : $entry;
+        // The epoch last: asking for a marker may have shown that the view's is over.
+        return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->floor($space)
+            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) || $view->epoch !== $this->ledger->epoch ? null : $entry;
+    }
+
+    /** Whether a record that valid() refused may be good all the same: nobody could say where one of its markers is. */
+    public function isUnsure(string $key, Record $record, Space $space): bool
+    {
+        if ($this->floor($space) === \PHP_INT_MAX) {
+            return true;
+        }
+        foreach ($this->envelope->open($key, $record->body)->tags ?? [] as $tag) {
+            if ($this->marker($tag) === \PHP_INT_MAX) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /**
+     * The intents in a record that still stand. Whoever notices that one has ended, or that its writer is dead, changes
+     * the record.
+     *
+     * @return array<string, array{int, string, bool}>
+     */
+    private function standing(string $key, Record $record, View $view): array
+    {
+        $noted = Intent::parse($record->body);
+        $standing = Intent::alive($noted, $this->truth->now());
+        if ($standing !== $noted || $noted === []) {
+            // That change will be the last one listed, and this request's own, so what was there is noted before.
+            if ($record->writer !== $this->writer) {
+                $this->ledger->foreign($key, $record->position, Entry::INTENT);
+            }
+            [$body, $kind] = $key[0] === 'e' ? [null, Entry::DELETED] : [Entry::MARKER, Entry::MARKER];
+            if ($standing !== []) {
+                [$body, $kind] = [Intent::body($standing), Entry::INTENT];
+            }
+            $this->truth->write([new Change($key, $body, $this->writer, $record->position, kind: $kind, strict: true, epoch: $view->epoch)]);
+        }
+
+        return $standing;
     }
 
     /** The request's copies of a space, and of those in it, go. */
     public function forget(Space $space): void
     {
-        foreach ($this->spaces as $entries => [$below, $copies]) {
+        foreach ($this->open() as $entries => [$below, $copies]) {
             if (Space::covers($space->flush(), $entries)) {
                 $this->lose($below, $copies);
             }
@@ -452,7 +587,8 @@ final class Stack
     /** Whether an intent was seen to stand on the key in this request. */
     public function isHeld(string $key): bool
     {
-        return isset($this->held[$key]);
+        // More than can be noted: any key may be.
+        return isset($this->held[$key]) || \count($this->held) >= self::HELD;
     }
 
     /** The last flush that covers a space. */
@@ -508,7 +644,7 @@ final class Stack
             }
             $this->floors = [];
             if ($key[0] === 'f') {
-                foreach ($this->spaces as [$space, $copies]) {
+                foreach ($this->open() as [$space, $copies]) {
                     if (Space::covers($key, $space->entries)) {
                         $this->lose($space, $copies);
                     }
@@ -516,8 +652,10 @@ final class Stack
             } else {
                 // Which copies carry the tag is not kept; the tags of one space concern only that space.
                 $path = \substr($key, 2, (int) \strpos($key, ':', 2) - 2);
-                if (isset($this->spaces['e:' . $path . ':'])) {
-                    $this->lose(...$this->spaces['e:' . $path . ':']);
+                [$space, $reference] = $this->spaces['e:' . $path . ':'] ?? [null, null];
+                $copies = $reference?->get();
+                if ($space !== null && $copies !== null) {
+                    $this->lose($space, $copies);
                 }
             }
             $this->version++;
@@ -526,8 +664,8 @@ final class Stack
             $space = \substr($key, 0, (int) $colon + 1);
             if (isset($this->spaces[$space])) {
                 $name = \substr($key, (int) $colon + 1);
-                $copies = $this->spaces[$space][1];
-                if ($copies->has($name)) {
+                $copies = $this->spaces[$space][1]->get();
+                if ($copies !== null && $copies->has($name)) {
                     $copies->drop($name);
                     $this->ledger->gone($key);
                 }
@@ -538,7 +676,7 @@ final class Stack
     /** After a fork: the child is a request of its own and owes nothing that its parent promised. */
     public function forked(): bool
     {
-        $pid = (int) \getmypid();
+        $pid = Process::id();
         if ($pid === $this->pid) {
             return false;
         }
@@ -575,20 +713,59 @@ final class Stack
             }
         }
         $this->isBegun || $this->start();
-        $view = $this->truth->read([$marker]);
+        // With those above it: see unknownFlushes().
+        $above = Markers::covering($marker);
+        $view = $this->again([$marker, ...$above]);
+        if ($view === null) {
+            // Without an answer nothing is known to be good.
+            return \PHP_INT_MAX;
+        }
+        foreach ($above as $each) {
+            $this->learnMarker($each, $view);
+        }
 
-        // Without an answer nothing is known to be good.
-        return $view === null ? \PHP_INT_MAX : $this->learnMarker($marker, $view);
+        return $this->learnMarker($marker, $view);
     }
 
+    /** @param View $view has those above it too */
     private function learnMarker(string $marker, View $view): int
     {
-        $position = $view->records[$marker]->position ?? 0;
+        if (\count($this->markers) >= self::MARKERS) {
+            // They are asked for again, but for those that nobody could set.
+            $this->markers = \array_filter($this->markers, static fn(int $position): bool => $position === \PHP_INT_MAX);
+            $this->floors = [];
+        }
+        $known = $this->markers[$marker] ?? -1;
+        if ($known === \PHP_INT_MAX) {
+            return $known;
+        }
+        $record = $view->records[$marker] ?? null;
+        $position = $record->position ?? 0;
+        if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
+            $standing = $this->standing($marker, $record, $view);
+            // The near tiers do not hear of a death, so they are not told.
+            $this->heldMarkers[$marker] = true;
+
+            // Where its writer is dead, and where that has just been noticed, it is about to move once more.
+            return $this->markers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
+        }
         if ($position === 0 && $this->truth->store->forgets()) {
-            $position = $this->makeMarker($marker, $view->at);
+            $position = $this->makeMarker($marker, $view);
+            if ($position === \PHP_INT_MAX) {
+                // Not now, inside another call for example; the next one who asks may be able to.
+                return $position;
+            }
+        }
+        foreach (Markers::covering($marker) as $above) {
+            // For whoever reads it near, beside an older one above it.
+            $position = \max($position, $view->records[$above]->position ?? 0);
+        }
+        if ($known >= 0 && $known !== $position) {
+            $this->floors = [];
+            $this->version++;
         }
         foreach ($this->nears as $near) {
-            $near->putMarker($marker, $position, \max($view->at, $position === \PHP_INT_MAX ? 0 : $position));
+            $near->putMarker($marker, $position, \max($view->at, $position));
         }
 
         return $this->markers[$marker] = $position;
@@ -601,10 +778,18 @@ final class Stack
      * none of these is where the marker will be, and what is computed from such a position is not stored. So after a
      * refusal one of them makes it, and the others wait for that.
      */
-    private function makeMarker(string $marker, int $at): int
+    private function makeMarker(string $marker, View $view): int
     {
-        $change = fn(int $at): Change => new Change($marker, Entry::MADE, $this->writer, $at, kind: Entry::MADE, strict: true);
-        $outcome = $this->truth->write([$change($at)])[0] ?? null;
+        $change = fn(View $view): Change => new Change(
+            $marker,
+            Entry::MADE,
+            $this->writer,
+            $view->at,
+            kind: Entry::MADE,
+            strict: true,
+            epoch: $view->epoch,
+        );
+        $outcome = $this->truth->write([$change($view)])[0] ?? null;
         if ($outcome === null || $outcome->done) {
             return $outcome->position ?? \PHP_INT_MAX;
         }
@@ -612,19 +797,19 @@ final class Stack
         $end = \hrtime(true) + self::MAKING * 1000000;
         for ($pause = 500; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
             $taken = $this->leases->take($turn, self::MAKING);
-            $view = $this->truth->read([$marker]);
+            $view = $this->again([$marker]);
             $position = $view->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
             if ($view !== null && $position === 0 && ($taken === true || $late)) {
-                $outcome = $this->truth->write([$change($view->at)])[0] ?? null;
+                $outcome = $this->truth->write([$change($view)])[0] ?? null;
                 // Those who began before anybody waited may still be in the way.
-                $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? $outcome->position : 0);
+                $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
             }
             $this->leases->giveBack($turn);
-            if ($view === null || $position !== 0) {
+            if ($view === null || $position !== 0 || $late) {
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }
-            \usleep(\random_int($pause, 2 * $pause));
+            Process::pause(\random_int($pause, 2 * $pause));
         }
     }
 
@@ -632,7 +817,7 @@ final class Stack
     {
         $this->news++;
         $this->markers = $this->floors = [];
-        foreach ($this->spaces as [, $copies]) {
+        foreach ($this->open() as [, $copies]) {
             $copies->clear();
         }
         $this->ledger->goneAll();

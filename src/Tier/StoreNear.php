@@ -7,6 +7,7 @@ namespace Larder\Tier;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Store;
+use Larder\Store\StoreBusy;
 use Larder\Store\StoreFailure;
 
 /**
@@ -85,20 +86,18 @@ final class StoreNear implements Near
                 }
                 [$end, $next] = $epoch === $changes->epoch && $position > $changes->end
                     ? [$position, $token] : [$changes->end, $changes->token];
-                $gone = [];
                 if ($epoch !== $changes->epoch || !$changes->complete) {
                     $this->generation = \bin2hex(\random_bytes(4));
                 } else {
-                    $gone = $this->outdated($changes, $position);
-                }
-                // The copies before the state's new position: whoever is killed between has only dropped too much. But
-                // before that the state is written as it is: copies that others read before are refused by its guard
-                // from then on, and none comes in after it was dropped.
-                if ($gone !== [] && !$this->writeState($epoch, $position, $token)) {
-                    continue;
-                }
-                foreach (\array_chunk($gone, self::BATCH) as $batch) {
-                    $this->store->write($batch);
+                    // The copies go before the state has its new position: a process killed between the two has only
+                    // dropped too much. First the state is written as it is: from then on its guard refuses the copies
+                    // that others read before, so no older copy comes in after this looked for it.
+                    if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) {
+                        continue;
+                    }
+                    foreach (\array_chunk($this->outdated($changes, $position), self::BATCH) as $batch) {
+                        $this->store->write($batch);
+                    }
                 }
                 if ($this->writeState($changes->epoch, $end, $next)) {
                     $this->position = $end;
@@ -131,9 +130,9 @@ final class StoreNear implements Near
         return \strlen($body) === 9 ? self::position($body) : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at): void
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
     {
-        $this->store($key, $entry->body(), $position, $at, $entry->expiry);
+        $this->store($key, $entry->body(), $position, $at, $life);
     }
 
     public function putMarker(string $key, int $position, int $at): void
@@ -178,7 +177,7 @@ final class StoreNear implements Near
         return $outcome->done;
     }
 
-    private function store(string $key, string $body, int $position, int $at, int $expiry): void
+    private function store(string $key, string $body, int $position, int $at, int $life = 0): void
     {
         $key = $this->key($key);
         if ($this->generation === '' || $this->position > $at || $this->rests()) {
@@ -197,7 +196,8 @@ final class StoreNear implements Near
                 'n' . \pack('J', $position) . $body,
                 $this->writer,
                 $there->position ?? $view->at,
-                $expiry,
+                // By this store's own clock, not by the truth's.
+                $life === 0 ? 0 : $this->store->now() + $life * 1000,
                 // Nobody else may have followed the journal further since this one looked.
                 [$this->stateKey => $this->guard],
                 strict: true,
@@ -231,6 +231,9 @@ final class StoreNear implements Near
 
     private function failed(StoreFailure $failure): void
     {
+        if ($failure instanceof StoreBusy) {
+            return;
+        }
         $this->errors++;
         $this->rest = \hrtime(true) + self::REST;
         $this->alarm?->ring($this->part, $failure->getMessage() . '; going on without it');

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Codec;
+use Larder\Journal\Ledger;
 use Larder\Lease\Leases;
 use Larder\Store\Store;
 
@@ -21,6 +22,9 @@ final class Tiers
     private ?Intents $intents = null;
     private ?Computation $computation = null;
     private readonly Leases $leases;
+
+    /** While the application has one open. */
+    public ?Transaction $transaction = null;
 
     /** @var array<int, \WeakReference<self>> those whose request ends when PHP's does */
     private static array $open = [];
@@ -43,7 +47,7 @@ final class Tiers
         bool $lazy = false,
         public readonly ?string $local = null,
     ) {
-        $this->leases = new Leases($truth, $truth->writer);
+        $this->leases = new Leases($truth, new Ledger(), $truth->writer);
         $this->stack = new Stack($truth, $nears, $envelope, $this->leases, $lazy);
         if (!self::$registered) {
             self::$registered = true;
@@ -85,12 +89,36 @@ final class Tiers
         return $this->computation ??= new Computation($this->stack, $writer, $this->truth, $this->leases, $this->lease);
     }
 
+    public function begin(): void
+    {
+        $this->here();
+        $this->transaction ??= new Transaction($this->stack, $this->writer(), $this->intents());
+        $this->transaction->begin();
+    }
+
+    /** @return bool whether all was recorded, as far as it was to be */
+    public function end(bool $committed): bool
+    {
+        $this->here();
+        $transaction = $this->transaction;
+        if ($transaction === null) {
+            return true;
+        }
+        $done = $committed ? $transaction->commit() : $transaction->rollBack();
+        if ($done !== null) {
+            $this->transaction = null;
+        }
+
+        return $done ?? true;
+    }
+
     /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
     public function here(): void
     {
         if ($this->stack->forked()) {
             $this->writer?->forget();
             $this->intents?->forget();
+            $this->transaction = null;
         }
     }
 
@@ -107,6 +135,11 @@ final class Tiers
     /** The application holds nothing from before. */
     public function refresh(): void
     {
+        if ($this->transaction !== null) {
+            $this->stack->renew();
+
+            return;
+        }
         $this->finish();
         $this->stack->begin();
     }
@@ -118,15 +151,25 @@ final class Tiers
 
     private function finish(): void
     {
+        while ($this->transaction !== null) {
+            // Whoever ends without a COMMIT is rolled back by the database.
+            $this->end(false);
+        }
         $this->commit();
         $this->intents?->end();
         $this->truth->tidy();
     }
 
-    private static function shutdown(): void
+    /** @param bool $last false: other functions that PHP calls at its end may still commit a transaction */
+    private static function shutdown(bool $last = false): void
     {
-        foreach (self::$open as $reference) {
-            $reference->get()?->finish();
+        $open = \array_filter(\array_map(static fn(\WeakReference $reference): ?self => $reference->get(), self::$open));
+        foreach ($open as $tiers) {
+            if ($last || $tiers->transaction === null) {
+                $tiers->finish();
+            } else {
+                \register_shutdown_function(self::shutdown(...), true);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use Larder\Store\Changes;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Store;
+use Larder\Store\StoreBusy;
 use Larder\Store\StoreFailure;
 use Larder\Store\View;
 
@@ -19,11 +20,17 @@ use Larder\Store\View;
  * After a failure the store is left alone for a while, so that a request waits for it once and not at every call.
  * Invalidations that could not be recorded are kept (see Kept), and applied by whoever reaches the store first,
  * before it reads.
+ *
+ * A call inside a call (see ReentrantStore) that could not be done is no failure of the store: what it was to invalidate
+ * is done as soon as the outer call has ended.
  */
 final class Truth
 {
     /** Seconds that a failed store is left alone. */
     private const REST = 2.0;
+
+    /** Milliseconds after which the store's clock is asked again. */
+    private const COMPARED = 500;
 
     public int $hits = 0;
     public int $misses = 0;
@@ -36,6 +43,15 @@ final class Truth
 
     /** hrtime() before which the store is not asked; 0: it works; long over at first, so that what was kept is applied before anything. */
     private int $rest = 1;
+
+    /** Milliseconds between the store's clock and hrtime(), as last seen. */
+    private ?int $ahead = null;
+
+    /** Milliseconds by hrtime() up to which that is good. */
+    private int $compared = 0;
+
+    /** @var list<string> what calls inside others could not invalidate */
+    private array $deferred = [];
 
     public function __construct(
         public readonly Store $store,
@@ -51,6 +67,31 @@ final class Truth
         return $this->rest !== 0 && \hrtime(true) < $this->rest;
     }
 
+    /**
+     * Milliseconds by the clock that all who share the truth tier have in common: see Store::now(). While the store cannot
+     * be asked, by what it said last.
+     */
+    public function now(): int
+    {
+        $uptime = \intdiv(\hrtime(true), 1_000_000);
+        if ($uptime < $this->compared) {
+            return $uptime + (int) $this->ahead;
+        }
+        if ($this->rest === 0 || !$this->down()) {
+            try {
+                $now = $this->store->now();
+                $this->ahead = $now - $uptime;
+                $this->compared = $uptime + self::COMPARED;
+
+                return $now;
+            } catch (StoreFailure $failure) {
+                $this->failed($failure);
+            }
+        }
+
+        return $this->ahead === null ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
+    }
+
     public function since(string $epoch, int $position, string $token): ?Changes
     {
         if (!$this->reachable()) {
@@ -64,6 +105,7 @@ final class Truth
             return $this->failed($failure);
         } finally {
             $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -81,6 +123,7 @@ final class Truth
             return $this->failed($failure);
         } finally {
             $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -103,19 +146,25 @@ final class Truth
             $this->writes += \count($changes);
 
             return $this->store->write($changes);
+        } catch (StoreBusy) {
+            $this->deferred = [...$this->deferred, ...$invalidated];
+
+            return null;
         } catch (StoreFailure $failure) {
-            $this->keep($invalidated);
+            $this->keep([...$this->deferred, ...$invalidated]);
+            $this->deferred = [];
 
             return $this->failed($failure);
         } finally {
             $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
     /** Whether the store may take changes that it will judge later: see Appending. */
     public function appends(): bool
     {
-        return $this->store instanceof Appending;
+        return $this->store instanceof Appending && $this->store->appends();
     }
 
     /** Whether the store took a change that it will judge later. */
@@ -133,6 +182,7 @@ final class Truth
             return false;
         } finally {
             $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -151,6 +201,7 @@ final class Truth
             return [];
         } finally {
             $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -159,6 +210,7 @@ final class Truth
     {
         if ($this->time !== 0 && $this->rest === 0) {
             $this->store->tidy();
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -186,6 +238,12 @@ final class Truth
         return ['engine' => $this->name, 'entries' => 0, 'bytes' => 0, 'budget' => 0];
     }
 
+    /** Applies what others have kept meanwhile. */
+    public function catchUp(): void
+    {
+        $this->reachable();
+    }
+
     /**
      * Working, or to be tried again; and nothing is left to be applied first (asked when a request begins, each
      * time its view is renewed, and after a failure).
@@ -201,14 +259,7 @@ final class Truth
             return true;
         }
         try {
-            $applied = $this->kept->apply(function (array $keys): void {
-                $this->store->write(\array_map(
-                    fn(string $key): Change => $key[0] === 'e'
-                        ? new Change($key, null, $this->writer, strict: true, kind: Entry::DELETED)
-                        : new Change($key, Entry::MARKER, $this->writer, strict: true, kind: Entry::MARKER),
-                    $keys,
-                ));
-            });
+            $applied = $this->kept->apply($this->invalidate(...));
             if ($applied) {
                 $this->rest = 0;
             } else {
@@ -223,6 +274,43 @@ final class Truth
         }
     }
 
+    /**
+     * @param non-empty-list<string> $keys
+     *
+     * @throws StoreFailure
+     */
+    private function invalidate(array $keys): void
+    {
+        $this->store->write(\array_map(
+            fn(string $key): Change => match ($key[0]) {
+                'e' => new Change($key, null, $this->writer, kind: Entry::DELETED, strict: true),
+                // A lease that could not be given back.
+                'l' => new Change($key, null, $this->writer, logged: false, kind: Entry::DELETED, strict: true),
+                default => new Change($key, Entry::MARKER, $this->writer, kind: Entry::MARKER, strict: true),
+            },
+            $keys,
+        ));
+    }
+
+    /** After a call: what calls inside it could not invalidate. */
+    private function writeDeferred(): void
+    {
+        $keys = $this->deferred;
+        $this->deferred = [];
+        if ($keys === []) {
+            return;
+        }
+        try {
+            $this->invalidate($keys);
+        } catch (StoreBusy) {
+            // This one was inside another call too.
+            $this->deferred = [...$keys, ...$this->deferred];
+        } catch (StoreFailure $failure) {
+            $this->keep($keys);
+            $this->failed($failure);
+        }
+    }
+
     /** @param list<string> $keys */
     private function keep(array $keys): void
     {
@@ -233,6 +321,9 @@ final class Truth
 
     private function failed(StoreFailure $failure): null
     {
+        if ($failure instanceof StoreBusy) {
+            return null;
+        }
         $this->errors++;
         $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
         $this->alarm->ring($this->name, $failure->getMessage() . '; going on without it');

@@ -5,9 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Journal\Ledger;
+use Larder\Lease\Leases;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
+use Larder\System\Process;
 
 /**
  * How one request writes: fills behind, at its end; everything else at once, before it returns.
@@ -24,6 +26,19 @@ final class Writer
     /** Lost races after which a set gives up and drops the key, and an atomic operation says it was not done. */
     private const TRIES = 200;
 
+    /** How often a mark follows to a new epoch before it is set in whatever epoch there is. */
+    private const EPOCHS = 3;
+
+    /** Fills, and bytes of them, that wait for the request's end. */
+    private const PENDING = 1000;
+    private const PENDING_BYTES = 8_388_608;
+
+    /** Positions of own changes noted in one space. */
+    private const OWN = 20_000;
+
+    /** Sets of one transaction or round trip. */
+    private const AT_ONCE = 1_000;
+
     /** Changes that wait in the store, of one request. */
     private const LATE = 256;
 
@@ -34,6 +49,7 @@ final class Writer
 
     /** @var array<string, array{Space, Entry}> fills that wait for the request's end */
     private array $pending = [];
+    private int $bytes = 0;
 
     /** @var array<string, array{Space, ?Entry}> changes that the store took and has not judged yet; null: a deletion */
     private array $late = [];
@@ -58,18 +74,12 @@ final class Writer
         if ($this->append($key, $space, $entry)) {
             return Verdict::Store;
         }
-        $verdict = $this->settle($key, $space, $entry);
-        if ($verdict === Verdict::Drop) {
-            $this->dropped++;
-        } elseif ($verdict === Verdict::Bounded) {
-            $this->bounded++;
-        }
 
-        return $verdict;
+        return $this->settle([$key => $entry], $space)[$key];
     }
 
     /**
-     * Several sets in one transaction or round trip; those that meet a conflict are judged one by one.
+     * Several sets in few transactions or round trips, also those that meet conflicts.
      *
      * @param non-empty-array<string, Entry> $entries by key
      *
@@ -77,30 +87,12 @@ final class Writer
      */
     public function setMany(array $entries, Space $space): array
     {
-        $changes = $keys = $verdicts = [];
-        foreach ($entries as $key => $entry) {
-            [$how, $reference] = $this->stack->ledger->reference($key);
-            $limit = $this->stack->ledger->limit($key, $reference);
-            $guards = $this->stack->guards($space, $entry, $reference);
-            if ($how !== Ledger::UNSURE && !$this->stack->ledger->changed($key, $reference) && !\in_array(-1, $guards, true)) {
-                $body = $this->stack->envelope->seal($key, $entry);
-                $changes[] = new Change($key, $body, $this->stack->writer, $limit, $entry->expiry, $guards);
-                $keys[] = $key;
-            }
-        }
-        $outcomes = $changes === [] ? [] : $this->truth->write($changes, $keys);
-        foreach ($keys as $i => $key) {
-            if ($outcomes === null) {
-                $verdicts[$key] = Verdict::Failed;
-                $this->gone($key, $space);
-            } elseif ($outcomes[$i]->done) {
+        $verdicts = [];
+        foreach (\array_chunk($entries, self::AT_ONCE, true) as $part) {
+            foreach ($part as $key => $_) {
                 unset($this->pending[$key]);
-                $verdicts[$key] = Verdict::Store;
-                $this->stored($key, $space, $entries[$key], $outcomes[$i]);
             }
-        }
-        foreach ($entries as $key => $entry) {
-            $verdicts[$key] ??= $this->set($key, $space, $entry);
+            $verdicts += $this->settle($part, $space);
         }
 
         return $verdicts;
@@ -122,9 +114,11 @@ final class Writer
         [$how, $reference] = $this->stack->ledger->reference($key);
         if ($how === Ledger::MISSED && !$this->stack->isHeld($key)) {
             $at = \max($reference, $this->stack->ledger->seen);
-            foreach ($this->stack->nears as $near) {
-                $near->put($key, $entry, $at, $at);
-            }
+            $this->stack->copyNear($key, $entry, $at, $at);
+        }
+        $this->bytes += \strlen($entry->payload);
+        if (\count($this->pending) > self::PENDING || $this->bytes > self::PENDING_BYTES) {
+            $this->commit();
         }
 
         return true;
@@ -148,6 +142,7 @@ final class Writer
         $this->land();
         $pending = $this->pending;
         $this->pending = [];
+        $this->bytes = 0;
         $this->commitFills($pending, $also);
     }
 
@@ -173,11 +168,13 @@ final class Writer
                 $this->stack->ledger->limit($key, $reference),
                 $entry->expiry,
                 $this->stack->guards($space, $entry, $reference),
+                epoch: $this->stack->ledger->epoch,
             );
             $keys[] = $key;
         }
         $all = [...$changes, ...$also];
-        $outcomes = $all === [] ? [] : $this->truth->write($all) ?? [];
+        $kept = \array_merge([], ...\array_map(Leases::kept(...), $also));
+        $outcomes = $all === [] ? [] : $this->truth->write($all, $kept) ?? [];
         $stored = 0;
         foreach ($keys as $i => $key) {
             [$space, $entry] = $fills[$key];
@@ -211,12 +208,12 @@ final class Writer
             $this->gone($key, $space);
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && $outcome->done) {
-                $this->stack->ledger->own($outcome->position);
+                $this->stack->ledger->own($outcome);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
                 if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->stack->floor($space)) {
                     $there++;
                 }
-            } elseif ($outcome !== null && !$this->takeAway($key, $outcome, Entry::DELETED)) {
+            } elseif ($outcome !== null && $this->takeAway($key, $outcome, Entry::DELETED) === null) {
                 $outcomes = null;
             }
         }
@@ -231,31 +228,35 @@ final class Writer
      */
     public function mark(array $markers): bool
     {
-        foreach ($this->pending as $key => [, $entry]) {
-            foreach ($markers as $marker) {
-                if (\in_array($marker, $entry->tags, true) || ($marker[0] === 'f' && Space::covers($marker, $key))) {
-                    unset($this->pending[$key]);
-                }
+        $this->discardMarked($markers);
+        for ($try = 1; ; $try++) {
+            $epoch = $try <= self::EPOCHS ? $this->stack->ledger->epoch : '';
+            $outcomes = $this->truth->write(\array_map(
+                fn(string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER, epoch: $epoch),
+                $markers,
+            ), $markers);
+            if ($outcomes === null || $epoch === '' || $outcomes[0]->position >= 0) {
+                break;
             }
+            // The store has begun anew: where near copies of before lie compared with this mark, nobody could say.
+            $this->stack->renew();
         }
-        $outcomes = $this->truth->write(\array_map(
-            fn(string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER),
-            $markers,
-        ), $markers);
         $done = true;
         foreach ($markers as $i => $marker) {
             foreach ($this->stack->nears as $near) {
                 $near->drop($marker);
             }
             $outcome = $outcomes[$i] ?? null;
-            if ($outcome === null || !$outcome->done) {
+            if ($outcome !== null && !$outcome->done) {
+                // Somebody's intent stands on it.
+                $outcome = $this->takeAway($marker, $outcome, Entry::MARKER, Entry::MARKER);
+            }
+            if ($outcome === null) {
                 // For this request it is flushed all the same.
                 $this->stack->changed($marker, \PHP_INT_MAX, true);
                 $done = false;
             } else {
-                $this->stack->changed($marker, $outcome->position, true);
-                $this->stack->ledger->own($outcome->position);
-                $this->noteForeign($marker, $outcome->writer, $outcome->previous);
+                $this->moved($marker, $outcome);
             }
         }
 
@@ -271,7 +272,12 @@ final class Writer
      */
     public function atomic(string $key, Space $space, \Closure $decide): ?Entry
     {
-        unset($this->pending[$key]);
+        if (isset($this->pending[$key])) {
+            // What this request has just computed is what there is.
+            $fill = [$key => $this->pending[$key]];
+            unset($this->pending[$key]);
+            $this->commitFills($fill, []);
+        }
         if ($space->cacheOnly) {
             // Somebody else's too: of two that swap, each must see what the other has done.
             $this->land();
@@ -282,8 +288,9 @@ final class Writer
                 return null;
             }
             $record = $view->records[$key] ?? null;
-            $entry = $record === null ? null : $this->stack->valid($key, $record, $space);
-            if ($record !== null && $entry === null && Intent::alive(Intent::parse($record->body), Entry::now()) !== []) {
+            $entry = $record === null ? null : $this->stack->valid($key, $record, $view, $space);
+            if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
+                || $this->stack->isUnsure($key, $record, $space))) {
                 return null;
             }
             $next = $decide($entry);
@@ -302,6 +309,8 @@ final class Writer
                 $next->expiry,
                 $guards,
                 strict: true,
+                epoch: $view->epoch,
+                atomic: true,
             )]);
             if ($outcomes === null) {
                 return null;
@@ -316,7 +325,7 @@ final class Writer
                 return null;
             }
             if ($try > 2) {
-                \usleep(\random_int(10, 100 * \min($try, 20)));
+                Process::pause(\random_int(10, 100 * \min($try, 20)));
             }
         }
 
@@ -360,7 +369,7 @@ final class Writer
             // Else somebody else has applied it, or a later change came over it.
             if ($outcome !== null && $outcome->done) {
                 if ($entry === null) {
-                    $this->stack->ledger->own($outcome->position);
+                    $this->stack->ledger->own($outcome);
                     foreach ($this->stack->nears as $near) {
                         $near->drop($key);
                     }
@@ -383,50 +392,154 @@ final class Writer
     }
 
     /**
-     * Takes a key away over the record that was in the way, but leaves the intents of others standing.
+     * Takes a key away, or moves a marker, over the record that was in the way, but leaves the intents of others standing.
+     *
+     * @param ?string $body what is there then, if none of them stands
      */
-    public function takeAway(string $key, Outcome $outcome, string $kind): bool
+    private function takeAway(string $key, Outcome $outcome, string $kind, ?string $body = null): ?Outcome
     {
         for ($try = 0; $try < self::TRIES; $try++) {
             $standing = $this->othersIntents($outcome->record->body ?? '');
             $outcomes = $this->truth->write([new Change(
                 $key,
-                $standing === [] ? null : Intent::body($standing),
+                $standing === [] ? $body : Intent::body($standing),
                 $this->stack->writer,
                 $outcome->record->position ?? Change::ALWAYS,
                 kind: $kind,
                 strict: $outcome->record !== null,
             )], [$key]);
             if ($outcomes === null || $outcomes[0]->done) {
-                return $outcomes !== null;
+                return $outcomes[0] ?? null;
             }
             $outcome = $outcomes[0];
         }
 
-        return false;
+        return null;
     }
 
+    /** Ends an intent of this request, which lies in the record, with a change of the key. */
     public function takeAwayRecord(string $key, Record $record): bool
     {
-        return $this->takeAway($key, new Outcome(false, $record->position, record: $record), Entry::DELETED);
+        $isMarker = $key[0] !== 'e';
+        $outcome = $this->takeAway(
+            $key,
+            new Outcome(false, $record->position, record: $record),
+            $isMarker ? Entry::MARKER : Entry::DELETED,
+            $isMarker ? Entry::MARKER : null,
+        );
+        if ($outcome !== null && $isMarker) {
+            $this->moved($key, $outcome);
+        }
+
+        return $outcome !== null;
     }
 
-    /** @return array<string, array{int, string}> */
+    /**
+     * A change of keys, or a move of markers, whatever they are.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    public function invalidate(array $keys, Space $space): bool
+    {
+        return $keys[0][0] === 'e' ? $this->delete($keys, $space) : $this->mark($keys);
+    }
+
+    /** This request has put an intent on it. */
+    public function changed(string $key, Space $space, Outcome $outcome): void
+    {
+        if ($key[0] === 'e') {
+            $this->gone($key, $space);
+        } else {
+            foreach ($this->stack->nears as $near) {
+                $near->drop($key);
+            }
+            $this->moved($key, $outcome);
+        }
+    }
+
+    /** A fill that waits for the request's end is not to be stored any more. */
+    public function discard(string $key): void
+    {
+        unset($this->pending[$key]);
+    }
+
+    /** @param list<string> $markers */
+    public function discardMarked(array $markers): void
+    {
+        foreach ($this->pending as $key => [, $entry]) {
+            foreach ($markers as $marker) {
+                if (Space::marks($marker, (string) $key, $entry)) {
+                    unset($this->pending[$key]);
+                }
+            }
+        }
+    }
+
+    private function moved(string $marker, Outcome $outcome): void
+    {
+        $this->stack->changed($marker, $outcome->position, true);
+        $this->stack->ledger->own($outcome);
+        $this->noteForeign($marker, $outcome->writer, $outcome->previous);
+    }
+
+    /** @return array<string, array{int, string, bool}> */
     private function othersIntents(string $body): array
     {
-        $standing = Intent::alive(Intent::parse($body), Entry::now());
+        $standing = Intent::alive(Intent::parse($body), $this->truth->now());
         unset($standing['w' . $this->stack->writer]);
 
         return $standing;
     }
 
-    private function settle(string $key, Space $space, Entry $entry): Verdict
+    /**
+     * Writes values, and again where that meets a change by somebody else, until each has its verdict.
+     *
+     * @param non-empty-array<string, Entry> $entries by key
+     *
+     * @return non-empty-array<string, Verdict>
+     */
+    private function settle(array $entries, Space $space): array
+    {
+        $verdicts = $open = [];
+        foreach ($entries as $key => $entry) {
+            $open[$key] = $this->settling((string) $key, $space, $entry);
+        }
+        do {
+            $changes = [];
+            foreach ($open as $key => $settling) {
+                if ($settling->valid()) {
+                    $changes[$key] = $settling->current();
+                } else {
+                    $verdicts[$key] = $settling->getReturn();
+                    unset($open[$key]);
+                }
+            }
+            $outcomes = $changes === [] ? null : $this->truth->write(\array_values($changes), \array_keys($changes));
+            foreach (\array_values($open) as $i => $settling) {
+                $settling->send($outcomes[$i] ?? null);
+            }
+        } while ($open !== []);
+        foreach ($verdicts as $verdict) {
+            if ($verdict === Verdict::Drop) {
+                $this->dropped++;
+            } elseif ($verdict === Verdict::Bounded) {
+                $this->bounded++;
+            }
+        }
+
+        /** @var non-empty-array<string, Verdict> */
+        return $verdicts;
+    }
+
+    /** @return \Generator<int, Change, ?Outcome, Verdict> gives a change to be written, and is told what became of it; null: that is not known */
+    private function settling(string $key, Space $space, Entry $entry): \Generator
     {
         $ledger = $this->stack->ledger;
         [$how, $reference] = $ledger->reference($key);
         $verdict = Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
+        $epoch = $ledger->epoch;
         if ($how === Ledger::SEEN && $space->cacheOnly) {
             // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
             $limit = Change::ALWAYS;
@@ -443,11 +556,12 @@ final class Writer
                 $limit = Change::ALWAYS;
                 $strict = false;
                 $guards = [];
+                $epoch = '';
             }
         }
         for ($try = 0; $try < self::TRIES; $try++) {
             if ($verdict === Verdict::Drop) {
-                return $this->dropKey($key, $space) ? Verdict::Drop : Verdict::Failed;
+                return (yield from $this->dropping($key, $space)) ? Verdict::Drop : Verdict::Failed;
             }
             if ($verdict === Verdict::Same) {
                 foreach ($this->stack->nears as $near) {
@@ -457,9 +571,9 @@ final class Writer
                 return $verdict;
             }
             if ($verdict === Verdict::Bounded) {
-                $stored = $entry->bounded(Entry::now());
+                $stored = $entry->bounded($this->truth->now());
             }
-            $outcomes = $this->truth->write([new Change(
+            $current = yield new Change(
                 $key,
                 $this->stack->envelope->seal($key, $stored),
                 $this->stack->writer,
@@ -467,11 +581,11 @@ final class Writer
                 $stored->expiry,
                 $guards,
                 strict: $strict,
-            )], [$key]);
-            if ($outcomes === null) {
+                epoch: $epoch,
+            );
+            if ($current === null) {
                 break;
             }
-            $current = $outcomes[0];
             if ($current->done) {
                 $this->stored($key, $space, $stored, $current);
 
@@ -479,8 +593,17 @@ final class Writer
             }
             if ($current->kind === Outcome::REFUSED) {
                 // Too large: visibly not stored, and the value that it was to replace goes.
-                $this->dropKey($key, $space);
+                yield from $this->dropping($key, $space);
                 break;
+            }
+            if ($current->position < 0 && $epoch !== '' && $epoch === $ledger->epoch) {
+                // The store may have begun anew: near copies of before cannot be compared with what is stored now.
+                $this->stack->renew();
+                if ($limit === Change::ALWAYS) {
+                    $epoch = '';
+                    $this->stack->precede($space, $entry);
+                    continue;
+                }
             }
             $verdict = $this->judge($key, $space, $entry, $how, $current);
             $strict = $current->record !== null && $current->guard === null;
@@ -489,18 +612,20 @@ final class Writer
             } else {
                 $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
             }
+            $epoch = $limit === Change::ALWAYS ? '' : $ledger->epoch;
         }
         $this->gone($key, $space);
 
         return Verdict::Failed;
     }
 
-    private function dropKey(string $key, Space $space): bool
+    /** @return \Generator<int, Change, ?Outcome, bool> as settling(); whether it is dropped */
+    private function dropping(string $key, Space $space): \Generator
     {
         $this->gone($key, $space);
-        $outcomes = $this->truth->write([new Change($key, null, $this->stack->writer, kind: Entry::DROPPED)], [$key]);
+        $outcome = yield new Change($key, null, $this->stack->writer, kind: Entry::DROPPED);
 
-        return $outcomes !== null && ($outcomes[0]->done || $this->takeAway($key, $outcomes[0], Entry::DROPPED));
+        return $outcome !== null && ($outcome->done || $this->takeAway($key, $outcome, Entry::DROPPED) !== null);
     }
 
     private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict): Verdict
@@ -553,10 +678,8 @@ final class Writer
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome): void
     {
         $this->own($key, $space, $outcome->position);
-        $this->stack->ledger->own($outcome->position);
-        foreach ($this->stack->nears as $near) {
-            $near->put($key, $entry, $outcome->position, $outcome->position);
-        }
+        $this->stack->ledger->own($outcome);
+        $this->stack->nears === [] || $this->stack->copyNear($key, $entry, $outcome->position, $outcome->position);
     }
 
     private function notFilled(string $key, Space $space): void
@@ -576,8 +699,18 @@ final class Writer
 
     private function own(string $key, Space $space, int $position): ?Copies
     {
+        $this->stack->changes++;
+        if ($this->stack->nears === []) {
+            return $this->stack->copies($space);
+        }
         $copies = $this->stack->copies($space);
         if ($copies !== null) {
+            if (\count($copies->own) >= self::OWN) {
+                $this->stack->ledger->forgetOwn($copies->own);
+                $copies->own = [];
+                // What was derived from the positions that near copies must have is to be derived again.
+                $this->stack->version++;
+            }
             $copies->own[\substr($key, \strlen($space->entries))] = $position;
         }
 

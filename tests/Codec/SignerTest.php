@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Codec;
 
+use Larder\Cache;
 use Larder\Codec\Signer;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -71,5 +72,14 @@ final class SignerTest extends TestCase
         $this->expectException(\InvalidArgumentException::class);
         $this->expectExceptionMessage('at least 32 random characters');
         new Signer('');
+    }
+
+    // Seen to fail: whoever dumped a cache had it in his log.
+    public function testItsSecretIsNotShownWhereItIsDumped(): void
+    {
+        $dump = \print_r(Cache::open(['dsn' => 'memory://', 'secret' => 'correct horse battery staple']), true);
+        self::assertStringNotContainsString('correct horse', $dump);
+        self::assertStringNotContainsString(\hash_hmac('sha256', 'larder, BLAKE2b', 'correct horse battery staple', true), $dump);
+        self::assertStringContainsString('Signer', $dump);
     }
 }

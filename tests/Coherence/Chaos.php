@@ -9,15 +9,6 @@ final class Chaos
 {
     private const SECOND = 1_000_000_000;
 
-    /** @var array<string, int> how often what was done */
-    public array $done = [];
-
-    /** @var array<string, int> by process: when it was dead */
-    public array $deaths = [];
-
-    /** @var list<int> when the engine began anew: just before */
-    public array $losses = [];
-
     /** @var array<string, int> hrtime at which each is due */
     private array $due = [];
 
@@ -27,7 +18,12 @@ final class Chaos
      * @param list<Server> $servers
      * @param list<Worker> $workers
      */
-    public function __construct(private readonly Engine $engine, private readonly array $servers, private readonly array $workers) {}
+    public function __construct(
+        private readonly Engine $engine,
+        private readonly array $servers,
+        private readonly array $workers,
+        private readonly Incidents $incidents,
+    ) {}
 
     public function step(): void
     {
@@ -51,11 +47,8 @@ final class Chaos
             }
             if ($this->due('restart', 5.0, 12.0)) {
                 $how = $restarts[\array_rand($restarts)];
-                $this->losses[] = \hrtime(true);
-                $this->engine->restart($how);
-                // Others may have found the old one until now.
-                $this->losses[] = \hrtime(true);
-                $this->count('engine restarted ' . $how);
+                $this->incidents->lose(fn() => $this->engine->restart($how));
+                $this->incidents->count('engine restarted ' . $how);
             }
         }
     }
@@ -65,11 +58,6 @@ final class Chaos
         foreach ($server->reload() as $pid) {
             $this->died($server->settings, $pid);
         }
-    }
-
-    public function count(string $what): void
-    {
-        $this->done[$what] = ($this->done[$what] ?? 0) + 1;
     }
 
     private function kill(Server $server): void
@@ -82,7 +70,7 @@ final class Chaos
 
     private function died(Settings $settings, int $pid): void
     {
-        $this->deaths[$settings->diaryName($pid)] = \hrtime(true);
+        $this->incidents->died($settings->diaryName($pid));
     }
 
     /** Whether it is time for this; if so, the next time is this many seconds away. */
@@ -95,7 +83,7 @@ final class Chaos
         }
         $this->due[$what] = $now + (int) (($least + ($most - $least) * \mt_rand() / \mt_getrandmax()) * self::SECOND);
         if (!$first && $what !== 'restart') {
-            $this->count($what);
+            $this->incidents->count($what);
         }
 
         return !$first;

@@ -28,6 +28,11 @@ final class DeafStore implements Store
         return $this->store->write($changes);
     }
 
+    public function now(): int
+    {
+        return $this->store->now();
+    }
+
     public function forgets(): bool
     {
         return $this->store->forgets();

@@ -12,6 +12,7 @@ namespace Larder\Tests\Coherence;
  *     G <begin> <end> <key> <tier> <value>    a get: r(equest), n(ear), t(ruth), m: by remember(), -: a miss
  *     D <begin> <end> <row>=<version>,…       a read of the database
  *     B <begin> <what> <arguments>            a call that changes something begins …
+ *     T <time> <value>                        … may store this …
  *     E <end> <result> <remarks>              … and has returned
  *     Z <end> <calls>                         the request has ended, with all that is done at its end
  *     X <time> <message>                      something that must not happen: an exception, a warning

@@ -10,6 +10,7 @@ use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
+use Larder\Store\Apcu;
 use Larder\Tier\Alarm;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Envelope;
@@ -34,12 +35,19 @@ final class Door
     public static function open(Settings $settings, string $prefix = 'items'): self
     {
         $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0, 'near' => $settings->near];
-        if ($settings->journal && \str_starts_with($settings->dsn, 'sqlite:')) {
+        if ($settings->disk !== '') {
+            $source['disk'] = $settings->disk;
+        }
+        if ($settings->journal && ($settings->disk !== '' || \preg_match('/^(sqlite|file):/', $settings->dsn) === 1)) {
             return self::over(...Assembly::build($source));
         }
+        if ($settings->dsn === 'apcu://') {
+            unset($source['near']);
+        }
         $options = Options::from($source);
-        $store = StoreFactory::make($options->truth, $options);
         $files = $settings->directory . '/' . $prefix;
+        $store = $settings->dsn === 'apcu://'
+            ? new Apcu($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options);
         $truth = new Truth(
             $settings->journal ? $store : new DeafStore($store),
             $settings->dsn,
@@ -48,7 +56,7 @@ final class Door
             \bin2hex(\random_bytes(6)),
         );
         $codec = Codec::create(null, null);
-        $nears = match ($options->near?->scheme) {
+        $nears = match ($settings->dsn === 'apcu://' ? null : $options->near?->scheme) {
             'apcu' => [new ApcuNear($prefix, $files . '.lock', $options->nearBudget)],
             'segment' => [new SegmentNear(SegmentPlace::open($options->near, $options->nearBudget), $prefix, $codec)],
             default => [],

@@ -7,10 +7,16 @@ namespace Larder\Tests\Coherence;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 
-/** The truth tier of the experiment: one SQLite directory, one Redis or one Memcached, and how it can suffer. */
+/** The truth tier of the experiment: a directory, a Redis or a Memcached, APCu, and how it can suffer. */
 final class Engine
 {
     public const NAMES = ['sqlite', 'redis', 'memcached'];
+
+    /** `small` ones evict anything, `full` ones refuse what is new. */
+    public const ALL = [...self::NAMES, 'file', 'apcu', 'predis', 'redis-small', 'redis-full', 'memcached-small'];
+
+    /** What a Redis needs for its log, and a little more. */
+    private const FEW = '2500kb';
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
@@ -18,18 +24,25 @@ final class Engine
 
     public function __construct(public readonly string $name, private readonly string $directory)
     {
-        if ($name === 'redis') {
-            $this->redis = new RedisServer(save: true);
-        } elseif ($name === 'memcached') {
-            $this->memcached = new MemcachedServer();
+        if (\str_contains($name, 'redis')) {
+            $this->redis = new RedisServer(save: true, config: match ($name) {
+                'redis-small' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'allkeys-random'],
+                'redis-full' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'noeviction'],
+                default => [],
+            });
+        } elseif (\str_contains($name, 'memcached')) {
+            $this->memcached = new MemcachedServer($name === 'memcached' ? 64 : 4);
         }
     }
 
     public static function isAvailable(string $name): bool
     {
         return match ($name) {
-            'redis' => \extension_loaded('redis') && RedisServer::program() !== null,
-            'memcached' => \extension_loaded('memcached') && MemcachedServer::installed(),
+            'redis', 'redis-small', 'redis-full' => \extension_loaded('redis') && RedisServer::program() !== null,
+            'predis' => RedisServer::program() !== null,
+            'memcached', 'memcached-small' => \extension_loaded('memcached') && MemcachedServer::installed(),
+            'file' => true,
+            'apcu' => \extension_loaded('apcu'),
             default => \extension_loaded('pdo_sqlite'),
         };
     }
@@ -37,9 +50,10 @@ final class Engine
     public function dsn(): string
     {
         return match (true) {
-            $this->redis !== null => 'redis://' . $this->redis->socket,
+            $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
-            default => 'sqlite://' . $this->directory . '/truth',
+            $this->name === 'apcu' => 'apcu://',
+            default => $this->name . '://' . $this->directory . '/truth',
         };
     }
 
@@ -51,6 +65,43 @@ final class Engine
             $this->memcached !== null => ['without its data'],
             default => [],
         };
+    }
+
+    /** It may lose any record at any time. */
+    public function forgets(): bool
+    {
+        return \str_ends_with($this->name, '-small');
+    }
+
+    /** All that it holds goes, and it runs on. */
+    public function empty(): void
+    {
+        $this->redis?->command('FLUSHALL');
+        $this->memcached?->talk('flush_all');
+    }
+
+    /** Redis forgets the scripts that it was sent. */
+    public function forgetScripts(): void
+    {
+        $this->redis?->command('SCRIPT', 'FLUSH');
+    }
+
+    /** It keeps its connections and answers nothing. */
+    public function pause(): void
+    {
+        $this->redis?->pause();
+        $this->memcached?->pause();
+    }
+
+    public function resume(): void
+    {
+        $this->redis?->resume();
+        $this->memcached?->resume();
+    }
+
+    public function isServer(): bool
+    {
+        return $this->redis !== null || $this->memcached !== null;
     }
 
     /** Keeps what it holds now, for a restart from an old snapshot. */

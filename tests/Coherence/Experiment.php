@@ -36,6 +36,8 @@ final class Experiment
     /** @var list<Worker> */
     private array $workers = [];
 
+    private readonly Incidents $incidents;
+
     public function __construct(
         private readonly string $engine,
         private readonly int $operations,
@@ -44,7 +46,9 @@ final class Experiment
         private readonly bool $journal = true,
         private readonly float $minutes = 0.0,
         private readonly string $near = self::APCU,
-    ) {}
+    ) {
+        $this->incidents = new Incidents();
+    }
 
     /** @param ?\Closure(string): void $tell hears how far it is, about once in five seconds */
     public function run(?\Closure $tell = null): Outcome
@@ -61,7 +65,7 @@ final class Experiment
                 $this->servers[] = new Server($this->settings($engine, $directory, 'web', $i), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
                 $this->workers[] = new Worker($this->settings($engine, $directory, 'cli', $i), $this->seed + ($i + 3) * 100_000_000, $until, $share);
             }
-            $chaos = new Chaos($engine, $this->servers, $this->workers);
+            $chaos = new Chaos($engine, $this->servers, $this->workers, $this->incidents);
             $this->accompany($chaos, $until, $tell);
         } finally {
             $complaints = '';
@@ -75,7 +79,7 @@ final class Experiment
             $engine->stop();
         }
 
-        return Outcome::of($directory->path, $chaos, \array_sum(\array_map(static fn(Server $server): int => $server->lost, $this->servers)), $complaints, (\hrtime(true) - $start) / 1e9);
+        return Outcome::of($directory->path, $this->incidents, \array_sum(\array_map(static fn(Server $server): int => $server->lost, $this->servers)), $complaints, (\hrtime(true) - $start) / 1e9);
     }
 
     /** @param ?\Closure(string): void $tell */
@@ -116,13 +120,13 @@ final class Experiment
         $stuck = $server->stuck();
         if ($stuck === []) {
             // Waiting for leases one after the other, in a crowd: slow, and on its way.
-            $chaos->count('slow requests');
+            $this->incidents->count('slow requests');
 
             return;
         }
         $where = $server->whereabouts($stuck);
         $apcu = $this->near === self::APCU && $server->hangsInApcu($stuck);
-        $chaos->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
+        $this->incidents->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
         \fwrite(\STDERR, 'A request hangs' . ($apcu ? ' in APCu: ' : ': ') . $where . "\n");
         $chaos->reload($server);
         // What it said meanwhile is of the same hang.

@@ -47,7 +47,7 @@ final class History
         'calls' => 0, 'requests' => 0, 'requests killed' => 0, 'reads' => 0, 'hits request' => 0, 'hits near' => 0, 'hits truth' => 0,
         'hits remember' => 0, 'misses' => 0, 'database reads' => 0, 'database writes' => 0, 'sets' => 0, 'sets dropped' => 0, 'sets bounded' => 0,
         'sets failed' => 0, 'fills stored' => 0, 'fills refused' => 0, 'deletes' => 0, 'flushes' => 0, 'tag invalidations' => 0, 'intents' => 0,
-        'increments' => 0, 'locks tried' => 0,
+        'increments' => 0, 'locks tried' => 0, 'updates' => 0,
     ];
 
     /** @var array<string, int> */
@@ -69,16 +69,18 @@ final class History
     public function read(string $process, string $text): void
     {
         $visit = null;
-        $begun = null;
+        // A call may come in the middle of another.
+        $begun = [];
         $lines = \explode("\n", $text);
         // What follows the last line's end is empty, or was not written to its end.
         \array_pop($lines);
         foreach ($lines as $line) {
             $parts = \explode(' ', $line);
-            if ($begun !== null && $visit !== null && $parts[0] !== 'E' && ($parts[0] === 'R' || $parts[0] === 'X')) {
-                // remember() reads within its own call; all others are followed by their end.
-                $this->unfinished($visit, $begun, (int) $parts[1]);
-                $begun = null;
+            if ($parts[0] === 'R' || $parts[0] === 'X') {
+                foreach ($visit === null ? [] : $begun as $call) {
+                    $this->unfinished($visit, $call, (int) $parts[1]);
+                }
+                $begun = [];
             }
             switch ($parts[0]) {
                 case 'R':
@@ -93,13 +95,18 @@ final class History
                     $this->totals['database reads']++;
                     break;
                 case 'B':
-                    $begun = $parts;
+                    $begun[] = $parts;
+                    break;
+                case 'T':
+                    if ($begun !== []) {
+                        $begun[\count($begun) - 1][] = $parts[2];
+                    }
                     break;
                 case 'E':
-                    if ($begun !== null && $visit !== null) {
-                        $this->finished($visit, $begun, $parts);
+                    $call = \array_pop($begun);
+                    if ($call !== null && $visit !== null) {
+                        $this->finished($visit, $call, $parts);
                     }
-                    $begun = null;
                     break;
                 case 'Z':
                     if ($visit !== null) {
@@ -114,8 +121,8 @@ final class History
                     break;
             }
         }
-        if ($begun !== null && $visit !== null) {
-            $this->unfinished($visit, $begun, $this->died[$process] ?? null);
+        foreach ($visit === null ? [] : $begun as $call) {
+            $this->unfinished($visit, $call, $this->died[$process] ?? null);
         }
     }
 
@@ -158,6 +165,17 @@ final class History
                     if ($done) {
                         $this->changed($visit, $item, $begin, $end, true);
                     }
+                }
+                break;
+            case 'update':
+                $this->totals['updates']++;
+                $item = (int) $call[3];
+                if ($done) {
+                    // A bounded life stays one.
+                    $this->stored[$item][$call[\count($call) - 1]][] = new Stored($begin, $end, null);
+                    $this->changed($visit, $item, $begin, $end, false);
+                } else {
+                    $this->tried($item, $call, $end + self::GRACE);
                 }
                 break;
             case 'fill':
@@ -216,8 +234,22 @@ final class History
             for ($i = 3; $i + 1 < \count($call); $i += 2) {
                 $this->stored[(int) $call[$i]][$call[$i + 1]][] = new Stored((int) $call[1], $end, $call[2] === 'set' ? null : false);
             }
+        } elseif ($call[2] === 'update') {
+            $this->tried((int) $call[3], $call, $end);
         } elseif ($call[2] === 'count') {
             $this->unanswered[(int) $call[3]] = ($this->unanswered[(int) $call[3]] ?? 0) + 1;
+        }
+    }
+
+    /**
+     * Values that an update may have stored.
+     *
+     * @param list<string> $call
+     */
+    private function tried(int $item, array $call, int $end): void
+    {
+        foreach (\array_slice($call, 4) as $text) {
+            $this->stored[$item][$text][] = new Stored((int) $call[1], $end, null);
         }
     }
 

@@ -24,20 +24,20 @@ final class Outcome
         public readonly float $seconds,
     ) {}
 
-    public static function of(string $directory, Chaos $chaos, int $lost, string $complaints, float $seconds): self
+    public static function of(string $directory, Incidents $incidents, int $lost, string $complaints, float $seconds): self
     {
         $catalog = new Catalog();
         $history = new History($catalog);
-        foreach ($chaos->deaths as $process => $time) {
+        foreach ($incidents->deaths as $process => $time) {
             $history->died($process, $time);
         }
         $files = \glob($directory . '/diary-*') ?: [];
         foreach ($files as $file) {
             $history->readFile($file);
         }
-        $checker = new Checker($history, $chaos->losses);
+        $checker = new Checker($history, $incidents->losses, $incidents->forgets);
         $violations = $checker->check();
-        for ($i = $chaos->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
+        for ($i = $incidents->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
             $violations[] = new Violation('a request that hangs', '');
         }
         foreach (\preg_split('/\R/', $complaints) ?: [] as $line) {
@@ -51,13 +51,13 @@ final class Outcome
         foreach ($violations as $violation) {
             $kinds[$violation->what] = ($kinds[$violation->what] ?? 0) + 1;
             if ($kinds[$violation->what] <= 3) {
-                $histories[] = self::around($violation, $files, $catalog, $chaos);
+                $histories[] = self::around($violation, $files, $catalog, $incidents);
             }
         }
 
         return new self(
             $violations,
-            $history->totals + ['requests without an answer' => $lost] + $checker->totals + $chaos->done
+            $history->totals + ['requests without an answer' => $lost] + $checker->totals + $incidents->done
                 + ['exceptions' => \count($history->troubles), 'violations' => \count($violations)],
             $histories,
             $seconds,
@@ -84,7 +84,7 @@ final class Outcome
      *
      * @param list<string> $files
      */
-    private static function around(Violation $violation, array $files, Catalog $catalog, Chaos $chaos): string
+    private static function around(Violation $violation, array $files, Catalog $catalog, Incidents $incidents): string
     {
         $text = "$violation->what\n  $violation->details\n";
         $read = $violation->read;
@@ -116,10 +116,10 @@ final class Outcome
                 }
             }
         }
-        foreach ($chaos->losses as $time) {
+        foreach ($incidents->losses as $time) {
             $lines[] = [$time, "$time engine restarted"];
         }
-        foreach ($chaos->deaths as $process => $time) {
+        foreach ($incidents->deaths as $process => $time) {
             $lines[] = [$time, "$time $process is dead"];
         }
         $lines = \array_filter($lines, static fn(array $line): bool => $line[0] >= $from - self::CONTEXT * 200 && $line[0] <= $read->end + self::CONTEXT);

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Coherence;
 
+use Larder\Tests\Reentrancy\Garbage;
+
 /** What one request does: one to three random pieces of work, in the ways in which applications use a cache. */
 final class Program
 {
@@ -12,16 +14,25 @@ final class Program
     /** Nanoseconds in which the same lock is tried for. */
     private const LOCK = 50_000_000;
 
-    public function __construct(private readonly Steps $steps, private readonly Catalog $catalog) {}
+    private bool $isOver = false;
+
+    /** @param bool $nested destructors call the cache in the middle of some calls */
+    public function __construct(private readonly Steps $steps, private readonly Catalog $catalog, private readonly bool $nested = false) {}
 
     /** @param int $seed what the request does follows from it */
     public function run(int $seed): void
     {
         \mt_srand($seed);
         for ($i = \mt_rand(1, 3); $i > 0; $i--) {
+            if ($this->nested && \mt_rand(0, 3) === 0) {
+                Garbage::fill(\mt_rand(0, 300), $this->amid(...));
+            }
             $this->work();
             self::pause();
         }
+        // What comes later would be of another request.
+        $this->nested && \gc_collect_cycles();
+        $this->isOver = true;
     }
 
     /** Mostly none or a short one; now and then long enough for a bounded life, or a long-lived process's copies, to end. */
@@ -43,6 +54,7 @@ final class Program
         match (self::choose([
             'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
             'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
+            'update' => 3, 'forget' => 1, 'prefetch' => 2,
         ])) {
             'read' => $this->steps->get($item),
             'readAndFill' => $this->readAndFill($item),
@@ -55,10 +67,27 @@ final class Program
             'tag' => $this->tag(),
             'flush' => $this->flush(),
             'several' => $this->several(),
+            'update' => $this->update($item),
+            'forget' => $this->steps->forget($item, \mt_rand(0, 3) === 0),
+            'prefetch' => $this->steps->prefetch(\array_slice($this->catalog->items, \mt_rand(0, 20), 6)),
             'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
             'count' => \mt_rand(0, 1) === 0
                 ? $this->steps->increment(\mt_rand(1, self::COUNTERS))
                 : $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+        };
+    }
+
+    /** Changes no row: the call outside may be about to store what was computed before. */
+    private function amid(): void
+    {
+        if ($this->isOver) {
+            return;
+        }
+        match (\mt_rand(0, 4)) {
+            0 => $this->steps->increment(\mt_rand(1, self::COUNTERS)),
+            1 => $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+            2 => $this->steps->getMultiple(\array_slice($this->catalog->items, \mt_rand(0, 5), 3)),
+            default => $this->steps->get($this->item()),
         };
     }
 
@@ -104,6 +133,15 @@ final class Program
         $this->steps->write(self::row($item));
         self::pause();
         $this->steps->delete([$item]);
+    }
+
+    private function update(Item $item): void
+    {
+        $row = self::row($item);
+        $version = $this->steps->write($row);
+        self::pause();
+        // Where there was nothing to be updated the cache was told nothing.
+        $this->steps->update($item, $row, $version) || $this->steps->delete([$item]);
     }
 
     private function intend(Item $item): void

@@ -69,6 +69,28 @@ final class Steps
         return $versions;
     }
 
+    /** Drops the request's copies. */
+    public function forget(Item $item, bool $all): void
+    {
+        [$cache] = $this->space($item->groups);
+        $all ? $cache->forget() : $cache->forget($item->name());
+        $this->calls++;
+    }
+
+    /** @param list<Item> $items */
+    public function prefetch(array $items): void
+    {
+        $lists = [];
+        foreach ($items as $item) {
+            $lists[\implode('/', $item->groups)][] = $item;
+        }
+        $this->door->cache->prefetch(\array_values(\array_map(
+            fn(array $items): array => [$this->space($items[0]->groups)[0], \array_map(static fn(Item $item): string => $item->name(), $items)],
+            $lists,
+        )));
+        $this->calls++;
+    }
+
     /** @return array<int, int> */
     public function query(Item $item): array
     {
@@ -118,6 +140,28 @@ final class Steps
         $text = $item->text($versions);
 
         return $this->change("fill $item->id $text", fn(): bool => $this->space($item->groups)[0]->fill($item->name(), $item->value($text), $item->ttl, $item->tags));
+    }
+
+    /**
+     * Puts a row's version into the value that is there, if there is one and it is the older one.
+     *
+     * @param int $row of the item
+     */
+    public function update(Item $item, int $row, int $version): bool
+    {
+        $this->diary->note('B ' . \hrtime(true) . " update $item->id");
+        $value = $this->space($item->groups)[0]->update($item->name(), function (mixed $there) use ($item, $row, $version): mixed {
+            $versions = Item::versions($item->textOf($there));
+            $versions[$row] = \max($version, $versions[$row] ?? 0);
+            $text = $item->text($versions);
+            $this->diary->note('T ' . \hrtime(true) . ' ' . $text);
+
+            return $item->value($text);
+        });
+        $this->diary->note('E ' . \hrtime(true) . ' ' . ($value === null ? '0' : '1'));
+        $this->calls++;
+
+        return $value !== null;
     }
 
     public function remember(Item $item, int $soft): void

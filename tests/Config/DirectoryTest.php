@@ -9,6 +9,8 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\WrongUser;
 use Larder\Store\StoreFailure;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 #[CoversClass(Directory::class)]
@@ -60,8 +62,10 @@ final class DirectoryTest extends TestCase
 
         self::assertSame('0700', self::mode($path));
         self::assertSame('0700', self::mode(\dirname($path)));
-        self::assertSame('0600', self::mode($path . '/CACHEDIR.TAG'));
-        self::assertStringStartsWith('Signature: 8a477f597d28d172789f06886806bc55', (string) \file_get_contents($path . '/CACHEDIR.TAG'));
+        self::assertSame('0600', self::mode($path . '/larder-directory.txt'));
+        self::assertStringContainsString('Do not empty it', (string) \file_get_contents($path . '/larder-directory.txt'));
+        // By which programs that make room would know it as a cache.
+        self::assertFileDoesNotExist($path . '/CACHEDIR.TAG');
         Directory::prepare($path);
     }
 
@@ -76,7 +80,7 @@ final class DirectoryTest extends TestCase
         \file_put_contents($path . '/something', '');
         \chmod($path, 0o750);
         Directory::prepare($path);
-        self::assertSame('0700', self::mode($path), 'tagged, so it is its own');
+        self::assertSame('0700', self::mode($path), 'marked, so it is its own');
     }
 
     public function testLeavesOtherPeoplesFilesAlone(): void
@@ -93,9 +97,85 @@ final class DirectoryTest extends TestCase
         }
         self::assertSame('0755', self::mode($path));
 
-        \file_put_contents($path . '/CACHEDIR.TAG', 'Signature: 8a477f597d28d172789f06886806bc55 of another program');
+        \file_put_contents($path . '/larder-directory.txt', 'of another program');
         $this->expectException(InvalidConfiguration::class);
         Directory::prepare($path);
+    }
+
+    /** A mark is believed that nobody else can have put there. */
+    #[TestWith(['foreign'])]
+    #[TestWith(['link'])]
+    #[TestWith(['second name'])]
+    #[TestWith(['writable'])]
+    public function testAMarkThatSomebodyElseMayHaveMadeIsNone(string $kind): void
+    {
+        $kind === 'foreign' && $this->needRoot();
+        $path = $this->root . '/planted';
+        Directory::prepare($this->root . '/model');
+        $mark = $this->root . '/model/larder-directory.txt';
+        \mkdir($path, 0o700);
+        \chmod($path, 0o777);
+        \file_put_contents($path . '/larder.db', 'planted');
+        match ($kind) {
+            'foreign' => \copy($mark, $path . '/larder-directory.txt') && \chown($path . '/larder-directory.txt', self::OTHER),
+            'link' => \symlink($mark, $path . '/larder-directory.txt'),
+            'second name' => \link($mark, $path . '/larder-directory.txt'),
+            default => \copy($mark, $path . '/larder-directory.txt') && \chmod($path . '/larder-directory.txt', 0o666),
+        };
+        try {
+            Directory::prepare($path);
+            self::fail('believed');
+        } catch (InvalidConfiguration $e) {
+            self::assertStringContainsString('can be entered by others', $e->getMessage());
+        }
+        self::assertSame('planted', \file_get_contents($path . '/larder.db'));
+    }
+
+    public function testWhereOthersCouldWriteTheCacheStartsCold(): void
+    {
+        $path = $this->root . '/open';
+        Directory::prepare($path);
+        \file_put_contents($this->root . '/precious', 'precious');
+        foreach (['larder.db', 'larder.db-wal', 'larder.lock', 'bell.abc', 'tail.abc', 'lock', 'log.0123456789abcdef.0', 'near-12345678.lock'] as $name) {
+            \file_put_contents("$path/$name", 'x');
+        }
+        \symlink($this->root . '/precious', $path . '/said');
+        \file_put_contents($path . '/kept-12345678', 'x');
+        \file_put_contents($path . '/.htaccess', 'x');
+        \chmod($path, 0o777);
+        Directory::prepare($path);
+        self::assertSame('0700', self::mode($path));
+        self::assertSame(['.htaccess', 'kept-12345678', 'larder-directory.txt'], \array_values(\array_diff(\scandir($path) ?: [], ['.', '..'])));
+        self::assertSame('precious', \file_get_contents($this->root . '/precious'));
+    }
+
+    /** @return iterable<string, array{int, bool, bool}> mode and owner of what is above; whether it will do */
+    public static function parents(): iterable
+    {
+        yield 'closed' => [0o755, false, true];
+        yield 'of a group' => [0o775, false, true];
+        yield 'of everybody' => [0o777, false, false];
+        yield 'of everybody, sticky' => [0o1777, false, true];
+        yield 'of everybody, sticky, of somebody else' => [0o1777, true, false];
+    }
+
+    #[DataProvider('parents')]
+    public function testOneThatOthersCanExchangeIsNotPrivate(int $mode, bool $foreign, bool $isFine): void
+    {
+        $foreign && $this->needRoot();
+        $above = $this->root . '/above';
+        \mkdir($above . '/there', 0o700, true);
+        \chmod($above, $mode);
+        $foreign && \chown($above, self::OTHER);
+        foreach (['there', 'new', 'further/down'] as $name) {
+            try {
+                Directory::prepare("$above/$name");
+                self::assertTrue($isFine, $name);
+            } catch (InvalidConfiguration $e) {
+                self::assertFalse($isFine, $name . ': ' . $e->getMessage());
+                self::assertStringContainsString('chmod o-w ', $e->getMessage());
+            }
+        }
     }
 
     public function testRefusesASymbolicLinkAndAFile(): void
@@ -138,6 +218,19 @@ final class DirectoryTest extends TestCase
         $child = Child::php('try { Larder\Config\Directory::prepare("' . $path . '/prefix-shop"); echo "accepted"; } ' . $refusal, self::OTHER);
         self::assertStringStartsWith(WrongUser::class . '|root|sudo -u root', $child->output . $child->errors);
         self::assertSame('', $child->errors);
+    }
+
+    public function testTheCommandToTypeHasNoPassword(): void
+    {
+        $this->needRoot();
+        $path = $this->root . '/roots';
+        Directory::prepare($path);
+        $code = 'foreach (["--dsn=sqlite://' . $path . '?far=redis://user:hunter2@h", "-dredis%3A%2F%2F%3Ahunter2%40h"] as $word) {'
+            . '$_SERVER["argv"] = ["larder", "get", $word]; try { Larder\Config\Directory::prepare("' . $path . '"); }'
+            . 'catch (Larder\Config\WrongUser $e) { echo $e->getMessage(), $e->command; } }';
+        $child = Child::php($code, self::OTHER);
+        self::assertStringContainsString('sudo -u root', $child->output . $child->errors);
+        self::assertStringNotContainsString('hunter2', $child->output . $child->errors);
     }
 
     public function testRootIsRefusedInAnothersDirectoryUntilItBecomesThatUser(): void

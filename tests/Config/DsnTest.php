@@ -6,6 +6,7 @@ namespace Larder\Tests\Config;
 
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -192,5 +193,56 @@ final class DsnTest extends TestCase
         yield ['redis://:hunter2@h?db=x'];
         yield ['sqlite:///d?secret=hunter2&oops'];
         yield ['sqlite:///d?secret=hunter2&secret=hunter2'];
+    }
+
+    /**
+     * However a password breaks the DSN, no part of it is in what is said.
+     *
+     * @param string $shape where the password stands for a *
+     */
+    #[DataProvider('shapes')]
+    public function testNoMessageTellsAPartOfAPassword(string $shape): void
+    {
+        foreach (['', '/', '?', '@', ':', '#', '%', '&', '=', '?a=', '/0?a=', '@/', '@?', '&x=', ',', '\\', ' ', '%40', '://', "\n", '[', ']', '@h:6379/0?db=1&'] as $between) {
+            $text = \str_replace('*', 'hunter' . $between . 'seventwo', $shape);
+            if ($between === '://' && $shape[0] === '*') {
+                // Then it is a scheme.
+                continue;
+            }
+            foreach ([$text, ['dsn' => $text], ['far' => $text], ['disk' => 'sqlite:///d', 'far' => $text]] as $source) {
+                try {
+                    Options::from($source);
+                } catch (InvalidConfiguration $e) {
+                    self::assertStringNotContainsString('hunter', $e->getMessage(), $text);
+                    self::assertStringNotContainsString('seventwo', $e->getMessage(), $text);
+                    self::assertStringNotContainsString('hunter', \print_r($e->getTrace(), true));
+                }
+            }
+        }
+        $this->addToAssertionCount(1);
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function shapes(): iterable
+    {
+        foreach ([
+            'redis://user:*@h:6379/0', 'redis://user:*=1@h', 'redis://:*@h', 'redis://*@h', 'redis://:*', 'redis://user:*', 'redis://h:*', 'redis://user:*@', 'redis://:*@/run/redis.sock',
+            'redis://user:*@h:x', 'redis://user:*@h/x', 'redis://user:*@h?oops', 'redis://user:*@a,b', 'redis://user:*@h:1:2', 'redis://user:*@[::1', 'redis://user:*@h h',
+            'rediss://user:*@/run/x', 'redis:user:*@h', 'redis:*@h', 'redis:/:*@h', 'redis//:*@h', 'redis:://:*@h', '//user:*@h', '/user:*@h', 'user:*@h', ':*@h', '*@h', '*@redis://h', 'user:*@redis://h', 'user:*',
+            'redsi://user:*@h', 'redis-cluster://:*@a', 'redis+sentinel://:*@a', 'memcached://user:*@h', 'memcached://:*', 'memcached://h,user:*', 'sqlite://user:*@h', 'sqlite://user:*', 'file://*@h', 'apcu://:*@h',
+            'segment://user:*@h', 'http://user:*@h/', 'C:\\:*@h', 'sqlite:///d?secret=*', 'sqlite:///d?secret=*&secret=*', 'sqlite:///d?far=redis://:*@h', 'sqlite:///d?far=redis://:*', 'sqlite:///d?far=redis%3A%2F%2F%3A*%40h', 'sqlite:///d?secert=*',
+            'redis://h?password=*', 'redis://h?auth=*', 'redis://h?db=*', 'redis://h/0?secret=*&oops', 'redis://:*@h?db=x&secret=*',
+        ] as $shape) {
+            yield $shape => [$shape];
+        }
+    }
+
+    public function testWhatIsPrintedOfADsnHasNoPassword(): void
+    {
+        $options = Options::from(['far' => 'redis://user:hunter2@h', 'secret' => 'hunter3']);
+        foreach ([\print_r($options, true), \print_r($options->far, true)] as $text) {
+            self::assertStringNotContainsString('hunter', $text);
+            self::assertStringContainsString('user', $text);
+        }
     }
 }

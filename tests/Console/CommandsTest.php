@@ -248,7 +248,7 @@ final class CommandsTest extends TestCase
         yield 'unknown scheme' => ['get', ['key' => 'k', '--dsn' => 'rediz://h'], 'Did you mean "redis://"'];
         yield 'cluster' => ['get', ['key' => 'k', '--dsn' => 'redis://a,b'], 'Redis Cluster'];
         yield 'unknown option in the DSN' => ['stats', ['--dsn' => 'memory://?bugdet=1M'], 'Did you mean "budget"'];
-        yield 'a password is not told' => ['stats', ['--dsn' => 'redis://u:hunter2@h:x'], '***@'];
+        yield 'a password is not told' => ['stats', ['--dsn' => 'redis://u:hunter2@h:x'], 'redis://…'];
         yield 'no key' => ['get', [], 'key'];
         yield 'empty key' => ['get', ['key' => ''], 'empty'];
         yield 'unknown option' => ['get', ['key' => 'k', '--jsno' => true], 'jsno'];

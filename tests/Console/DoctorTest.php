@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Console;
 
+use Larder\Cache;
 use Larder\Config\Options;
 use Larder\Console\Application;
 use Larder\Console\Doctor\Finding;
@@ -73,6 +74,64 @@ final class DoctorTest extends TestCase
         self::assertSame('ok', $findings['truth tier']['level']);
         self::assertMatchesRegularExpression('/set [\d.]+ (us|ms|s), get [\d.]+ (us|ms|s)/', $findings['truth tier']['text']);
         self::assertSame([], \glob($this->root->path . '/cache/doctor-*'), 'it tidies up');
+    }
+
+    /** @return iterable<string, array{string, string, string, string}> scheme, file, what is done to it, what is said */
+    public static function losses(): iterable
+    {
+        yield 'database emptied' => ['sqlite', 'larder.db', 'empty', 'larder.db was removed or emptied'];
+        yield 'database removed' => ['sqlite', 'larder.db', 'remove', 'larder.db was removed or emptied'];
+        yield 'database cut short' => ['sqlite', 'larder.db', 'cut', 'larder.db was damaged'];
+        yield 'all emptied' => ['sqlite', '*', 'empty', 'larder.db was removed or emptied'];
+        yield 'lock emptied' => ['file', 'lock', 'empty', 'lock was removed or emptied'];
+        yield 'lock removed' => ['file', 'lock', 'remove', 'lock was removed or emptied'];
+        yield 'log removed' => ['file', 'log.*', 'remove', 'the log was removed'];
+        yield 'log emptied' => ['file', 'log.*', 'empty', 'the log was removed'];
+    }
+
+    #[DataProvider('losses')]
+    public function testFilesThatAnotherProgramHasTakenAway(string $scheme, string $files, string $how, string $says): void
+    {
+        $dsn = $scheme . '://' . $this->root->path . '/cache';
+        $cache = Cache::open(['dsn' => $dsn, 'near' => 'none']);
+        for ($i = 0; $i < 200; $i++) {
+            self::assertTrue($cache->set("k$i", \str_repeat("v$i", 100)));
+        }
+        // So that the database is written back into its file.
+        unset($cache);
+        \gc_collect_cycles();
+        $cache = Cache::open(['dsn' => $dsn, 'near' => 'none']);
+        self::assertNotNull($cache->get('k1'));
+        unset($cache);
+        \gc_collect_cycles();
+        [, $findings] = $this->doctor($dsn);
+        self::assertArrayNotHasKey('lost files', $findings);
+
+        foreach (\glob($this->root->path . '/cache/' . $files) ?: [] as $file) {
+            match ($how) {
+                'remove' => \unlink($file),
+                'empty' => \file_put_contents($file, ''),
+                default => \file_put_contents($file, \substr((string) \file_get_contents($file), 0, 5000)),
+            };
+        }
+        $cache = Cache::open(['dsn' => $dsn, 'near' => 'none']);
+        $cache->get('k1');
+        self::assertTrue($cache->set('new', 'v'));
+        self::assertNull($cache->get('k1'));
+        [, $findings] = $this->doctor($dsn);
+        self::assertSame('warn', $findings['lost files']['level']);
+        self::assertStringContainsString($says, $findings['lost files']['text']);
+        self::assertStringContainsString($this->root->path . '/cache', $findings['lost files']['mend']);
+        self::assertSame($how === 'cut', isset($findings['damaged']));
+    }
+
+    public function testAFileThatSomebodyElseMayHavePutThere(): void
+    {
+        $this->doctor('sqlite://' . $this->root->path . '/cache');
+        \symlink('/etc/hostname', $this->root->path . '/cache/kept-12345678');
+        [$status, $findings] = $this->doctor('sqlite://' . $this->root->path . '/cache');
+        self::assertSame(1, $status);
+        self::assertStringContainsString('kept-12345678 is a symbolic link', $findings['foreign file']['text']);
     }
 
     public function testItIsReadableOnATerminal(): void

@@ -11,6 +11,7 @@ use Larder\Segment;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
 /** What the doctor says of the segment, with the extension and without. */
@@ -77,6 +78,26 @@ final class SegmentDoctorTest extends TestCase
         $findings = $this->findings(['near' => 'segment://' . $other . '/segment']);
         self::assertSame(['warn'], $this->levels($findings));
         self::assertStringContainsString('is a symbolic link', $findings[0]->text);
+    }
+
+    // Seen to fail: a segment that forgets what has happened to the one before it.
+    #[RequiresPhpExtension('larder')]
+    public function testItSaysThatAnotherProgramHasEmptiedIt(): void
+    {
+        $file = $this->directory->file('segment');
+        $log = \ini_set('error_log', $this->directory->file('log'));
+        foreach ([1, 2] as $times) {
+            $process = Process::snippet('Larder\Segment::open($argv[1], 1 << 20)->set("k", "v");', [$file]);
+            self::assertSame(0, $process->wait(), $process->errors());
+            \chmod($file, 0o600);
+            \file_put_contents($file, $times === 1 ? '' : \str_repeat('x', 1 << 20));
+            $findings = $this->segmentOf('1M');
+            self::assertSame('segment, damaged', $findings[2]->subject);
+            self::assertSame('warn', $findings[2]->level);
+            self::assertStringContainsString('truncated or written over by another program, ' . $times . ' times in all', $findings[2]->text);
+            $this->segment(1 << 20);
+        }
+        \ini_set('error_log', (string) $log);
     }
 
     public function testItSaysWhyThereIsNone(): void

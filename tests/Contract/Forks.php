@@ -109,4 +109,14 @@ trait Forks
         }
         $this->resultFiles = [];
     }
+
+    /** @param \Closure(): bool $condition */
+    protected function await(\Closure $condition): void
+    {
+        $end = \microtime(true) + 10;
+        while (!$condition()) {
+            self::assertLessThan($end, \microtime(true), 'Waited in vain.');
+            \usleep(5000);
+        }
+    }
 }

@@ -343,10 +343,14 @@ abstract class StoreContract extends TestCase
         $store = $this->store();
         $end = self::put($store, 'k', 'v')->position;
         $epoch = $store->read(['k'])->epoch;
-        foreach ([['', 0], ['other', 0], ['other', $end], [$epoch, $end + 1000]] as [$theirs, $position]) {
+        foreach ([['', 0], ['other', 0], ['other', $end]] as [$theirs, $position]) {
             $changes = $store->since($theirs, $position, '');
             self::assertSame([false, [], $epoch, $end], [$changes->complete, $changes->list, $changes->epoch, $changes->end]);
         }
+        // Who has seen more than there is may know of an engine that was set back: then it is another epoch.
+        $changes = $store->since($epoch, $end + 1000, '');
+        self::assertSame([false, []], [$changes->complete, $changes->list]);
+        self::assertSame($changes->epoch === $epoch ? $end : 0, $changes->end);
     }
 
     public function testTheViewIsAsNewAsItsPosition(): void
@@ -363,7 +367,7 @@ abstract class StoreContract extends TestCase
     public function testARecordLivesUntilItsExpiry(): void
     {
         $store = $this->store();
-        $now = (int) (\microtime(true) * 1000);
+        $now = $store->now();
         $day = 86_400_000;
         foreach ([20_000, 3 * $day, 31 * $day, 400 * $day, 100 * 365 * $day] as $ttl) {
             self::assertTrue(self::attempt($store, new Change("k$ttl", 'v', self::A, expiry: $now + $ttl))->done);
@@ -379,7 +383,7 @@ abstract class StoreContract extends TestCase
     public function testAnExpiredRecordIsStillAChange(): void
     {
         $store = $this->store();
-        $now = (int) (\microtime(true) * 1000);
+        $now = $store->now();
         $start = $store->since('', 0, '');
         self::put($store, 'k', 'older');
         $outcome = self::attempt($store, new Change('k', 'v', self::B, expiry: $now - 5000));

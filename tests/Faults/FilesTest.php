@@ -60,7 +60,7 @@ final class FilesTest extends FaultCase
         foreach (\iterator_to_array($files) as $file) {
             $path = (string) $file;
             // The file of kept invalidations has tests of its own (Tier\KeptTest).
-            if (\preg_match($which, $path) === 1 && \preg_match('~/(kept-|CACHEDIR)~', $path) === 0) {
+            if (\preg_match($which, $path) === 1 && \preg_match('~/(kept-|larder-directory)~', $path) === 0) {
                 $damage($path);
             }
         }

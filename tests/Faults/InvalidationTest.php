@@ -185,16 +185,37 @@ final class InvalidationTest extends FaultCase
         }
     }
 
+    public function testWhatIsSetAllTheTimeCostsNobodyElseAnything(): void
+    {
+        $options = $this->options();
+        $writer = $this->filled($options);
+        $counter = 'visitors of ' . \str_repeat('a long address ', 10);
+        self::assertTrue($writer->call('set', $counter, 0));
+        self::assertTrue($writer->call('add', 'lock', 1, 60));
+        self::server()->hang();
+        for ($i = 0; $i < 1000; $i++) {
+            self::assertFalse($writer->call('set', $counter, $i));
+        }
+        $writer->process->kill();
+        self::server()->resume();
+        $fresh = new Client($options);
+        self::assertNull($fresh->call('get', $counter));
+        self::assertSame('stays', $fresh->call('get', 'bystander'));
+        self::assertFalse($fresh->call('add', 'lock', 2, 60));
+    }
+
     public function testMoreThanTheFileHolds(): void
     {
         $options = $this->options();
         $writer = $this->filled($options);
         $writer->call('set', 'k1999', 'old');
         self::server()->hang();
+        // From here on it is left alone.
+        self::assertFalse($writer->call('delete', 'k'));
         $keys = [];
         for ($i = 0; $i < 2000; $i++) {
             $keys[] = "k$i";
-            $keys[] = "k$i" . \str_repeat(' long', 10);
+            $keys[] = "k$i" . \str_repeat(' long', 120);
         }
         self::assertFalse($writer->call('deleteMultiple', $keys));
         $writer->process->kill();

@@ -6,6 +6,7 @@ namespace Larder\Tests\Faults;
 
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 
 /** The segment before the truth goes, is full, or cannot be had; nothing is wrong or lost. */
@@ -126,5 +127,106 @@ final class SegmentTest extends FaultCase
         self::assertStringContainsString('is no segment', \implode($other->log()));
         self::assertCount(1, $other->log());
         self::assertSame($garbage, \file_get_contents($this->segment));
+    }
+
+    // Seen to fail: SegmentPlace that only says so, at every request.
+    public function testUnderLardersOwnNameSomethingElseIsReplacedAfterOneLine(): void
+    {
+        \mkdir(\dirname($this->segment), 0o700);
+        \file_put_contents($this->segment, \str_repeat('garbage ', 1 << 17));
+        \chmod($this->segment, 0o600);
+        $options = ['disk' => $this->options['disk'], 'timeout' => self::TIMEOUT];
+        $ini = ['larder.segment' => $this->segment];
+        $one = new Client($options, ini: $ini);
+        self::assertTrue($one->call('set', 'k', 'v'));
+        self::assertCount(1, $one->log());
+        self::assertStringContainsString($this->segment . ' had something else in it and was removed: the next request makes a new one', $one->log()[0]);
+        $other = new Client($options, ini: $ini);
+        self::assertSame('v', $other->call('get', 'k'));
+        self::assertSame([], $other->log());
+        self::assertSame('LRLDSEG1', \file_get_contents($this->segment, length: 8));
+    }
+
+    /** @return iterable<string, array{string, \Closure(string): mixed}> */
+    public static function below(): iterable
+    {
+        yield 'something else is written over it' => ['something else was written over it', static function (string $path): void {
+            $file = \fopen($path, 'r+');
+            self::assertIsResource($file);
+            \fwrite($file, \str_repeat('garbage ', 1 << 17));
+            \fclose($file);
+        }];
+        yield 'it is emptied' => ['its file was truncated', static function (string $path): void {
+            $file = \fopen($path, 'r+');
+            self::assertIsResource($file);
+            \ftruncate($file, 0);
+            \fclose($file);
+        }];
+        yield 'it is emptied, and gone' => ['its file was truncated', static function (string $path): void {
+            $file = \fopen($path, 'r+');
+            self::assertIsResource($file);
+            \ftruncate($file, 0);
+            \fclose($file);
+            \unlink($path);
+        }];
+    }
+
+    /** Between two requests of processes that go on: none of them ends, one line says it, and there is a new one. */
+    // Seen to fail: seg_is_there() that looks at the name only (SIGBUS; or the old one goes on, and is garbage).
+    #[DataProvider('below')]
+    public function testWhatHappensToItBelowARunningSite(string $said, \Closure $happens): void
+    {
+        $processes = [];
+        for ($i = 0; $i < 3; $i++) {
+            $processes[] = $one = new Client($this->options);
+            self::assertTrue($one->call('set', "k$i", [$i]));
+            self::assertSame([$i], $one->call('get', "k$i"));
+            $one->call('close');
+        }
+        \chmod($this->segment, 0o600);
+        $happens($this->segment);
+        foreach ($processes as $i => $one) {
+            $one->call('open', $this->options);
+            for ($n = 0; $n < 3; $n++) {
+                self::assertSame([$n], $one->call('get', "k$n"));
+            }
+            self::assertTrue($one->call('set', 'last', $i));
+            self::assertSame($i, $one->call('get', 'last'));
+            $lines = $one->log();
+            self::assertCount(1, $lines, \implode($lines));
+            self::assertStringContainsString($this->segment . ' is no segment any more (' . $said . ')', $lines[0]);
+        }
+        self::assertSame('LRLDSEG1', \file_get_contents($this->segment, length: 8));
+        foreach ($processes as $one) {
+            $one->call('close');
+            $one->call('open', $this->options);
+            self::assertSame(2, $one->call('get', 'last'));
+            self::assertCount(1, $one->log());
+        }
+    }
+
+    // Seen to fail: a mode of 0600.
+    public function testNobodyEmptiesItByTheWay(): void
+    {
+        $one = new Client($this->options);
+        self::assertTrue($one->call('set', 'k', 'v'));
+        self::assertSame('400', \decoct((int) \fileperms($this->segment) & 0o777));
+        $user = \posix_geteuid();
+        if ($user === 0) {
+            // Root may do all, so this is another.
+            $directory = $this->parent->file('other');
+            \mkdir($directory, 0o700);
+            \chmod($this->parent->path, 0o711);
+            \chown($directory, 65534);
+            $one = new Client(['near' => 'segment://' . $directory . '/segment?bytes=1M', 'disk' => 'file://' . $directory . '/cache'], user: 65534);
+            self::assertTrue($one->call('set', 'k', 'v'));
+            $process = new Process(['setpriv', '--reuid', '65534', '--clear-groups', 'sh', '-c', 'for file in "$1"/seg*; do truncate -s 0 "$file"; : > "$file"; done', 'sh', $directory]);
+            $process->wait();
+            self::assertStringContainsString('Permission denied', $process->errors());
+            self::assertSame(1 << 20, \filesize($directory . '/segment'));
+            self::assertSame('v', $one->call('get', 'k'));
+        } else {
+            self::assertFalse(@\file_put_contents($this->segment, ''));
+        }
     }
 }

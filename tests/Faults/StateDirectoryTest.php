@@ -118,6 +118,28 @@ final class StateDirectoryTest extends FaultCase
         }
     }
 
+    /** Anybody may make a directory in /var/tmp, also under the name of another user's. */
+    public function testOneThatSomebodyElseHasMadeIsNotUsedAndStopsNothing(): void
+    {
+        \mkdir($this->directory, 0o777);
+        \chmod($this->directory, 0o777);
+        \chown($this->directory, $this->user + 1);
+        \touch($this->directory . '/victim');
+        foreach ([$this->options(), ['near' => 'none'] + $this->options(), ['near' => 'memory'] + $this->options()] as $i => $options) {
+            $client = new Client($options, $this->user);
+            self::assertTrue($client->call('set', 'k', "v$i"));
+            $client->call('refresh');
+            self::assertSame("v$i", $client->call('get', 'k'));
+            self::assertSame("v$i", (new Client($options, $this->user))->call('get', 'k'));
+            self::assertCount(1, $client->log(), $client->process->errors());
+            self::assertStringContainsString('belongs to #' . ($this->user + 1), \implode('', $client->log()));
+        }
+        self::assertSame(['victim'], \array_values(\array_diff(\scandir($this->directory) ?: [], ['.', '..'])));
+        // Where it was asked for, there is a refusal with what to do.
+        $this->expectExceptionMessage('WrongUser');
+        (new Client([], $this->user))->call('open', ['disk' => 'sqlite://']);
+    }
+
     /** @return array<string, mixed> */
     private function options(): array
     {

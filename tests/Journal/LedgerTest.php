@@ -6,6 +6,7 @@ namespace Larder\Tests\Journal;
 
 use Larder\Journal\Ledger;
 use Larder\Store\Changes;
+use Larder\Store\Outcome;
 use PHPUnit\Framework\TestCase;
 
 /** What one request knows of the journal, and by which position its writes are judged. */
@@ -103,11 +104,19 @@ final class LedgerTest extends TestCase
 
     public function testAnOwnChangeThatIsTheNextOneMovesTheView(): void
     {
-        $this->ledger->own(11);
+        $this->ledger->own(new Outcome(true, 11));
         self::assertSame(11, $this->ledger->seen);
-        $this->ledger->own(13);
+        $this->ledger->own(new Outcome(true, 13));
         self::assertSame(11, $this->ledger->seen, 'what is at 12 is somebody else\'s');
         self::assertSame(10, $this->ledger->start());
+    }
+
+    public function testPositionsMayCountInStepsOfTheirOwn(): void
+    {
+        $this->ledger->own(new Outcome(true, 50, step: 40));
+        self::assertSame(50, $this->ledger->seen);
+        $this->ledger->own(new Outcome(true, 120, step: 40));
+        self::assertSame(50, $this->ledger->seen);
     }
 
     public function testAForeignChangeFoundOnTheWayIsTheLastOneOnly(): void

@@ -4,14 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lease;
 
+use Larder\Journal\Ledger;
 use Larder\Lease\Leases;
 use Larder\Lease\Owner;
 use Larder\Store\Change;
 use Larder\Store\Memory;
 use Larder\Store\Record;
+use Larder\System\Clock;
 use Larder\Tests\Contract\Forks;
 use Larder\Tier\Alarm;
-use Larder\Tier\Entry;
 use Larder\Tier\Kept;
 use Larder\Tier\Truth;
 use PHPUnit\Framework\TestCase;
@@ -67,19 +68,19 @@ final class LeasesTest extends TestCase
     public function testItEndsWithItsProcess(): void
     {
         [$name] = $this->inProcesses(1, static fn(): string => Owner::current());
-        $this->put('e::k', Entry::now() + 60_000, $name, '');
+        $this->put('e::k', Clock::now() + 60_000, $name, '');
         self::assertTrue($this->leases('one')->take('e::k', 60_000));
-        $this->put('e::living', Entry::now() + 60_000, Owner::current(), '');
+        $this->put('e::living', Clock::now() + 60_000, Owner::current(), '');
         self::assertFalse($this->leases('one')->take('e::living', 60_000));
     }
 
     public function testWhatStands(): void
     {
         $record = static fn(string $body): Record => new Record($body, 1, 'w');
-        self::assertTrue(Leases::stands($record('l' . (Entry::now() + 1000) . ' elsewhere.1.2.3 ')));
-        self::assertTrue(Leases::stands($record('l' . (Entry::now() + 1000) . ' elsewhere.1.2.3 e::a key with spaces')));
-        foreach (['l' . (Entry::now() - 1) . ' elsewhere.1.2.3 ', 'l', '', 'lnonsense', 'd'] as $body) {
-            self::assertFalse(Leases::stands($record($body)), $body);
+        self::assertTrue($this->leases('any')->stands($record('l' . (Clock::now() + 1000) . ' elsewhere.1.2.3 ')));
+        self::assertTrue($this->leases('any')->stands($record('l' . (Clock::now() + 1000) . ' elsewhere.1.2.3 e::a key with spaces')));
+        foreach (['l' . (Clock::now() - 1) . ' elsewhere.1.2.3 ', 'l', '', 'lnonsense', 'd'] as $body) {
+            self::assertFalse($this->leases('any')->stands($record($body)), $body);
         }
     }
 
@@ -93,24 +94,47 @@ final class LeasesTest extends TestCase
 
     public function testCirclesOfThoseWhoWaitAreSeen(): void
     {
-        [$one, $two, $three] = [$this->leases('one'), $this->leases('two'), $this->leases('three')];
-        self::assertTrue($one->take('e::a', 60_000) && $two->take('e::b', 60_000) && $three->take('e::c', 60_000));
+        $one = $this->leases('one');
+        self::assertTrue($one->take('e::a', 60_000));
+        $others = fn(string $key, string $waits) => $this->put($key, Clock::now() + 60_000, 'elsewhere.1.2.3', $waits);
+        $others('e::b', '');
+        $others('e::c', '');
         self::assertFalse($one->wouldDeadlock('e::b'));
-        $two->waitFor('e::c', 60_000);
+        $others('e::b', 'e::c');
         self::assertFalse($one->wouldDeadlock('e::b'));
-        $three->waitFor('e::a', 60_000);
+        $others('e::c', 'e::a');
         self::assertTrue($one->wouldDeadlock('e::b'), 'a → b → c → a');
-        $three->waitFor('', 60_000);
+        $others('e::c', '');
         self::assertFalse($one->wouldDeadlock('e::b'));
         self::assertTrue($one->wouldDeadlock('e::a'), 'its own');
         // A circle that it is not in itself ends too.
-        $three->waitFor('e::b', 60_000);
+        $others('e::c', 'e::b');
         self::assertFalse($one->wouldDeadlock('e::b'));
         // Saying what it waits for, it still holds what it holds.
-        self::assertFalse($this->leases('four')->take('e::c', 60_000));
-        $release = $three->release('e::c');
+        $one->waitFor('e::b', 60_000);
+        self::assertFalse($this->leases('four')->take('e::a', 60_000));
+        $release = $one->release('e::a');
         self::assertNotNull($release);
         self::assertTrue($this->store->write([$release])[0]->done);
+    }
+
+    public function testWhatAnotherObjectOfThisProcessComputesIsWaitedForByNobodyHere(): void
+    {
+        [$one, $two] = [$this->leases('one'), $this->leases('two')];
+        self::assertTrue($one->take('e::a', 60_000));
+        self::assertTrue($two->holdsAny());
+        self::assertTrue($two->wouldDeadlock('e::a'));
+        $this->put('e::b', Clock::now() + 60_000, 'elsewhere.1.2.3', 'e::a');
+        self::assertTrue($two->wouldDeadlock('e::b'), 'b → a');
+        // Others see what this process waits for, whichever object it is that waits.
+        $two->waitFor('e::b', 60_000);
+        self::assertStringEndsWith(' e::b', $this->store->read(['l::a'])->records['l::a']->body);
+        $dead = $this->inProcesses(1, fn(): string => \json_encode([$two->holdsAny(), $two->wouldDeadlock('e::a')], \JSON_THROW_ON_ERROR));
+        self::assertSame(['[false,false]'], $dead, 'in a forked child these are its parent\'s');
+        $release = $one->release('e::a');
+        self::assertNotNull($release);
+        self::assertFalse($two->holdsAny());
+        self::assertFalse($two->wouldDeadlock('e::b'));
     }
 
     public function testAllOfThemAtTheEndAndNoneAfterAFork(): void
@@ -131,7 +155,7 @@ final class LeasesTest extends TestCase
 
     private function leases(string $name): Leases
     {
-        return new Leases($this->truth, \str_pad($name, 12, '0'));
+        return new Leases($this->truth, new Ledger(), \str_pad($name, 12, '0'));
     }
 
     private function put(string $key, int $deadline, string $process, string $waits): void

@@ -5,14 +5,28 @@ declare(strict_types=1);
 namespace Larder\Tests\Lease;
 
 use Larder\Lease\Owner;
+use Larder\Tests\Config\Child;
+use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresOperatingSystemFamily;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** Names of processes, by which others can tell when one has died. */
 #[RequiresOperatingSystemFamily('Linux')]
 final class OwnerTest extends TestCase
 {
+    use Forks;
+
+    protected const FORKS = true;
+
+    protected function tearDown(): void
+    {
+        $this->endChildren();
+    }
+
     private const CODE = <<<'PHP'
         echo Larder\Lease\Owner::current(), "\n";
         sleep(60);
@@ -65,10 +79,122 @@ final class OwnerTest extends TestCase
     public function testNothingIsKnownOfOtherMachinesAndContainers(): void
     {
         [$boot, $space, , $time] = \explode('.', Owner::current()) + ['', '', '', ''];
-        foreach (["ffffffffffff.$space.999999999.$time", "$boot.1.999999999.$time", "$boot.$space.999999999.0", "$boot.$space.999999999", '', 'nonsense', '....'] as $name) {
+        foreach (["ffffffffffff.$space.999999999.$time", "$boot.1.999999999.$time", "$boot.0.999999999.$time", "$boot.$space.999999999", "$boot.$space.0.$time", "$boot.$space.-1.$time", '', 'nonsense', '....'] as $name) {
             self::assertFalse(Owner::isKnownDead($name), $name);
         }
         self::assertTrue(Owner::isKnownDead("$boot.$space.999999999.$time"));
+        self::assertTrue(Owner::isKnownDead("$boot.$space.999999999.0"), 'also one that could not learn when it began');
+    }
+
+    /**
+     * As the workers of php-fpm are, which root began: whoever changes its user hides its /proc from its own kind.
+     */
+    #[DataProvider('hiding')]
+    public function testWhoeverCannotBeSeenIsNotDead(string $hidepid): void
+    {
+        if (\posix_geteuid() !== 0 || Child::run(['unshare', '-mpf', 'true'])->status !== 0) {
+            self::markTestSkipped('needs root and unshare(1)');
+        }
+        $code = <<<'PHP'
+            class_exists(Larder\Lease\Owner::class);
+            $pipes = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+            $other = pcntl_fork();
+            if ($other === 0) {
+                posix_setgid(33) && posix_setuid(33);
+                fwrite($pipes[1], Larder\Lease\Owner::current() . "\n");
+                fgets($pipes[1]);
+                posix_kill(posix_getpid(), SIGKILL);
+            }
+            $name = trim((string) fgets($pipes[0]));
+            $observer = pcntl_fork();
+            if ($observer === 0) {
+                posix_setgid(33) && posix_setuid(33);
+                @file_get_contents('/proc/1/stat') === false || exit("not hidden\n");
+                file_exists("/proc/$other/cmdline") && @file_get_contents("/proc/$other/stat") !== false && exit("the other is not hidden\n");
+                echo json_encode([preg_match('/^[0-9a-f]+\.[1-9]\d*\.\d+\.\d+$/D', $name), Larder\Lease\Owner::isKnownDead($name)]), "\n";
+                exit;
+            }
+            pcntl_waitpid($observer, $status);
+            fwrite($pipes[0], "die\n");
+            pcntl_waitpid($other, $status);
+            if (($observer = pcntl_fork()) === 0) {
+                posix_setgid(33) && posix_setuid(33);
+                echo json_encode(Larder\Lease\Owner::isKnownDead($name)), "\n";
+                exit;
+            }
+            pcntl_waitpid($observer, $status);
+            PHP;
+        $autoload = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';';
+        $child = Child::run(['unshare', '-mpf', 'sh', '-c', 'mount -t proc -o hidepid=' . $hidepid . ' proc /proc && exec "$0" -r "$1"', \PHP_BINARY, $autoload . $code]);
+        self::assertSame("[1,false]\ntrue\n", $child->output, $child->errors);
+    }
+
+    /** @return iterable<array{string}> */
+    public static function hiding(): iterable
+    {
+        yield 'contents' => ['1'];
+        yield 'names' => ['2'];
+    }
+
+    /** A name space of processes whose /proc is another's shows other processes under the same numbers. */
+    public function testAnotherNameSpacesProcIsNotBelieved(): void
+    {
+        if (\posix_geteuid() !== 0 || Child::run(['unshare', '-pf', 'true'])->status !== 0) {
+            self::markTestSkipped('needs root and unshare(1)');
+        }
+        $code = <<<'PHP'
+            $pipes = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+            if (($other = pcntl_fork()) === 0) {
+                fwrite($pipes[1], Larder\Lease\Owner::current() . "\n");
+                fgets($pipes[1]);
+                exit;
+            }
+            $name = trim((string) fgets($pipes[0]));
+            echo json_encode(Larder\Lease\Owner::isKnownDead($name)), "\n";
+            fwrite($pipes[0], "go\n");
+            pcntl_waitpid($other, $status);
+            echo json_encode(Larder\Lease\Owner::isKnownDead($name)), "\n";
+            PHP;
+        $autoload = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';';
+        $child = Child::run(['unshare', '-pf', \PHP_BINARY, '-r', $autoload . $code]);
+        self::assertSame("false\ntrue\n", $child->output, $child->errors);
+    }
+
+    /** On hosts that take functions away. */
+    #[TestWith(['posix_kill'])]
+    #[TestWith(['posix_kill,posix_get_last_error,posix_getpid,getmypid,gethostname,readlink'])]
+    public function testWithoutFunctionsOnlyABeginningThatDiffersSaysSo(string $functions): void
+    {
+        $other = Process::snippet(self::CODE);
+        $name = (string) $other->line();
+        $parts = \explode('.', $name);
+        $parts[3] = (string) ((int) $parts[3] - 1);
+        $code = '$own = Larder\Lease\Owner::current(); echo json_encode([Larder\Lease\Owner::isKnownDead($own), $own !== Larder\Lease\Owner::current(),'
+            . 'Larder\Lease\Owner::isKnownDead("' . $name . '"), Larder\Lease\Owner::isKnownDead("' . \implode('.', $parts) . '")]);';
+        $child = Child::php($code, options: ['-d', 'disable_functions=' . $functions]);
+        self::assertSame('[false,false,false,' . \json_encode(!\str_contains($functions, 'getmypid')) . ']', $child->output, $child->errors);
+    }
+
+    // Seen to fail: PHP remembers where /proc/self led to, and a child had its parent's beginning, so it was taken for dead.
+    public function testAForkedChildIsAliveToOthers(): void
+    {
+        $directory = new TemporaryDirectory();
+        // The parent has a name, so it has looked at itself.
+        Owner::current();
+        [$pid] = $this->fork(static function () use ($directory): never {
+            $directory->write('name.new', Owner::current());
+            \rename($directory->file('name.new'), $directory->file('name'));
+            while (true) {
+                \sleep(60);
+            }
+        });
+        $this->await(static fn(): bool => \is_file($directory->file('name')));
+        $name = (string) \file_get_contents($directory->file('name'));
+        self::assertStringContainsString(".$pid.", $name);
+        self::assertTrue(Owner::isAlive($name));
+        \posix_kill($pid, \SIGKILL);
+        \pcntl_waitpid($pid, $status);
+        self::assertFalse(Owner::isAlive($name));
     }
 
     public function testAForkedChildHasANameOfItsOwn(): void

@@ -32,6 +32,9 @@ final class Clients
             // Not a process of the cache: SQLite rebuilds the index of its log.
             'recovers' => static fn() => Machine::step('recover'),
             'waits, follows twice' => static function (object $client): void {
+                // That something has not been settled for long is seen here first, and its time counts from then.
+                Machine::step('wait', 2000);
+                $client->follow('other');
                 Machine::step('wait', 6000);
                 $client->follow('k');
                 $client->follow('k');
@@ -58,6 +61,8 @@ final class Clients
         $closings = [
             $this->program($number, static fn(object $client) => $client->compare('k')),
             $this->program($number + 1, static function (object $client): void {
+                Machine::step('wait', 2000);
+                $client->follow('other');
                 Machine::step('wait', 6000);
                 $client->compare('k');
                 $client->compare('k');

@@ -17,6 +17,7 @@ final class Copy
     private const DOUBLES = [
         'Lease\Owner' => 'Owner',
         'Tier\Lock' => 'Lock',
+        'Store\Holders' => 'Holders',
         'Store\Memcached\Batch' => 'Batch',
     ];
 

@@ -73,13 +73,13 @@ final class Extension
         // As old as it was: only what has changed is made anew.
         \touch($header, $time);
 
-        return self::build('check', $source . '/ext/build', $root . '/build/ext-other');
+        return self::build('check', $source . '/ext/compile', $root . '/build/ext-other');
     }
 
     private static function build(string $kind, ?string $script = null, ?string $work = null): string
     {
         $root = \dirname(__DIR__, 2);
-        $script ??= $root . '/ext/build';
+        $script ??= $root . '/ext/compile';
         $work ??= $root . '/build/ext-' . $kind;
         $phpize = 'phpize' . \PHP_MAJOR_VERSION . '.' . \PHP_MINOR_VERSION;
         if (self::find($phpize) === null && self::find('phpize') === null) {

@@ -75,7 +75,7 @@ final class FpmTest extends TestCase
     // Seen to fail: attach() that makes a new one when nobody has it open; larder_leave_all() that does nothing (readers).
     public function testReloadsAndRestartsDuringWrites(): void
     {
-        $cli = Child::at($this->path, 4 << 20);
+        $cli = Child::at($this->path, 16 << 20);
         $cli->run(self::FIXED);
         $fpm = $this->start();
         $inode = \fileinode($this->path);
@@ -170,6 +170,19 @@ final class FpmTest extends TestCase
         $again = new Child(module: $other);
         $again->open($this->path);
         self::assertSame(['second'], $again->run('return $s->get("k");'));
+    }
+
+    /** A pool's php_admin_value counts, and a script cannot change it. */
+    // Seen to fail: a setting that is read by get_cfg_var() (php.ini's only).
+    public function testAPoolHasASegmentOfItsOwn(): void
+    {
+        $pool = $this->directory->file('pool-%u/memory');
+        $fpm = new FpmServer(1, ini: ['extension' => Extension::path(), 'larder.segment' => $this->path], pool: ['php_admin_value[larder.segment] = ' . $pool]);
+        $script = $fpm->script('pool.php', 'echo json_encode([@ini_set("larder.segment", "none"), ini_get("larder.segment"), Larder\Config\SegmentPlace::path(new Larder\Config\Dsn("segment"))]);');
+        for ($i = 0; $i < 2; $i++) {
+            self::assertSame([false, $pool, \str_replace('%u', (string) \posix_geteuid(), $pool)], \json_decode($fpm->request($script)->body, true));
+        }
+        $fpm->stop();
     }
 
     private function start(): FpmServer

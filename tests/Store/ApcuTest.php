@@ -6,15 +6,23 @@ namespace Larder\Tests\Store;
 
 use Larder\Store\Apcu;
 use Larder\Store\Change;
+use Larder\Store\File\Lock;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
+use Larder\Tests\Contract\SideBySide;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 
 /** Runs in a PHP that has APCu on the command line: php -d apc.enable_cli=1. */
 final class ApcuTest extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+    use SideBySide;
+
     private TemporaryDirectory $directory;
     private string $prefix;
 
@@ -40,6 +48,23 @@ final class ApcuTest extends StoreContract
     protected function store(float $timeout = 5.0): Store
     {
         return new Apcu($this->prefix, $this->directory->file('lock'), $timeout);
+    }
+
+    protected function patient(): Store
+    {
+        return $this->store(60.0);
+    }
+
+    protected function whileItWrites(Store $store, \Closure $work): void
+    {
+        $lock = (new \ReflectionProperty($store, 'lock'))->getValue($store);
+        self::assertInstanceOf(Lock::class, $lock);
+        $lock->exclusive();
+        try {
+            $work();
+        } finally {
+            $lock->release();
+        }
     }
 
     private function child(string $code, string ...$settings): string
@@ -91,6 +116,8 @@ final class ApcuTest extends StoreContract
             self::put($one, 'l', 'old');
             $seen = $two->since('', 0, '');
             $lost === 'all' ? \apcu_clear_cache() : \apcu_delete("$this->prefix.state");
+            $late = self::attempt($one, new Change('l', 'late', self::A, $seen->end, epoch: $seen->epoch));
+            self::assertSame([false, -1], [$late->done, $late->position], 'What was judged in the old epoch is not done in the new one.');
             self::assertNull(self::record($two, 'l'));
             self::put($one, 'k', 'new');
             self::assertSame(['k'], \array_keys($two->read(['k', 'l'])->records));
@@ -167,7 +194,7 @@ final class ApcuTest extends StoreContract
         $epoch = $store->read(['k'])->epoch;
         // As a writer leaves it that dies before it stores the record.
         \apcu_store("$this->prefix.$epoch.l." . $at + 1, \pack('J', $at + 1) . 's' . \chr(12) . self::B . 'k');
-        \apcu_store("$this->prefix.state", $epoch . \pack('JJJ', $at + 1, $at, 0));
+        \apcu_store("$this->prefix.state", $epoch . \pack('JJJ', $at + 1, $at, 0) . "\2");
         foreach ([$store, $this->store()] as $reader) {
             self::assertSame($at, $reader->read(['k'])->at, 'It does not count as read.');
             self::assertSame([['k', $at + 1, self::B, 's']], $reader->since($epoch, $at, '')->list, 'It is seen in the log.');
@@ -241,7 +268,7 @@ final class ApcuTest extends StoreContract
         // APCu then counts from the start of the process, here four seconds before the write.
         $answer = $this->child(<<<'PHP'
             sleep(4);
-            $store->write([change('k', 'v', 'aaaaaaaaaaaa', expiry: (int) (microtime(true) * 1000) + 1500)]);
+            $store->write([change('k', 'v', 'aaaaaaaaaaaa', expiry: $store->now() + 1500)]);
             foreach (apcu_cache_info()['cache_list'] as $entry) {
                 if (str_ends_with($entry['info'], '.r.k')) {
                     echo $entry['creation_time'] + $entry['ttl'] >= time() + 1 ? 'lives' : 'ends too early';

@@ -5,17 +5,25 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Change;
+use Larder\Store\File\Shared;
 use Larder\Store\File\State;
 use Larder\Store\Files;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
+use Larder\Tests\Contract\SideBySide;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 final class FilesTest extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+    use SideBySide;
+
     private TemporaryDirectory $parent;
     private string $directory;
 
@@ -35,6 +43,23 @@ final class FilesTest extends StoreContract
     protected function store(int $budget = 64_000_000, float $timeout = 5.0): Store
     {
         return new Files($this->directory, $budget, $timeout);
+    }
+
+    protected function patient(): Store
+    {
+        return $this->store(timeout: 60.0);
+    }
+
+    protected function whileItWrites(Store $store, \Closure $work): void
+    {
+        $shared = (new \ReflectionProperty($store, 'shared'))->getValue($store);
+        self::assertInstanceOf(Shared::class, $shared);
+        $shared->hold();
+        try {
+            $work();
+        } finally {
+            $shared->release();
+        }
     }
 
     /** @return list<string> paths of all files in the directory, lock and log apart */
@@ -218,6 +243,8 @@ final class FilesTest extends StoreContract
         $seen = $two->since('', 0, '');
         self::assertSame('old', self::record($two, 'k')?->body);
         $loss($this->directory);
+        $late = self::attempt($one, new Change('l', 'late', self::A, $seen->end, epoch: $seen->epoch));
+        self::assertSame([false, -1], [$late->done, $late->position], 'What was judged in the old epoch is not done in the new one.');
         $write = self::put($one, 'k', 'new')->position;
         self::assertEquals(['k'], \array_keys($one->read(['k', 'l'])->records));
         self::assertEquals(['k'], \array_keys($two->read(['k', 'l'])->records));
@@ -428,10 +455,29 @@ final class FilesTest extends StoreContract
         self::assertSame([false, -1, 'old'], [$outcome->done, $outcome->position, $outcome->record?->body]);
     }
 
+    public function testTidyRemovesWhatAFlushCovers(): void
+    {
+        $store = $this->store();
+        for ($i = 0; $i < 40; $i++) {
+            self::put($store, "e:one:k$i", 'v');
+            self::put($store, "e:two:k$i", 'v');
+        }
+        self::put($store, 'e:one:intent', Change::HELD, kind: 'i');
+        self::put($store, 't:one:tag', 'm', kind: 'm');
+        self::put($store, 'f:one', 'm', kind: 'm');
+        self::put($store, 'e:one:new', 'v');
+        for ($i = 0; $i < 2000 && \count($this->values()) > 44; $i++) {
+            $store->tidy();
+        }
+        $left = \array_keys(\iterator_to_array($store->each()));
+        self::assertCount(44, $left);
+        self::assertSame([], \array_diff(['e:one:intent', 'e:one:new', 'f:one', 't:one:tag', 'e:two:k0'], $left));
+    }
+
     public function testTidyRemovesExpiredRecordsAndOldEpochs(): void
     {
         $store = $this->store();
-        $now = (int) (\microtime(true) * 1000);
+        $now = $store->now();
         for ($i = 0; $i < 100; $i++) {
             self::attempt($store, new Change("k$i", 'v', self::A, expiry: $i % 2 === 0 ? $now - 10 : $now + 100_000));
         }

@@ -165,8 +165,9 @@ final class MemcachedFaultsTest extends TestCase
             self::assertSame([false, []], [$changes->complete, $changes->list]);
             self::assertTrue($any->since($start->epoch, $known->position, '')->complete);
         }
-        $unknown = $store->write([new Change('never', 'v', self::A, $start->end)])[0];
+        $unknown = $this->store()->write([new Change('never', 'v', self::A, $start->end)])[0];
         self::assertSame([false, -1], [$unknown->done, $unknown->position]);
+        self::assertTrue($store->write([new Change('nor this', 'v', self::B, $start->end)])[0]->done, 'Who has made it knows it.');
         self::assertTrue($store->write([new Change('never', 'v', self::A, $known->position)])[0]->done, 'After the lost slot all is known.');
         self::assertTrue($store->write([new Change('known', 'v', self::A, $known->position)])[0]->done, 'A record knows by itself.');
     }
@@ -196,10 +197,121 @@ final class MemcachedFaultsTest extends TestCase
         $batches(10);
         self::assertFalse($this->store()->since($start->epoch, $start->end, '')->complete);
         self::assertTrue($this->store()->since($start->epoch, $middle, '')->complete);
-        $outcome = $store->write([new Change('nor this', 'v', self::A, $start->end)])[0];
+        $outcome = $this->store()->write([new Change('nor this', 'v', self::A, $start->end)])[0];
         self::assertSame([false, -1], [$outcome->done, $outcome->position]);
         self::assertSame('END', $this->server->talk("get p:$start->epoch:j:" . ($start->end + 60)), 'What is too old has gone.');
         self::assertNotSame('END', $this->server->talk("get p:$start->epoch:j:$middle"));
+    }
+
+    public function testOwnChangesNeverCountAlsoAroundOneBySomebodyElse(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        $at = $store->read(['k'])->at;
+        foreach (['before' => 500, 'after' => 5500] as $when => $count) {
+            for ($i = 0; $i < $count; $i++) {
+                $outcome = $store->write([new Change("$when$i", null, self::A, $at, kind: 'd')])[0];
+                self::assertTrue($outcome->done, "$when: $i");
+            }
+            if ($when === 'before') {
+                self::put($this->store(), 'k', null, self::B);
+                $store->read(['k']);
+            }
+        }
+        self::assertFalse($store->write([new Change('k', 'v', self::A, $at)])[0]->done, 'That one counts.');
+    }
+
+    public function testOfWhatAServerCannotHoldNothingIsSaidToBeStored(): void
+    {
+        $this->server = new MemcachedServer(8);
+        foreach ([100, 30, 6, 4, 3, 2] as $megabytes) {
+            $body = \str_repeat(\random_bytes(1 << 10), $megabytes << 10);
+            foreach ([true, false] as $logged) {
+                $key = "$megabytes " . (int) $logged;
+                $done = $this->store()->write([new Change($key, $body, self::A, logged: $logged)])[0]->done;
+                $found = $this->store()->read([$key])->records[$key] ?? null;
+                self::assertTrue($found?->body === ($done ? $body : null), "$megabytes MB");
+                self::assertTrue($megabytes < 5 || !$done);
+            }
+        }
+    }
+
+    /** @return iterable<string, array{\Closure(MemcachedServer, string): mixed}> */
+    public static function endings(): iterable
+    {
+        yield 'flush_all' => [static fn(MemcachedServer $server): mixed => $server->talk('flush_all')];
+        yield 'the head is evicted' => [static fn(MemcachedServer $server): mixed => $server->talk('delete p:head')];
+        yield 'a restart' => [static fn(MemcachedServer $server): mixed => $server->restart()];
+    }
+
+    /** @param \Closure(MemcachedServer, string): mixed $end */
+    #[DataProvider('endings')]
+    public function testTheEndOfAnEpochIsNoticedByTheNextReadOrWrite(\Closure $end): void
+    {
+        $this->server = new MemcachedServer();
+        foreach ([false, true] as $write) {
+            $store = $this->store();
+            self::put($store, 'k', 'old');
+            $view = $store->read(['k']);
+            $end($this->server, $view->epoch);
+            if (!$write) {
+                self::assertNotSame($view->epoch, $store->read(['k'])->epoch);
+            }
+            foreach ([true, false] as $logged) {
+                $key = $logged ? 'k' : 'l';
+                $outcome = $store->write([new Change($key, 'of the old epoch', self::A, $logged ? $view->at : 0, logged: $logged, epoch: $view->epoch)])[0];
+                self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+            }
+            self::assertSame([], $this->store()->read(['k', 'l'])->records);
+            self::assertNotSame($view->epoch, $store->since($view->epoch, $view->at, '')->epoch);
+        }
+    }
+
+    public function testTwoStoresOfOneProcessGoOnSideBySide(): void
+    {
+        $this->server = new MemcachedServer(options: ['-vv']);
+        [$one, $two] = [$this->store(), $this->store()];
+        for ($i = 0; $i < 20; $i++) {
+            self::put($one, 'k', "one $i");
+            self::put($two, 'l', "two $i");
+            self::assertSame("one $i", ($two->read(['k'])->records['k'] ?? null)?->body);
+            self::assertSame("two $i", ($one->read(['l'])->records['l'] ?? null)?->body);
+        }
+        // One more is the test's, which asked whether it is there.
+        self::assertSame(3, \preg_match_all('/new auto-negotiating client connection/', $this->server->log()), 'Each has a socket of its own.');
+    }
+
+    public function testAConnectionLeftInTheMiddleOfACommandIsNotUsedAgain(): void
+    {
+        $this->server = new MemcachedServer();
+        $server = $this->server;
+        $store = $this->store();
+        self::put($store, 'k', 'right');
+        self::put($store, 'l', 'wrong');
+        $handlers = [\pcntl_async_signals(true), \pcntl_signal_get_handler(\SIGALRM)];
+        \pcntl_signal(\SIGALRM, static function () use ($server): never {
+            $server->resume();
+            throw new \LogicException('from a signal handler');
+        });
+        try {
+            for ($i = 0; $i < 3; $i++) {
+                // It has the command, and answers when nobody waits any more.
+                $server->pause();
+                \pcntl_alarm(1);
+                try {
+                    $store->read(['l']);
+                    self::fail('The handler threw.');
+                } catch (\LogicException|StoreFailure) {
+                    $server->resume();
+                }
+                self::assertSame('right', ($store->read(['k'])->records['k'] ?? null)?->body);
+                self::assertSame(['k'], \array_keys($store->read(['k'])->records));
+            }
+        } finally {
+            \pcntl_alarm(0);
+            \pcntl_signal(\SIGALRM, $handlers[1]);
+            \pcntl_async_signals($handlers[0]);
+        }
     }
 
     public function testLargeBodiesAreStoredInParts(): void

@@ -7,12 +7,17 @@ namespace Larder\Tests\Store;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\StoreFailure;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 use Larder\Tests\Support\MemcachedServer;
 use PHPUnit\Framework\Attributes\Group;
 
 /** The contract over three servers, one on a unix socket and two on TCP. */
 final class MemcachedServersTest extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+
     /** @var list<MemcachedServer> */
     private static array $servers = [];
 

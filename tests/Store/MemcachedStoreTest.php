@@ -6,11 +6,16 @@ namespace Larder\Tests\Store;
 
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 use Larder\Tests\Support\MemcachedServer;
 
 /** The contract over one server. */
 final class MemcachedStoreTest extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+
     private static ?MemcachedServer $server = null;
 
     private static int $number = 0;

@@ -8,9 +8,14 @@ use Larder\Store\Change;
 use Larder\Store\Memory;
 use Larder\Store\Store;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 
 final class MemoryTest extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+
     protected const FORKS = false;
 
     private ?Memory $memory = null;
@@ -49,7 +54,7 @@ final class MemoryTest extends StoreContract
     public function testTidyRemovesWhatHasExpired(): void
     {
         $store = new Memory();
-        $now = (int) (\microtime(true) * 1000);
+        $now = $store->now();
         for ($i = 0; $i < 1000; $i++) {
             self::attempt($store, new Change("k$i", 'v', self::A, expiry: $i % 2 === 0 ? $now - 1 : $now + 60_000));
         }
@@ -60,6 +65,44 @@ final class MemoryTest extends StoreContract
         self::assertSame(501, $store->stats()['entries']);
         self::assertNotNull(self::record($store, 'k1'));
         self::assertNotNull(self::record($store, 'for ever'));
+    }
+
+    public function testMarkersTakeAPartOfTheBudgetAndLeaveAFloor(): void
+    {
+        $store = new Memory(200_000);
+        $flush = self::put($store, 'f:group', 'm', kind: 'm')->position;
+        $tag = self::put($store, 't::first', 'm', kind: 'm')->position;
+        self::assertSame([], $store->read(['t::never', 'f:never'])->records);
+        for ($i = 0; $i < 2_000; $i++) {
+            self::put($store, "t::$i", 'm', kind: 'm');
+        }
+        for ($i = 0; $i < 100; $i++) {
+            self::put($store, "e::k$i", \str_repeat('x', 1_000));
+        }
+        self::assertCount(100, $store->read(\array_map(static fn(int $i): string => "e::k$i", \range(0, 99)))->records);
+        $records = $store->read(['t::first', 't::never', 'f:group', 'f:never'])->records;
+        self::assertSame(['t::first', 't::never', 'f:group'], \array_keys($records), 'Tags go before flushes.');
+        self::assertSame($flush, $records['f:group']->position);
+        self::assertGreaterThanOrEqual($tag, $records['t::first']->position);
+        self::assertEquals($records['t::first'], $records['t::never'], 'Whoever may have been forgotten counts as just forgotten.');
+        for ($i = 0; $i < 2_000; $i++) {
+            self::put($store, "f:$i", 'm', kind: 'm');
+        }
+        self::assertLessThanOrEqual(200_000, $store->stats()['bytes']);
+        self::assertGreaterThanOrEqual($flush, $store->read(['f:group'])->records['f:group']->position);
+    }
+
+    public function testWhatAFlushCoversLeaves(): void
+    {
+        $store = new Memory();
+        foreach (['e:one:k', 'e:one/below:k', 'e:two:k', 't:one:k', 'f:one/below'] as $key) {
+            self::put($store, $key, $key[0] === 'e' ? 'v' : 'm', kind: $key[0] === 'e' ? 's' : 'm');
+        }
+        self::put($store, 'e:one:intent', Change::HELD, kind: 'i');
+        self::put($store, 'f:one', 'm', kind: 'm');
+        self::put($store, 'e:one:new', 'v');
+        $store->tidy();
+        self::assertSame(['e:two:k', 'e:one:intent', 'f:one', 'e:one:new'], \array_keys(\iterator_to_array($store->each())));
     }
 
     public function testTheLogIsBoundedAndSaysSo(): void
@@ -73,9 +116,9 @@ final class MemoryTest extends StoreContract
         $changes = $store->since($start->epoch, 6_000, '');
         self::assertTrue($changes->complete);
         self::assertCount(9_000, $changes->list);
-        $outcome = self::attempt($store, new Change('unknown', 'v', self::A, 10));
+        $outcome = self::attempt($store, new Change('unknown', 'v', self::B, 10));
         self::assertSame([false, -1], [$outcome->done, $outcome->position], 'What is older than the log counts as a conflict.');
-        self::assertTrue(self::attempt($store, new Change('unknown', 'v', self::A, 6_000))->done);
+        self::assertTrue(self::attempt($store, new Change('unknown', 'v', self::B, 6_000))->done);
     }
 
     public function testAValueLargerThanTheBudgetIsRefusedVisibly(): void

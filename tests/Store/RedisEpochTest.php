@@ -190,13 +190,13 @@ final class RedisEpochTest extends RedisFixture
         $own = ['a*b:head', "a*b:$epoch:i", "a*b:$epoch:j", "a*b:$epoch:r:k1"];
         self::assertEqualsCanonicalizing([...$foreign, ...$own], $left);
 
-        $calls = $this->calls();
+        $calls = $this->scripts();
         $store->tidy();
         $fresh = $this->store($connection, prefix: 'a*b');
         $fresh->tidy();
         $fresh->read(['k1']);
         $fresh->tidy();
-        self::assertSame(1, $this->calls() - $calls, 'With nothing to sweep, tidying asks nothing.');
+        self::assertSame(1, $this->scripts() - $calls, 'With nothing to sweep, tidying asks nothing.');
     }
 
     /** @param class-string<Connection> $connection */
@@ -215,12 +215,179 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($changes->epoch, $this->store($connection)->read(['k'])->epoch, 'Who knows better does not believe it.');
     }
 
-    /** Scripts the server has run so far. */
-    private function calls(): int
+    /** @return iterable<string, array{class-string<Connection>, string}> */
+    public static function witnesses(): iterable
     {
-        $info = $this->server->command('INFO', 'commandstats');
-        self::assertIsString($info);
+        foreach (self::connections() as $name => [$connection]) {
+            foreach (['somebody who comes new', 'a near tier', 'a living connection'] as $who) {
+                yield "$name, $who" => [$connection, $who];
+            }
+        }
+    }
 
-        return (int) (\preg_match('/cmdstat_evalsha:calls=(\d+)/', $info, $m) ? $m[1] : 0);
+    /** A replica of an older copy that is made a primary again: the process, its connections and its run id are the same. */
+    #[DataProvider('witnesses')]
+    public function testAServerThatTookOverOlderDataIsANewEpoch(string $connection, string $who): void
+    {
+        $this->server = new RedisServer(config: ['repl-diskless-sync-delay' => '0']);
+        $copy = new RedisServer(config: ['repl-diskless-sync-delay' => '0']);
+        $living = $this->store($connection);
+        self::put($living, 'k', 'old');
+        self::follow($copy, $this->server);
+        self::put($living, 'k', null);
+        self::put($living, 'l', 'v');
+        $seen = $living->since('', 0, '');
+        self::follow($this->server, $copy);
+        self::assertIsString($this->server->command('GET', "larder:$seen->epoch:r:k"), 'What was deleted is there again.');
+
+        $store = $who === 'a living connection' ? $living : $this->store($connection);
+        if ($who === 'a near tier') {
+            $changes = $store->since($seen->epoch, $seen->end, $seen->token);
+            self::assertSame([false, []], [$changes->complete, $changes->list]);
+            self::assertNotSame($seen->epoch, $changes->epoch);
+        }
+        $view = $store->read(['k']);
+        self::assertSame([], $view->records);
+        self::assertNotSame($seen->epoch, $view->epoch);
+        self::assertTrue(self::put($store, 'k', 'new')->done);
+        self::assertSame('new', self::body($this->store($connection), 'k'), 'The new epoch stays.');
+    }
+
+    /** @return iterable<string, array{class-string<Connection>, string}> */
+    public static function observers(): iterable
+    {
+        foreach (self::connections() as $name => [$connection]) {
+            foreach (['read', 'since', 'a write', 'a limited write', 'a near tier'] as $what) {
+                yield "$name, $what" => [$connection, $what];
+            }
+        }
+    }
+
+    /** By an ACL user without INFO, so that the log alone can tell. */
+    #[DataProvider('observers')]
+    public function testALogThatGrewAgainAfterItWasSetBackIsNotTheOneThatWasSeen(string $connection, string $what): void
+    {
+        $this->server = new RedisServer();
+        $this->server->command('ACL', 'SETUSER', 'app', 'on', '>secret', '~larder:*', '+@all', '-info');
+        $endpoint = new Endpoint(socket: $this->server->socket, user: 'app', password: 'secret', timeout: 2.0);
+        $writer = $this->store($connection, $endpoint);
+        self::put($writer, 'k', 'old');
+        $before = [];
+        $names = $this->server->command('KEYS', 'larder:*');
+        self::assertIsArray($names);
+        foreach ($names as $name) {
+            self::assertIsString($name);
+            $before[$name] = $this->server->command('DUMP', $name);
+        }
+        self::put($writer, 'k', null);
+        $living = $this->store($connection, $endpoint);
+        $seen = $living->since('', 0, '');
+        self::assertSame(2, $seen->end);
+
+        foreach ($before as $name => $dump) {
+            self::assertIsString($dump);
+            $this->server->command('RESTORE', $name, '0', $dump, 'REPLACE');
+        }
+        $other = $this->store($connection, $endpoint);
+        foreach (\range(1, $what === 'read' ? 1 : 4) as $i) {
+            self::put($other, "other $i", 'v');
+        }
+        self::assertSame('old', self::body($other, 'k'), 'Who comes new cannot know.');
+        if ($what === 'a near tier') {
+            $living = $this->store($connection, $endpoint);
+            $changes = $living->since($seen->epoch, $seen->end, $seen->token);
+            self::assertSame([false, []], [$changes->complete, $changes->list]);
+            self::assertNotSame($seen->epoch, $changes->epoch);
+        } elseif ($what === 'since') {
+            self::assertNotSame($seen->epoch, $living->since($seen->epoch, $seen->end, '')->epoch);
+        } elseif ($what === 'a write') {
+            self::put($living, 'mine', 'v');
+        } elseif ($what === 'a limited write') {
+            $outcome = $living->write([new Change('mine', 'v', self::A, $seen->end)])[0];
+            self::assertSame([false, -1], [$outcome->done, $outcome->position]);
+        }
+        $view = $living->read(['k']);
+        self::assertNotSame($seen->epoch, $view->epoch);
+        self::assertSame([], $view->records);
+        self::assertNull(self::body($other, 'k'));
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
+    public function testALivingConnectionSeesThatTheLogGrewAgainBeyondWhatItHasSeen(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $living = $this->store($connection);
+        self::put($living, 'k', 'old');
+        $epoch = $living->read(['k'])->epoch;
+        $log = $this->server->command('DUMP', "larder:$epoch:j");
+        $head = $this->server->command('GET', 'larder:head');
+        self::assertIsString($log);
+        self::assertIsString($head);
+        self::put($living, 'k', null);
+        $this->server->command('RESTORE', "larder:$epoch:j", '0', $log, 'REPLACE');
+        $this->server->command('SET', 'larder:head', $head);
+        $other = $this->store($connection);
+        foreach (\range(1, 5) as $i) {
+            self::put($other, "other $i", 'v');
+        }
+        self::assertNotSame($epoch, $living->read(['k'])->epoch);
+    }
+
+    /** @return iterable<string, array{class-string<Connection>, bool}> */
+    public static function moves(): iterable
+    {
+        foreach (self::connections() as $name => [$connection]) {
+            yield "$name, a near tier" => [$connection, false];
+            yield "$name, a process that reconnects" => [$connection, true];
+        }
+    }
+
+    #[DataProvider('moves')]
+    public function testAnAddressThatMovesAwayAndBackIsANewEpochForWhoeverWasThere(string $connection, bool $reconnects): void
+    {
+        $this->server = new RedisServer(config: ['repl-diskless-sync-delay' => '0']);
+        $second = new RedisServer(config: ['repl-diskless-sync-delay' => '0']);
+        $address = $this->server->dir . '/address';
+        $move = static function (RedisServer $to) use ($address): void {
+            \symlink($to->socket, "$address.new");
+            \rename("$address.new", $address);
+        };
+        $move($this->server);
+        $endpoint = new Endpoint(socket: $address, timeout: 2.0);
+        self::put($this->store($connection, $endpoint), 'k', 'old');
+        self::follow($second, $this->server);
+        $move($second);
+        $store = $this->store($connection, $endpoint);
+        self::put($store, 'k', null);
+        $seen = $store->since('', 0, '');
+
+        $move($this->server);
+        if ($reconnects) {
+            $second->command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+            self::failure(static fn() => $store->read(['k']));
+        } else {
+            $store = $this->store($connection, $endpoint);
+            self::assertFalse($store->since($seen->epoch, $seen->end, $seen->token)->complete);
+        }
+        $view = $store->read(['k']);
+        self::assertNotSame($seen->epoch, $view->epoch);
+        self::assertSame([], $view->records);
+        self::assertGreaterThan($seen->epoch, $view->epoch, 'The newest one by its name too.');
+        self::assertNull(self::body($this->store($connection, $endpoint), 'k'));
+    }
+
+    /** Makes a server the replica of another one until it has its data, and then a primary with them. */
+    private static function follow(RedisServer $server, RedisServer $primary): void
+    {
+        $server->command('REPLICAOF', '127.0.0.1', (string) $primary->port);
+        $deadline = \microtime(true) + 20;
+        do {
+            $info = $server->command('INFO', 'replication');
+            self::assertIsString($info);
+            self::assertLessThan($deadline, \microtime(true), $info);
+            \usleep(5000);
+        } while (!\str_contains($info, 'master_link_status:up'));
+        $server->command('REPLICAOF', 'NO', 'ONE');
     }
 }

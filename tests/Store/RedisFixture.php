@@ -76,4 +76,13 @@ abstract class RedisFixture extends TestCase
         }
         self::fail('No StoreFailure.');
     }
+
+    /** Scripts the server has run so far. */
+    protected function scripts(): int
+    {
+        $info = $this->server->command('INFO', 'commandstats');
+        self::assertIsString($info);
+
+        return (int) (\preg_match('/cmdstat_evalsha:calls=(\d+)/', $info, $m) ? $m[1] : 0);
+    }
 }

@@ -9,11 +9,16 @@ use Larder\Store\Redis\Endpoint;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Store;
 use Larder\Tests\Contract\StoreContract;
+use Larder\Tests\Contract\StoreEpochs;
+use Larder\Tests\Contract\StoreOwnChanges;
 use Larder\Tests\Support\RedisServer;
 
 /** The contract over a real server, whatever the connection. */
 abstract class RedisStoreTestCase extends StoreContract
 {
+    use StoreEpochs;
+    use StoreOwnChanges;
+
     private static ?RedisServer $server = null;
 
     abstract protected static function connection(Endpoint $endpoint): Connection;

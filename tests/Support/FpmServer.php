@@ -25,8 +25,9 @@ final class FpmServer
      * @param int                             $grace     seconds that requests under way have at a reload before they are
      *                                                   ended (process_control_timeout); an idle kept connection too
      *                                                   delays a reload by this time
+     * @param list<string>                    $pool      further lines of the pool's configuration
      */
-    public function __construct(int $children = 2, string $apcuSize = '32M', array $ini = [], int $grace = 1)
+    public function __construct(int $children = 2, string $apcuSize = '32M', array $ini = [], int $grace = 1, array $pool = [])
     {
         $this->children = $children;
         $this->directory = new TemporaryDirectory('larder-fpm');
@@ -47,6 +48,7 @@ final class FpmServer
             'catch_workers_output = yes',
             'decorate_workers_output = no',
             ...($root ? ['user = root', 'group = root'] : []),
+            ...$pool,
             '',
         ]));
         $command = [self::binary(), '--nodaemonize', '--fpm-config', $configuration];

@@ -27,8 +27,11 @@ final class MemcachedRelay
 
     private readonly string $path;
 
-    /** @param array{string, int} $server a unix socket */
-    public function __construct(array $server)
+    /**
+     * @param array{string, int}         $server a unix socket
+     * @param ?\Closure(string): string $alter  what the client says, on its way
+     */
+    public function __construct(array $server, private readonly ?\Closure $alter = null)
     {
         $this->path = \sys_get_temp_dir() . '/larder-relay-' . \bin2hex(\random_bytes(6));
         $this->address = [$this->path, 0];
@@ -104,6 +107,7 @@ final class MemcachedRelay
 
     private function send(string $bytes): void
     {
+        $bytes = $this->alter === null ? $bytes : ($this->alter)($bytes);
         \stream_set_blocking($this->server, true);
         \fwrite($this->server, $bytes);
         \stream_set_blocking($this->server, false);

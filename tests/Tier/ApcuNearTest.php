@@ -6,6 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Cache;
 use Larder\Store\Changes;
+use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\ApcuNear;
 use Larder\Tier\Entry;
@@ -98,7 +99,7 @@ final class ApcuNearTest extends TestCase
             'empty' => new Entry("\0", 0),
             'long' => new Entry("\0" . \str_repeat('long', 2000), 0),
             'tagged' => new Entry("\0v", 1, 0, 0, 0, ['t::a', 't::b']),
-            'ends' => new Entry("\0v", 1, Entry::now() + 60000),
+            'ends' => new Entry("\0v", 1, Clock::now() + 60000),
             'far away' => new Entry("\0v", 1, \PHP_INT_MAX),
         ];
         foreach ($entries as $key => $entry) {
@@ -172,6 +173,6 @@ final class ApcuNearTest extends TestCase
 
     private static function entry(string $value): Entry
     {
-        return new Entry($value, 1, Entry::now() + 60000);
+        return new Entry($value, 1, Clock::now() + 60000);
     }
 }

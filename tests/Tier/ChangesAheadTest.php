@@ -51,7 +51,7 @@ final class ChangesAheadTest extends TestCase
     /** @param \Closure(): Near $open what another request of the same server has */
     private function follows(\Closure $open): void
     {
-        $entry = Entry::make("\0value", 0, 0, []);
+        $entry = Entry::make("\0value", 0, 0, 0, []);
         $one = $open();
         self::assertSame(['', 0, ''], $one->state());
         self::assertTrue($one->follow(new Changes('e', 10, '', false)));

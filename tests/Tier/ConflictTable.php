@@ -22,6 +22,37 @@ abstract class ConflictTable extends TestCase
         self::assertSame('a', $this->request()->get('k'));
     }
 
+    public function testManyAtOnceAreJudgedAsOneByOneInFewCalls(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $keys = \array_map(static fn(int $i): string => "k$i", \range(0, 119));
+        $b->setMultiple(\array_fill_keys(\array_slice($keys, 60), 'before'));
+        $a->refresh();
+        // Of each twelve, by turns: missed, or there and read; and then nothing, a set, the same set or a deletion by another.
+        $a->getMultiple($keys);
+        foreach ($keys as $i => $key) {
+            match ($i % 4) {
+                1 => $b->set($key, 'b'),
+                2 => $b->set($key, "a$i"),
+                3 => $b->delete($key),
+                default => null,
+            };
+        }
+        $values = [];
+        foreach ($keys as $i => $key) {
+            $values[$key] = "a$i";
+        }
+        $calls = static fn(): int => (int) \array_sum(\array_column($a->stats(false), 'calls'));
+        $before = $calls();
+        self::assertTrue($a->setMultiple($values));
+        self::assertLessThan(20, $calls() - $before);
+        $found = $this->request()->getMultiple($keys);
+        foreach ($keys as $i => $key) {
+            $isThere = $i % 4 === 0 || ($i < 60 && $i % 4 !== 3);
+            self::assertSame($isThere ? "a$i" : null, $found[$key] ?? null, $key);
+        }
+    }
+
     public function testAFillIsNotStoredIfSomebodyChangedTheKey(): void
     {
         [$a, $b] = [$this->request(), $this->request()];

@@ -7,8 +7,13 @@ namespace Larder\Tests\Tier;
 use Larder\Codec\Codec;
 use Larder\Journal\Ledger;
 use Larder\Store\Changes;
+use Larder\Store\Memory;
+use Larder\System\Clock;
+use Larder\Tier\Alarm;
 use Larder\Tier\Copies;
 use Larder\Tier\Entry;
+use Larder\Tier\Kept;
+use Larder\Tier\Truth;
 use PHPUnit\Framework\TestCase;
 
 /** The request tier: what it keeps, as what, and for how long. */
@@ -23,7 +28,7 @@ final class CopiesTest extends TestCase
         $this->codec = Codec::create(null, null);
         $this->ledger = new Ledger();
         $this->ledger->begin(new Changes('epoch', 10, '', false));
-        $this->copies = new Copies($this->codec, $this->ledger, 'e::');
+        $this->copies = new Copies($this->codec, $this->ledger, new Truth(new Memory(), 'memory', new Kept(null), new Alarm(null), 'writer000000'), 'e::');
     }
 
     public function testPlainValuesAreReadyToBeHandedOut(): void
@@ -72,7 +77,7 @@ final class CopiesTest extends TestCase
 
     public function testACopyGoesInTime(): void
     {
-        $now = Entry::now();
+        $now = Clock::now();
         $this->copies->put('ends', $this->entry('v', $now + 30));
         $this->copies->put('later', $this->entry('v', $now + 60_000));
         $this->copies->put('never', $this->entry('v'));
@@ -92,7 +97,7 @@ final class CopiesTest extends TestCase
 
     public function testASoftExpiryOrABoundedLifeEndsTheCopyToo(): void
     {
-        $now = Entry::now();
+        $now = Clock::now();
         foreach (['soft' => new Entry($this->codec->encode('v'), $now, $now + 60_000, $now + 20), 'bounded' => new Entry($this->codec->encode('v'), $now, $now + 60_000, 0, $now + 20)] as $key => $entry) {
             $this->copies->put($key, $entry);
         }
@@ -111,7 +116,7 @@ final class CopiesTest extends TestCase
 
     public function testANewCopyForgetsTheOldOnesEnd(): void
     {
-        $this->copies->put('k', $this->entry('old', Entry::now() + 10));
+        $this->copies->put('k', $this->entry('old', Clock::now() + 10));
         $this->copies->put('k', $this->entry('new'));
         \usleep(15_000);
         $this->copies->expire();
@@ -149,6 +154,6 @@ final class CopiesTest extends TestCase
 
     private function entry(mixed $value, int $expiry = 0): Entry
     {
-        return new Entry($this->codec->encode($value), Entry::now(), $expiry);
+        return new Entry($this->codec->encode($value), Clock::now(), $expiry);
     }
 }

@@ -21,7 +21,7 @@ final class IntentTest extends TestCase
 
     public function testItsBytesSayAllOfThem(): void
     {
-        $standing = ['w0123456789ab' => [self::NOW + 5000, 'a.1.2.3'], 'w000000000000' => [self::NOW, Owner::current()]];
+        $standing = ['w0123456789ab' => [self::NOW + 5000, 'a.1.2.3', false], 'w000000000000' => Intent::begin(self::NOW, true)];
         $body = Intent::body($standing);
         self::assertSame(Entry::INTENT, $body[0]);
         self::assertSame($standing, Intent::parse($body));
@@ -30,25 +30,43 @@ final class IntentTest extends TestCase
 
     public function testOtherRecordsHaveNone(): void
     {
-        foreach (['', 'v12345678payload', 'd', 'm', 'i', 'inonsense', "i1 2\n\n3"] as $body) {
+        foreach (['', 'v12345678payload', 'd', 'm', 'i', 'inonsense', "i1 2\n\n3", 'i1 2 3'] as $body) {
             self::assertSame([], Intent::parse($body), $body);
         }
     }
 
-    public function testAnIntentEndsByItself(): void
+    public function testThatOfALivingWriterEndsSoonAndInATransactionNever(): void
     {
-        $one = static fn(int $deadline): array => ['wx' => [$deadline, 'elsewhere.1.2.3']];
-        self::assertSame($one(self::NOW + 1), Intent::alive($one(self::NOW + 1), self::NOW));
-        self::assertSame([], Intent::alive($one(self::NOW), self::NOW));
-        self::assertSame([], Intent::alive($one(self::NOW - 1), self::NOW));
-        self::assertSame([], Intent::alive($one(self::NOW + 3_600_000), self::NOW), 'a clock was set back');
-        self::assertSame($one(self::NOW + Intent::LIFE), Intent::alive($one(self::NOW + Intent::LIFE), self::NOW));
+        $one = ['wx' => Intent::begin(self::NOW, false)];
+        self::assertSame($one, Intent::alive($one, self::NOW + Intent::LIFE - 1));
+        self::assertSame([], Intent::alive($one, self::NOW + Intent::LIFE));
+        $lasting = ['wx' => Intent::begin(self::NOW, true)];
+        self::assertSame($lasting, Intent::alive($lasting, self::NOW + 3_600_000));
     }
 
-    public function testAnIntentEndsWithItsProcess(): void
+    public function testThatOfAnotherServerStandsAsLongAsAStatementMayRun(): void
+    {
+        foreach ([false, true] as $lasting) {
+            $one = ['wx' => [self::NOW + Intent::STATEMENT, 'elsewhere.1.2.3', $lasting]];
+            self::assertSame($one, Intent::alive($one, self::NOW + Intent::STATEMENT - 1));
+            self::assertTrue(Intent::live($one));
+            self::assertSame([], Intent::alive($one, self::NOW + Intent::STATEMENT));
+            self::assertSame([], Intent::alive($one, self::NOW - 3_600_000), 'a clock was set back');
+        }
+    }
+
+    /** Its last statement may still wait in the database for a row lock. */
+    public function testThatOfADeadWriterStandsForAWhileAfterItWasFoundDead(): void
     {
         [$name] = $this->inProcesses(1, static fn(): string => Owner::current());
-        $standing = ['wdead' => [self::NOW + 1000, $name], 'walive' => [self::NOW + 1000, Owner::current()]];
-        self::assertSame(['walive'], \array_keys(Intent::alive($standing, self::NOW)));
+        $standing = ['wdead' => [self::NOW + 1, $name, false], 'walive' => Intent::begin(self::NOW, false)];
+        $found = Intent::alive($standing, self::NOW);
+        self::assertSame(['wdead', 'walive'], \array_keys($found));
+        self::assertSame(self::NOW + Intent::STATEMENT, $found['wdead'][0]);
+        self::assertTrue(Intent::live($standing));
+        self::assertFalse(Intent::live($found));
+        $noted = Intent::parse(Intent::body($found));
+        self::assertSame(['wdead'], \array_keys(Intent::alive($noted, self::NOW + Intent::STATEMENT - 1)), 'counted from then');
+        self::assertSame([], Intent::alive($noted, self::NOW + Intent::STATEMENT));
     }
 }

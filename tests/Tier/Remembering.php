@@ -138,6 +138,37 @@ abstract class Remembering extends TestCase
         self::assertSame('outer inner', $value);
     }
 
+    public function testRecursionThroughAnotherObjectOfTheSameCacheComputes(): void
+    {
+        [$outer, $inner] = [$this->open(), $this->open()];
+        $start = \microtime(true);
+        $value = $outer->remember('k', static fn(): string => 'outer ' . $inner->remember('k', static fn(): string => 'inner'));
+        self::assertSame('outer inner', $value);
+        self::assertLessThan(15.0, \microtime(true) - $start, 'It waited for itself.');
+        // What is not being computed here has its lease as ever.
+        self::assertSame('v', $inner->remember('other', static fn(): string => 'v'));
+        self::assertSame('v', $this->open()->remember('other', static fn(): string => 'w'));
+    }
+
+    public function testTwoProcessesThatNeedEachOthersKeyThroughAnotherObjectDoNotDeadlock(): void
+    {
+        $start = \microtime(true);
+        $values = $this->inProcesses(2, function (int $i): mixed {
+            [$mine, $other] = $i === 0 ? ['a', 'b'] : ['b', 'a'];
+            $cache = $this->open();
+            // The one asks through the object that computes, the other through another.
+            $second = $i === 0 ? $cache : $this->open();
+
+            return $cache->remember($mine, static function () use ($second, $mine, $other): string {
+                \usleep(300_000);
+
+                return $mine . ' with ' . $second->remember($other, static fn(): string => $other . ' by ' . $mine);
+            });
+        });
+        self::assertLessThan(15.0, \microtime(true) - $start);
+        self::assertCount(2, $values);
+    }
+
     public function testTwoProcessesThatNeedEachOthersKeyDoNotDeadlock(): void
     {
         $start = \microtime(true);
@@ -221,15 +252,5 @@ abstract class Remembering extends TestCase
         $file = $this->notes->path . '/notes';
 
         return \is_file($file) ? \array_values((array) \file($file)) : [];
-    }
-
-    /** @param \Closure(): bool $condition */
-    private function await(\Closure $condition): void
-    {
-        $end = \microtime(true) + 10;
-        while (!$condition()) {
-            self::assertLessThan($end, \microtime(true), 'Waited in vain.');
-            \usleep(5000);
-        }
     }
 }

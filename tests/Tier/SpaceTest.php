@@ -55,13 +55,16 @@ final class SpaceTest extends TestCase
             static fn() => $space->key(''),
             static fn() => $space->key(\str_repeat('k', 65537)),
             static fn() => $space->tags(['']),
+            // Seen to fail: 65,536 wrapped the count of them, and what was read back was another value.
+            static fn() => $space->tags(\array_map(\strval(...), \range(1, 1001))),
+            static fn() => $space->tags(\array_map(\strval(...), \range(1, 65_536))),
             static fn() => $space->tags([\str_repeat('t', 32769)]),
         ] as $call) {
             try {
                 $call();
                 self::fail('It was taken.');
             } catch (InvalidKey $e) {
-                self::assertMatchesRegularExpression('/give it|hash it/', $e->getMessage());
+                self::assertMatchesRegularExpression('/give it|hash it|use one that stands/', $e->getMessage());
             }
         }
     }

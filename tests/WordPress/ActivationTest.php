@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\System\DisabledFunctionsTest;
 use Larder\WordPress\Activation;
 use Larder\WordPress\Notes;
 use Larder\WordPress\Notices;
@@ -117,6 +118,62 @@ final class ActivationTest extends TestCase
             self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
         }
         self::assertSame('critical', $this->site->web($drop)['status'], 'It has happened more than once.');
+    }
+
+    /** As the zip has it that a repository makes of a branch. */
+    public function testThePluginsFolderMayHaveAnotherName(): void
+    {
+        $this->site = new PluginSite(folder: 'larder-main');
+        $page = $this->site->activate();
+        self::assertSame('Larder\WordPress\ObjectCache', $this->site->web('return get_class($GLOBALS["wp_object_cache"]);'));
+        self::assertStringStartsWith('success: Larder is the object cache of this site now', PluginSite::notices($page)[0] ?? '');
+        self::assertSame('good', $this->site->web('return Larder\WordPress\Health::drop_in()["status"];', '/wp-admin/index.php'));
+
+        // Another name again, as of a copy that somebody unpacks by hand.
+        $plugins = $this->site->site->content('plugins');
+        \rename("$plugins/larder-main", "$plugins/larder-it's");
+        $this->site->web('update_option("active_plugins", ["larder-it\'s/larder.php"]); return 1;');
+        $result = $this->site->web('return Larder\WordPress\Health::drop_in();', '/wp-admin/index.php');
+        // Looking at it has put it right.
+        self::assertSame('Larder\WordPress\ObjectCache', $this->site->web('return get_class($GLOBALS["wp_object_cache"]);'), (string) \json_encode($result));
+        $this->site->deactivate();
+        self::assertFileDoesNotExist($this->site->dropIn());
+    }
+
+    public function testItNeedsNoFunctionThatSharedHostsTakeAway(): void
+    {
+        // WordPress cannot do without these, nor this site's php-fpm without the last.
+        $disabled = \implode(',', \array_diff(\explode(',', DisabledFunctionsTest::COMMON), ['ini_set', 'error_log', 'phpversion', 'posix_getppid']));
+        $this->site = new PluginSite(ini: ['disable_functions' => $disabled]);
+        $page = $this->site->activate();
+        self::assertStringStartsWith('success: Larder is the object cache of this site now', PluginSite::notices($page)[0] ?? '');
+        $this->site->web('return wp_cache_set("k", "kept", "plugin");');
+        self::assertSame('kept', $this->site->web('return wp_cache_get("k", "plugin");'));
+        self::assertSame('kept', $this->site->site->cli('echo wp_cache_get("k", "plugin");'));
+        foreach (['drop_in', 'works', 'machine', 'flushes', 'privacy'] as $test) {
+            self::assertIsString($this->site->web("return Larder\\WordPress\\Health::$test()['status'];", '/wp-admin/index.php'), $test);
+        }
+        self::assertSame('good', $this->site->web('return Larder\\WordPress\\Health::works()["status"];', '/wp-admin/index.php'));
+        self::assertStringContainsString('Larder', $this->site->page('/wp-admin/tools.php?page=larder')->body);
+        $this->site->deactivate();
+        $this->site->delete();
+        self::assertSame([], $this->site->left());
+        self::assertSame('', $this->site->site->errors());
+    }
+
+    public function testADropInThatIsNotUsedSaysSo(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        // Another one's cache, loaded before all drop-ins.
+        \file_put_contents($this->site->site->content('db.php'), '<?php function wp_cache_init() { require_once ABSPATH . WPINC . "/class-wp-object-cache.php"; $GLOBALS["wp_object_cache"] = new WP_Object_Cache(); }'
+            . ' foreach (["get", "set", "add", "delete", "replace", "incr", "decr"] as $name) { eval("function wp_cache_$name(...\$given) { return \$GLOBALS[\'wp_object_cache\']->$name(...\$given); }"); }'
+            . ' foreach (["get_multiple", "set_multiple", "add_multiple", "delete_multiple", "add_global_groups", "switch_to_blog", "flush"] as $name) { eval("function wp_cache_$name(...\$given) { return \$GLOBALS[\'wp_object_cache\']->$name(...\$given); }"); }'
+            . ' function wp_cache_add_non_persistent_groups() {} function wp_cache_close() { return true; } function wp_cache_flush_runtime() { return wp_cache_flush(); } function wp_cache_supports() { return false; }');
+        $result = $this->site->web('return Larder\WordPress\Health::drop_in();', '/wp-admin/index.php');
+        self::assertSame('critical', $result['status']);
+        self::assertStringContainsString('another object cache', $result['description']);
+        self::assertStringContainsString('another object cache', PluginSite::notices($this->site->plugins())[0] ?? '');
     }
 
     public function testAnotherVersionsDropInIsReplaced(): void

@@ -88,6 +88,68 @@ final class CliUserTest extends TestCase
         $this->assertNothingIsRoots($directory);
     }
 
+    /** As `wp plugin install` does where the web may not write. */
+    public function testRootIsRootInAllElse(): void
+    {
+        $site = $this->site();
+        $plugins = $site->site->content('roots');
+        \mkdir($plugins, 0o755);
+        $this->asRoot(<<<'PHP'
+            $write = static fn(string $name): bool => mkdir(WP_CONTENT_DIR . "/roots/$name", 0700) && file_put_contents(WP_CONTENT_DIR . "/roots/$name/file", $name) > 0;
+            $write('first') || exit(1);
+            get_option('larder_whose');
+            update_option('larder_whose', 'root, who installs');
+            wp_cache_set('k', ['of' => 'root'], 'plugin');
+            wp_cache_get_multiple(['k', 'l'], 'plugin');
+            wp_cache_incr('n', 1, 'plugin');
+            $wpdb->query('BEGIN');
+            update_option('larder_whose', 'root, who has installed');
+            $wpdb->query('COMMIT');
+            $write('second') || exit(1);
+            [posix_geteuid(), posix_getegid()] === [0, 0] || exit(1);
+            // What plugins write when all is done.
+            add_action('shutdown', static fn() => $write('third') || exit(1));
+            register_shutdown_function(static function () use ($write): void {
+                wp_cache_set('last', 'of all', 'plugin');
+                $write('fourth') || exit(1);
+            });
+            $wpdb->query('SELECT 1');
+            wp_cache_add('filled', 1, 'posts');
+            // A transaction that is left open is ended behind all that.
+            register_shutdown_function(static function () use ($wpdb): void {
+                $wpdb->query('BEGIN');
+                wp_cache_set('k', 'never', 'plugin');
+            });
+            PHP);
+        foreach (['first', 'second', 'third', 'fourth'] as $name) {
+            self::assertSame(0, \fileowner("$plugins/$name/file"), $name);
+        }
+        self::assertSame(['root, who has installed', false, 'of all', 1], $site->web('return [get_option("larder_whose"), wp_cache_get("k", "plugin"), wp_cache_get("last", "plugin"), wp_cache_get("filled", "posts")];'));
+        $this->assertNothingIsRoots($this->directory());
+    }
+
+    /** Not even where all that the cache has is made by root. */
+    public function testRootMakesNothingOfItsOwnWhereThereWasNothing(): void
+    {
+        $directory = $this->directory();
+        (new Process(['rm', '-r', $directory]))->mustRun();
+        $this->asRoot('update_option("larder_whose", "root alone"); wp_cache_set("k", 1, "plugin"); do_action("wp_site_health_scheduled_check"); wp_cache_flush(); wp_cache_add("k", 1, "posts");');
+        $this->assertNothingIsRoots($directory);
+        self::assertSame($directory, $this->directory());
+        self::assertSame('root alone', $this->site()->web('return get_option("larder_whose");'));
+        foreach (\preg_grep('~/larder-[0-9a-f]{32}-~', \glob('/var/tmp/larder-*') ?: []) ?: [] as $file) {
+            self::assertNotSame(0, \fileowner($file), $file);
+        }
+    }
+
+    /** A request of root's without the cache leaves marks that the web can write too. */
+    public function testRootsMarksAreNotRootsAlone(): void
+    {
+        $this->asRoot('echo 1;', 'putenv("LARDER_DISABLED=1");');
+        $mark = $this->site()->site->content('.larder-away');
+        self::assertSame($this->site()->site->account->user, \fileowner($mark));
+    }
+
     /** @param list<string> $words */
     #[TestWith([['larder', 'flush']])]
     #[TestWith([['larder', 'status']])]
@@ -107,6 +169,12 @@ final class CliUserTest extends TestCase
             [$site->web('return get_option("larder_whose");'), $site->site->sql("SELECT option_value FROM wp_options WHERE option_name = 'larder_whose'")],
             'Nothing was changed behind the cache of the web.',
         );
+    }
+
+    private function asRoot(string $code, string $before = ''): void
+    {
+        $url = $this->site()->site->url();
+        (new CommandLine(Account::own(), $this->site()->site->root))->run($code, (string) \parse_url($url, \PHP_URL_HOST) . ':' . \parse_url($url, \PHP_URL_PORT), before: $before);
     }
 
     /** @return array<array-key, mixed> */

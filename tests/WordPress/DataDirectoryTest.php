@@ -151,8 +151,8 @@ final class DataDirectoryTest extends TestCase
     public function testACommandOfAnotherUserTakesNothingFromTheWeb(): void
     {
         $nobody = self::nobody();
-        \chmod($this->directory->path, 0o777);
-        \chmod($this->content, 0o777);
+        \chmod($this->directory->path, 0o1777);
+        \chmod($this->content, 0o1777);
         // The web's user has uploaded something.
         \mkdir($this->content . '/uploads');
         \chown($this->content . '/uploads', 33);

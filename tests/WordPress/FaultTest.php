@@ -200,10 +200,12 @@ final class FaultTest extends TestCase
         self::assertSame('Larder\WordPress\ObjectCache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
         self::assertSame([], $this->site()->web(PromiseTest::STALE . 'return $names;'), 'What was changed without it.');
         $this->fresh();
-        // Requests that began without it are over.
-        \touch($this->site()->site->content('larder-away'), \time() - 61);
+        // Requests that began without it are over; one was killed with its mark, perhaps.
+        \array_map(\unlink(...), \glob($this->site()->site->content('.larder-away*')) ?: []);
+        foreach (\glob('/var/tmp/larder-*-away*') ?: [] as $mark) {
+            \fileowner($mark) === $this->site()->site->account->user && \unlink($mark);
+        }
         $this->site()->web('return wp_cache_set("k", 1, "plugin");');
-        self::assertFileDoesNotExist($this->site()->site->content('larder-away'));
         self::assertSame(1, $this->site()->web('return wp_cache_get("k", "plugin");'));
         $this->assertQuiet(0);
     }
@@ -222,7 +224,7 @@ final class FaultTest extends TestCase
             self::assertSame([], \preg_grep('~mu-plugins/flusher.php has flushed~', $this->news(), \PREG_GREP_INVERT));
             self::assertCount(1, $this->news());
             $this->site()->web('wp_cache_set("k", 1, "posts"); wp_cache_set("k", 1, "plugin"); return 1;');
-            self::assertSame([1, false], $this->site()->web('return [wp_cache_get("k", "posts"), wp_cache_get("k", "plugin")];'));
+            self::assertSame([false, false], $this->site()->web('return [wp_cache_get("k", "posts"), wp_cache_get("k", "plugin")];'));
             $this->fresh();
         } finally {
             \unlink($file);

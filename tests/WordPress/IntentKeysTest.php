@@ -21,6 +21,9 @@ final class IntentKeysTest extends TestCase
             public function __construct() {}
             public function get($key, $group = 'default', $force = false, &$found = null) { return wp_cache_get($key, $group, $force, $found); }
             public function intend(string $group, string ...$keys): void { foreach ($keys as $key) { $this->put["$group $key"] = true; } }
+            public function outdate(string $group, int $blog = 0): void { $this->put["$group *"] = true; }
+            public function beginTransaction(): void {}
+            public function commitTransaction(): void {}
             public function relent(string $group, string ...$keys): void { foreach ($keys as $key) { unset($this->put["$group $key"]); } }
         };
         remove_all_filters('query', PHP_INT_MAX);
@@ -67,6 +70,22 @@ final class IntentKeysTest extends TestCase
         yield 'metadata that goes' => [$post, 'delete_post_meta($id, "colour")', ['post_meta #', 'posts last_changed']];
         yield 'a count of comments' => [$post, '$wpdb->update($wpdb->posts, ["comment_count" => 7], ["ID" => $id])', ['posts #', 'posts last_changed']];
         yield 'a draft' => ['$id = wp_insert_post(["post_title" => "Title"]);', '$wpdb->update($wpdb->posts, ["post_status" => "pending"], ["ID" => $id])', ['posts #', 'posts last_changed']];
+        yield 'several rows of metadata' => [$post, '$wpdb->query("INSERT INTO $wpdb->postmeta (post_id, meta_key, meta_value) VALUES ($id, \'a\', 1), ($id, \'b\', 2)")', ['post_meta #', 'posts last_changed']];
+        yield 'metadata of another post' => [$post, '$wpdb->query("UPDATE $wpdb->postmeta SET post_id = 1 WHERE post_id = $id")', ['post_meta #', 'post_meta 1', 'posts last_changed']];
+        yield 'a row by another table' => [$post, '$wpdb->query("INSERT INTO {$wpdb->prefix}none SELECT * FROM $wpdb->posts")', []];
+        $posts = ['calendar *', 'posts *', 'timeinfo *'];
+        foreach ([
+            'UPDATE $wpdb->posts SET post_title = REPLACE(post_title, \'a\', \'b\')', 'UPDATE $wpdb->posts SET post_title = 1 LIMIT 1', 'UPDATE $wpdb->posts SET post_title = 1 WHERE menu_order > 700',
+            'UPDATE $wpdb->posts SET post_title = 1 WHERE ID = $id OR ID = 7', 'UPDATE $wpdb->posts p SET p.post_title = 1 WHERE p.ID = $id', 'DELETE p FROM $wpdb->posts p WHERE p.ID = 0',
+            'INSERT INTO $wpdb->posts SELECT * FROM $wpdb->posts WHERE ID = 0', '/* a */ WITH x AS (SELECT 0 AS ID) UPDATE $wpdb->posts SET post_title = 1', 'ALTER TABLE $wpdb->posts COMMENT = \'x\'',
+        ] as $sql) {
+            yield $sql => [$post, "\$wpdb->query(\"$sql\")", $posts];
+        }
+        yield 'two tables' => [$post, '$wpdb->query("UPDATE $wpdb->posts JOIN $wpdb->postmeta ON ID = post_id SET post_title = 1, meta_value = 1")', [...$posts, 'post_meta *']];
+        yield 'many options' => ['', '$wpdb->query("DELETE FROM $wpdb->options WHERE option_name LIKE \'nothing%\'")', ['blog-details *', 'calendar *', 'options *', 'site-details *']];
+        yield 'all terms' => ['', '$wpdb->query("UPDATE $wpdb->term_taxonomy SET description = UPPER(description)")', ['terms *']];
+        yield 'in a transaction, a row that is named' => [$post, '$wpdb->query("BEGIN"); update_post_meta($id, "colour", "blue")', ['post_meta #', 'posts last_changed']];
+        yield 'in a transaction, rows that are not named' => [$post, '$wpdb->query("BEGIN"); $wpdb->query("UPDATE $wpdb->posts SET post_title = 1 WHERE post_parent = 7")', $posts];
         yield 'a table of somebody else' => ['', '$wpdb->query("UPDATE {$wpdb->prefix}none SET a = 1 WHERE ID = 1")', []];
     }
 

@@ -6,6 +6,7 @@ namespace Larder\Tests\WordPress;
 
 use Larder\WordPress\Intent\Statement;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** What is read out of the statements that WordPress makes. */
@@ -20,7 +21,7 @@ final class IntentStatementTest extends TestCase
     public function testFindsTheTable(string $sql, ?string $verb, ?string $table): void
     {
         $statement = Statement::parse($sql);
-        self::assertSame([$verb, $table], [$statement?->verb, $statement?->table]);
+        self::assertSame([$verb, $table], [$statement?->verb, $statement === null ? null : \implode(' ', $statement->tables)]);
     }
 
     /** @return iterable<list<?string>> */
@@ -33,10 +34,30 @@ final class IntentStatementTest extends TestCase
         yield ['INSERT wp_posts(ID) VALUES (5)', 'INSERT', 'wp_posts'];
         yield ['REPLACE INTO `wp_posts` (`ID`) VALUES (5)', 'INSERT', 'wp_posts'];
         yield ['DELETE FROM wp_postmeta WHERE meta_id IN( 1,2 )', 'DELETE', 'wp_postmeta'];
-        yield ['DELETE a, b FROM wp_options a, wp_options b WHERE a.option_name = b.option_name', 'DELETE', 'a'];
-        yield ['SELECT autoload FROM wp_options WHERE option_name = \'x\' LIMIT 1', 'SELECT', 'wp_options'];
-        yield ['SELECT a, b FROM wp_options', null, null];
-        yield ['DROP TABLE wp_options', null, null];
+        yield ["/* by it's */ -- and 'this\n# too\nUPDATE/**/wp_posts SET a = 1", 'UPDATE', 'wp_posts'];
+        yield ['/*!40000 UPDATE */ /*!wp_posts*/ SET a = 1', 'UPDATE', 'wp_posts'];
+        yield ['update low_priority ignore `site`.`WP_Posts` set a = 1', 'UPDATE', 'wp_posts'];
+        yield ['UPDATE wp_posts AS p SET p.a = 1', '', 'update wp_posts as p set a'];
+        yield ['UPDATE wp_posts p, wp_postmeta m SET p.a = m.b', '', 'update wp_posts p wp_postmeta m set a b'];
+        yield ['UPDATE wp_posts INNER JOIN wp_postmeta ON a = b SET c = \'x\'', '', 'update wp_posts inner join wp_postmeta on a b set c'];
+        yield ['DELETE a, b FROM wp_options a, wp_options b WHERE a.x = b.x', '', 'delete a b from wp_options where x'];
+        yield ['DELETE FROM a USING wp_posts AS a', '', 'delete from a using wp_posts as'];
+        yield ['INSERT INTO wp_posts SELECT * FROM wp_old', 'INSERT', 'wp_posts'];
+        yield ['WITH x AS (SELECT 1 FROM (SELECT 2) y) UPDATE wp_posts SET a = 1', '', 'with x as select from y update wp_posts set a'];
+        yield ['WITH RECURSIVE x (a) AS (DELETE) SELECT * FROM wp_posts', null, null];
+        yield ['TRUNCATE TABLE wp_posts', '', 'truncate table wp_posts'];
+        yield ['TRUNCATE wp_posts', '', 'truncate wp_posts'];
+        yield ['DROP TABLE IF EXISTS `wp_options`', '', 'drop table if exists wp_options'];
+        yield ['ALTER TABLE wp_posts ADD a INT', '', 'alter table wp_posts add a int'];
+        yield ['RENAME TABLE a TO wp_posts', '', 'rename table a to wp_posts'];
+        yield ['LOAD DATA LOCAL INFILE \'f\' INTO TABLE wp_posts', '', 'load data local infile into table wp_posts'];
+        yield ['SET STATEMENT max_statement_time=1 FOR UPDATE wp_posts SET a = 1', 'UPDATE', 'wp_posts'];
+        yield ['ANALYZE FORMAT=JSON UPDATE wp_posts SET a = 1', '', 'analyze format json update wp_posts set a'];
+        yield ['ANALYZE TABLE wp_posts', null, null];
+        yield ['BEGIN NOT ATOMIC UPDATE wp_posts SET a = 1; END', '', 'begin not atomic update wp_posts set a end'];
+        yield ['SELECT a FROM wp_options', null, null];
+        yield ['SHOW FULL COLUMNS FROM `wp_posts`', null, null];
+        yield ['/* UPDATE wp_posts SET a = 1', null, null];
         yield ['', null, null];
     }
 
@@ -47,11 +68,35 @@ final class IntentStatementTest extends TestCase
         self::assertSame(['it\'s', 'a, ) \\', 'off', null], \array_map($statement->value(...), ['option_name', 'option_value', 'autoload', 'x']));
         self::assertSame('', $statement->where());
 
-        $statement = self::parse('INSERT INTO wp_term_relationships (object_id, term_taxonomy_id, term_order) VALUES (5, 7, 1),(5, 8, 2) ON DUPLICATE KEY UPDATE x = 1');
+        $statement = self::parse('INSERT INTO wp_term_relationships (object_id, term_taxonomy_id, term_order) VALUES (5, 7, 1),(6, 8, NOW()) ON DUPLICATE KEY UPDATE x = 1');
         self::assertSame(['5', '7', '1'], \array_map($statement->value(...), ['object_id', 'term_taxonomy_id', 'term_order']));
+        self::assertSame([['5', '6'], ['7', '8'], null, []], \array_map($statement->values(...), ['Object_ID', 'term_taxonomy_id', 'term_order', 'x']));
 
-        $statement = self::parse('INSERT INTO `wp_x` (`a`, `b`) VALUES (NULL, -1)');
-        self::assertSame(['NULL', '-1'], \array_map($statement->value(...), ['a', 'b']));
+        $statement = self::parse('INSERT INTO `wp_x` (`a`, `b`, c) VALUES (NULL, -1, 2 + (3))');
+        self::assertSame(['NULL', '-1', null], \array_map($statement->value(...), ['a', 'b', 'c']));
+
+        $statement = self::parse('REPLACE wp_x SET a = 1, wp_x.b = "it""s", c = d, e = LAST_INSERT_ID()');
+        self::assertSame([['1'], ['it"s'], null, null, []], \array_map($statement->values(...), ['a', 'b', 'c', 'e', 'f']));
+    }
+
+    #[TestWith(['INSERT INTO wp_x VALUES (1, 2)'])]
+    #[TestWith(['INSERT INTO wp_x (a) SELECT 1'])]
+    #[TestWith(['INSERT INTO wp_x (a) VALUES ROW(1)'])]
+    #[TestWith(['INSERT INTO wp_x (a, b) VALUES (1, 2), (3)'])]
+    #[TestWith(['INSERT INTO wp_x (a) TABLE y'])]
+    #[TestWith(['UPDATE wp_x SET (a) = 1'])]
+    public function testSaysThatItDoesNotKnow(string $sql): void
+    {
+        self::assertNull(self::parse($sql)->values('a'));
+    }
+
+    public function testCountsNoMoreRowsThanHaveIntents(): void
+    {
+        foreach ([Statement::MOST => true, Statement::MOST + 1 => false] as $rows => $known) {
+            $list = \range(1, $rows);
+            self::assertSame($known, self::parse('INSERT INTO wp_x (a) VALUES (' . \implode('),(', $list) . ')')->values('a') !== null);
+            self::assertSame($known, self::parse('DELETE FROM wp_x WHERE a IN (' . \implode(',', $list) . ')')->numbers('a') !== null);
+        }
     }
 
     public function testFindsWhatAnUpdateSets(): void
@@ -63,44 +108,69 @@ final class IntentStatementTest extends TestCase
             \array_map($statement->value(...), ['post_status', 'post_parent', 'post_type', 'to_ping', 'n', 'z', 'post_content']),
         );
         self::assertSame('`ID` = 5 AND `post_type` = \'page\'', $statement->where());
+        self::assertSame([[], null, ['draft']], \array_map($statement->values(...), ['post_type', 'n', 'POST_STATUS']));
+        $statement = self::parse('UPDATE wp_posts SET post_content = REPLACE(post_content, \'a\', \'b\')');
+        self::assertSame(['', null, null], [$statement->where(), $statement->numbers('ID'), $statement->values('post_content')]);
     }
 
     /**
-     * @param list<string> $ids
+     * @param ?list<string> $ids
      */
     #[DataProvider('conditions')]
-    public function testFindsTheNumbersOfACondition(string $where, array $ids, bool $isBy): void
+    public function testFindsTheNumbersOfACondition(string $where, ?array $ids, bool $isBy): void
     {
         $statement = self::parse("UPDATE wp_posts SET a = 'WHERE `ID` = 99' WHERE $where");
         self::assertSame($ids, $statement->numbers('ID'));
         self::assertSame($isBy, $statement->isBy('ID', 'post_parent'));
     }
 
-    /** @return iterable<array{string, list<string>, bool}> */
+    /** @return iterable<array{string, ?list<string>, bool}> */
     public static function conditions(): iterable
     {
         yield ['`ID` = 5', ['5'], true];
-        yield ['ID = \'5\'', ['5'], true];
+        yield ['id = \'005\';', ['5'], true];
         yield ['ID = 5 AND x = \'WHERE y\'', ['5'], true];
+        yield ['x = \'OR\' AND ID=5 ORDER BY x LIMIT 1', ['5'], false];
+        yield ['wp_posts.ID = 5', ['5'], false];
+        yield ['(x = 1 AND (ID = 5)) AND y = 2', ['5'], false];
+        yield ['(x = 1 OR y = 2) AND ID = 5', ['5'], true];
         yield ['post_type = \'attachment\' AND ID IN ( 5,6 )', ['5', '6'], false];
-        yield ['ID IN(\'5\', \'6\')', ['5', '6'], true];
-        yield ['ID IN (SELECT 5)', [], true];
-        yield ['`post_parent` = 5', [], true];
-        yield ['ID = 5.5', [], true];
-        yield ['ID > 5', [], true];
-        yield ['xID = 5', [], false];
-        yield ['ID2 = 5', [], false];
-        yield ['x = \'ID = 5\'', [], false];
+        yield ['ID IN(\'5\', \'6\') AND `post_type` IN (1)', ['5', '6'], true];
+        yield ['ID IN (SELECT 5)', null, true];
+        yield ['ID IN (5, (6))', null, true];
+        yield ['ID IN (5) + 1', null, true];
+        yield ['ID = 5 OR ID = 6', null, false];
+        yield ['(ID = 5) OR (ID = 6)', null, false];
+        yield ['ID = 5 XOR 1', null, false];
+        yield ['ID = 5 || 1', null, false];
+        yield ['NOT ID = 5', null, false];
+        yield ['NOT (ID = 5 AND x = 1)', null, false];
+        yield ['x = 1 AND NOT (ID = 5)', null, false];
+        yield ['x BETWEEN 1 AND ID = 5', null, false];
+        yield ['x = CASE WHEN 1 AND ID = 5 AND 2 THEN 3 END', null, false];
+        yield ['`post_parent` = 5', null, true];
+        yield ['ID = 5.5', null, true];
+        yield ['ID = 5e1', null, true];
+        yield ['ID = \'5a\'', null, true];
+        yield ['ID = -5', null, true];
+        yield ['ID = 5 = 0', null, true];
+        yield ['ID = x', null, true];
+        yield ['ID > 5', null, true];
+        yield ['xID = 5', null, false];
+        yield ['ID2 = 5', null, false];
+        yield ['x = \'ID = 5\'', null, false];
+        yield ['/* ID = 5 */ x = 1 -- AND ID = 5', null, false];
     }
 
     public function testFindsTheStringsOfACondition(): void
     {
         $statement = self::parse('UPDATE `wp_sitemeta` SET `meta_value` = \'b\' WHERE `site_id` = 1 AND `meta_key` = \'a WHERE \\\'x\'');
-        self::assertSame(['1', 'a WHERE \'x', null], \array_map($statement->equal(...), ['site_id', 'meta_key', 'meta_value']));
+        self::assertSame([['1'], ['a WHERE \'x'], null], \array_map($statement->equal(...), ['site_id', 'meta_key', 'meta_value']));
 
         $statement = self::parse('UPDATE wp_options SET autoload = \'on\' WHERE option_name IN (\'a\',\'b\\\\\')');
-        self::assertSame(['a', 'b\\'], $statement->strings());
+        self::assertSame(['a', 'b\\'], $statement->equal('option_name'));
         self::assertSame('on', $statement->value('autoload'));
+        self::assertNull(self::parse('DELETE FROM wp_options WHERE option_name LIKE \'a\'')->equal('option_name'));
     }
 
     /** Regular expressions have limits, posts have not. */

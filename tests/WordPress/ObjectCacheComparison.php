@@ -28,12 +28,8 @@ final class ObjectCacheComparison
     private const KEYS = [1, 2, '2', '0', 0, -1, '-1', '01', '1 ', ' lead', 'alloptions', 'last_changed', 'Schlüssel', "a\0b", 'a:b', 'a/b', 'A', 'a', '1.5', '9223372036854775807'];
     private const WRONG_KEYS = ['', ' ', "\t\n", null, 1.5, false, true];
 
-    /** WordPress flushes in full up to ten times a minute: Flushes has its own test. */
-    private const FLUSHES = 8;
-
     private readonly \WP_Object_Cache $theirs;
     private ObjectCache $ours;
-    private int $flushes = 0;
     private int $blog = 1;
 
     /** @var list<mixed> a few that are called often for a while, so that calls meet */
@@ -105,9 +101,8 @@ final class ObjectCacheComparison
 
             return null;
         }
-        if ($dice <= 50 && $this->flushes < self::FLUSHES) {
+        if ($dice <= 50) {
             $this->calls[] = 'flush';
-            $this->flushes++;
             $this->theirsWithout(null);
             $this->forget();
 

@@ -60,7 +60,7 @@ final class ObjectCacheLikeWordPressTest extends TestCase
             Release::find('7.1')->path, (string) \json_encode(['dsn' => $dsn, 'prefix' => 'wp']), $network ? '1' : '0', $reopens ? '1' : '0', (string) $seed, (string) $calls,
         ]);
         self::assertSame('', $child->output(300.0), "$dsn, network: " . \var_export($network, true) . ', opened anew: ' . \var_export($reopens, true));
-        self::assertSame('', $child->errors());
+        self::assertSame('', \preg_replace('/^Larder: .* has flushed the object cache 11 times .*\n/m', '', $child->errors()));
         self::assertSame(0, $child->wait());
     }
 }

@@ -36,7 +36,7 @@ final class PluginSite
      * @param list<string>                              $nginx
      * @param array<string, string|int|float>           $ini
      */
-    public function __construct(array $constants = [], private readonly ?array $sites = null, array $nginx = [], array $ini = [])
+    public function __construct(array $constants = [], private readonly ?array $sites = null, array $nginx = [], array $ini = [], private readonly string $folder = 'larder')
     {
         $this->site = new Site(new Options(\getenv('LARDER_WORDPRESS') ?: '7.1', $sites, $constants, $ini, nginx: $nginx, errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED));
         $this->put();
@@ -51,7 +51,7 @@ final class PluginSite
     {
         $plugins = $this->site->content('plugins');
         \is_dir($plugins) || \mkdir($plugins);
-        \exec('rm -rf ' . \escapeshellarg($plugins . '/larder') . ' && cp -r ' . \escapeshellarg(BuiltPlugin::path()) . ' ' . \escapeshellarg($plugins . '/larder'), result_code: $code);
+        \exec('rm -rf ' . \escapeshellarg("$plugins/$this->folder") . ' && cp -r ' . \escapeshellarg(BuiltPlugin::path()) . ' ' . \escapeshellarg("$plugins/$this->folder"), result_code: $code);
         Assert::assertSame(0, $code);
         $this->site->account->receive($plugins);
     }

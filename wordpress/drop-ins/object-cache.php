@@ -11,7 +11,10 @@ declare(strict_types=1);
  *
  * Larder drop-in: object-cache
  *
- * Where the plugin is gone, or switched off by LARDER_DISABLED, this file does nothing, and WordPress takes its own cache.
+ * Where the plugin is gone, or switched off by LARDER_DISABLED, this file leaves a mark, and WordPress takes its own cache.
+ * So does a request that runs without Larder for any other reason: the plugin includes this file then.
+ *
+ * Any PHP that runs WordPress must be able to read it.
  *
  * @package Larder
  */
@@ -22,20 +25,70 @@ if (!defined('ABSPATH')) {
 
 (static function (): void {
     $off = defined('LARDER_DISABLED') ? constant('LARDER_DISABLED') : getenv('LARDER_DISABLED');
-    if ((float) PHP_VERSION < 8.2 || ($off && $off !== 'false') || function_exists('wp_cache_init')) {
-        return;
-    }
-    $plugins = defined('WP_PLUGIN_DIR') ? WP_PLUGIN_DIR : WP_CONTENT_DIR . '/plugins';
-    foreach ([$plugins . '/larder', dirname(__DIR__)] as $folder) {
-        if (is_file($folder . '/functions.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
-            require_once $folder . '/autoload.php';
-            require_once $folder . '/functions.php';
+    if (PHP_VERSION_ID >= 80200 && (!$off || $off === 'false') && !function_exists('wp_cache_init')) { // @phpstan-ignore greaterOrEqual.alwaysTrue
+        $plugins = defined('WP_PLUGIN_DIR') ? WP_PLUGIN_DIR : WP_CONTENT_DIR . '/plugins';
+        // Whoever puts this file into its place writes here where the plugin lies.
+        foreach ([$plugins . '/larder', dirname(__DIR__)] as $folder) {
+            if (is_file($folder . '/functions.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
+                require_once $folder . '/autoload.php';
+                require_once $folder . '/functions.php';
 
-            return;
+                return;
+            }
         }
     }
-    // Nobody tells the cache what changes now: the first request that has the plugin again finds this, and empties it.
-    if (is_writable(__DIR__)) {
-        touch(__DIR__ . '/larder-away');
+    if (defined('LARDER_AWAY')) {
+        return;
     }
+    define('LARDER_AWAY', true);
+
+    // Nobody tells the cache what this request changes. The next one that has Larder again finds one of these, and empties
+    // it (Larder\WordPress\Presence, which knows the same names).
+    $site = '';
+    foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
+        $value = defined($name) ? constant($name) : '';
+        $site .= is_string($value) ? $value . ' ' : '';
+    }
+    $table = isset($GLOBALS['table_prefix']) ? $GLOBALS['table_prefix'] : '';
+    $name = '/larder-' . substr(hash('sha256', $site . (is_string($table) ? $table : '')), 0, 32) . '-away';
+    $marks = [WP_CONTENT_DIR . '/.larder-away', '/var/tmp' . $name, rtrim(sys_get_temp_dir(), '/') . $name];
+    $directories = isset($GLOBALS['larder_directories']) ? $GLOBALS['larder_directories'] : [];
+    foreach (is_array($directories) ? $directories : [] as $directory) {
+        $marks[] = (is_string($directory) ? $directory : '') . '/away';
+    }
+    // One more for this request, as long as it goes on: it may have sent a statement that is not done yet.
+    $own = '-' . bin2hex(random_bytes(6));
+    // Root's could be written by root alone.
+    $owner = is_dir(WP_CONTENT_DIR . '/uploads') ? fileowner(WP_CONTENT_DIR . '/uploads') : fileowner(WP_CONTENT_DIR);
+    $mark = static function (bool $ends = false) use ($marks, $own, $owner): void {
+        static $last = 0;
+        if ($last !== time() || $ends) {
+            $last = $ends ? 0 : time();
+            set_error_handler(static function (): bool {
+                return true;
+            });
+            foreach ($marks as $file) {
+                file_put_contents($file, $own . microtime());
+                $ends ? unlink($file . $own) : touch($file . $own);
+                foreach ([$file, $file . $own] as $roots) {
+                    if ($owner && function_exists('chown') && fileowner($roots) === 0) {
+                        chown($roots, $owner);
+                    }
+                }
+            }
+            restore_error_handler();
+        }
+    };
+    $mark();
+    // Behind all others that may write.
+    register_shutdown_function(static function () use ($mark): void {
+        register_shutdown_function($mark, true);
+    });
+    add_filter('query', static function ($query) use ($mark) {
+        if (!is_string($query) || preg_match('/^\s*(?:SELECT|SHOW|SET|DESC|DESCRIBE|EXPLAIN)\b/i', $query) !== 1) {
+            $mark();
+        }
+
+        return $query;
+    }, PHP_INT_MAX);
 })();

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
-use Larder\Config\Directory;
 use Larder\Config\WrongUser;
 
 /**
@@ -22,9 +21,6 @@ final class Activation
 {
     /** Seconds after which an update that has not come to its end never will. */
     private const LONGEST = 300;
-
-    /** Seconds after which the cache of a site that goes without it is emptied again. */
-    private const PAUSE = 60;
 
     public static function activate(): void
     {
@@ -53,7 +49,7 @@ final class Activation
      */
     public static function enable(bool $replace = false): string
     {
-        self::become();
+        self::expect();
         $dropIn = DropIn::here();
         $state = $dropIn->state();
         if ($state === DropInState::Foreign && !$replace) {
@@ -73,7 +69,7 @@ final class Activation
     /** @return string '' it is done; else why not */
     public static function disable(): string
     {
-        self::become();
+        self::expect();
         $dropIn = DropIn::here();
         if (!$dropIn->remove()) {
             /* translators: %s: path of a file */
@@ -83,19 +79,6 @@ final class Activation
         self::flush();
 
         return '';
-    }
-
-    /**
-     * A request begins in which LARDER_DISABLED is set. What changes now nobody tells the cache, so it is emptied: by
-     * each command, and by the web from time to time, since an older request may go on to fill it.
-     */
-    public static function paused(): void
-    {
-        if (\PHP_SAPI === 'cli' || (Notes::all()['paused'] ?? 0) < \time() - self::PAUSE) {
-            Notes::put(['paused' => \time()]);
-            self::become();
-            self::flush();
-        }
     }
 
     /** A page of wp-admin begins: the drop-in is still there, and of this version? */
@@ -186,11 +169,11 @@ final class Activation
         }
     }
 
-    /** What root does on the command line without the drop-in must not be root's in the cache. */
-    private static function become(): void
+    /** What root does without the drop-in must not be root's in the cache either. */
+    private static function expect(): void
     {
         try {
-            Directory::become(Site::current()->directory() ?? '');
+            Owner::expect(Site::current()->directory() ?? '');
         } catch (WrongUser) {
             // The trial says it.
         }
@@ -199,7 +182,7 @@ final class Activation
     private static function flush(): bool
     {
         try {
-            return Cache::open(Site::current()->source())->flush();
+            return Owner::run(static fn(): bool => Cache::open(Site::current()->source())->flush());
         } catch (\Throwable) {
             return false;
         }

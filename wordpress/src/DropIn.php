@@ -17,13 +17,16 @@ final readonly class DropIn
     /** Where WordPress looks for a file's header (get_file_data()). */
     private const HEADER = 8192;
     private const BACKUP = '.larder-backup-';
+    /** Which the plugin's folder is called in the source. */
+    private const FOLDER = 'larder';
 
     /**
      * @param string $source ours, in the plugin
      * @param string $target where WordPress loads it from
      * @param string $refusal why none may be put there by itself; '' it may
+     * @param string $folder  the plugin's: its name, or its path where it does not lie among the plugins
      */
-    public function __construct(private string $source, public string $target, private string $refusal = '') {}
+    public function __construct(private string $source, public string $target, private string $refusal = '', private string $folder = self::FOLDER) {}
 
     /** This site's. */
     public static function here(): self
@@ -36,7 +39,31 @@ final readonly class DropIn
                 \__('this site\'s files may not be changed from here (%s)', 'larder'),
                 'DISALLOW_FILE_MODS',
             ),
+            self::folder(),
         );
+    }
+
+    /** A zip from a repository has a folder of another name; and any folder may be a link to where the files are. */
+    private static function folder(): string
+    {
+        $here = \dirname(__DIR__);
+        $name = \dirname(\plugin_basename($here . '/larder.php'));
+
+        return Quietly::call(static fn(): bool => \realpath(\WP_PLUGIN_DIR . '/' . $name) === \realpath($here)) ? $name : $here;
+    }
+
+    /** The plugin's folder, as PHP. */
+    private function place(): string
+    {
+        return $this->folder[0] === '/' ? \var_export($this->folder, true) : '$plugins . ' . \var_export('/' . $this->folder, true);
+    }
+
+    /** Ours, as it is to be in its place. */
+    private function code(): string|false
+    {
+        $code = \file_get_contents($this->source);
+
+        return $code === false ? false : \str_replace('$plugins . \'/' . self::FOLDER . '\'', $this->place(), $code);
     }
 
     public function state(): DropInState
@@ -46,7 +73,7 @@ final readonly class DropIn
             if (!\file_exists($this->target)) {
                 return $this->refusal === '' && \is_writable(\dirname($this->target)) ? DropInState::Missing : DropInState::Unwritable;
             }
-            $ours = \file_get_contents($this->source);
+            $ours = $this->code();
             $there = \file_get_contents($this->target);
 
             return match (true) {
@@ -119,6 +146,17 @@ final readonly class DropIn
         return $this->cannot($this->refusal);
     }
 
+    /** What may be wrong where it is there and WordPress has another object cache all the same. */
+    public function idle(): string
+    {
+        return \sprintf(
+            /* translators: 1: path of a file, 2: path of a directory */
+            \__('%1$s is there, but WordPress has loaded another object cache before it, or it does not find the plugin in %2$s: when a page was asked for, that folder could not be read.', 'larder'),
+            $this->target,
+            $this->folder[0] === '/' ? $this->folder : \WP_PLUGIN_DIR . '/' . $this->folder,
+        );
+    }
+
     /** What install() put aside. */
     public function removeBackup(): void
     {
@@ -145,7 +183,7 @@ final readonly class DropIn
     {
         $directory = \dirname($this->target);
         $new = $directory . '/.object-cache-' . \bin2hex(\random_bytes(6)) . '.php';
-        $code = \file_get_contents($this->source);
+        $code = $this->code();
         if ($code === false) {
             return false;
         }
@@ -189,7 +227,12 @@ final readonly class DropIn
             $reason === '' ? \__('the directory cannot be written', 'larder') : $reason,
             $this->source,
             $this->target,
-        );
+        ) . ($this->folder === self::FOLDER ? '' : ' ' . \sprintf(
+            /* translators: 1: a piece of PHP, 2: what is to stand there instead */
+            \__('In that copy, write %2$s in place of %1$s.', 'larder'),
+            '$plugins . \'/' . self::FOLDER . '\'',
+            $this->place(),
+        ));
     }
 
     private static function name(string $code): string

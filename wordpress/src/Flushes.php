@@ -5,17 +5,18 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
+use Larder\System\ErrorLog;
 
 /**
  * Who flushes how often.
  *
- * Some plugins flush the whole cache at every request. From the LIMITth time in a minute on, theirs empties the groups
- * of plugins only: WordPress's own it invalidates by itself, and without them every page would begin at nothing. Who it
- * is stands in the log and in Site Health.
+ * Every flush is done in full, whoever asks for it: nobody but the caller knows what has changed. But some plugins flush
+ * the whole cache at every request, and then it is no use to anybody. Who does so more than LIMIT times in a minute is
+ * named in the log and in Site Health.
  */
 final class Flushes
 {
-    /** Flushes a minute of one plugin that are done in full. */
+    /** Flushes a minute that nobody complains of. */
     public const LIMIT = 10;
 
     private const KEY = 'flushes';
@@ -25,15 +26,12 @@ final class Flushes
 
     public function __construct(private readonly Cache $own) {}
 
-    /** Counts one. Whether it is to be done in full. */
-    public function count(): bool
+    /** Counts one. */
+    public function count(): void
     {
         $who = self::who();
-        if ($who === null) {
-            // A person or a tool asks for it, perhaps for one site of a network after the other.
-            return true;
-        }
         if (\function_exists('is_multisite') && \is_multisite()) {
+            // A tool may do it for one site of a network after the other.
             $who .= ' on site ' . \get_current_blog_id();
         }
         $add = static fn(mixed $log): array => self::counted($log, $who, \time());
@@ -42,12 +40,9 @@ final class Flushes
             $log = $add(null);
             $this->own->add(self::KEY, $log) || $log = $this->own->update(self::KEY, $add) ?? $log;
         }
-        $count = self::log($log)['counts'][$who] ?? 1;
-        if ($count === self::LIMIT + 1) {
-            \error_log("Larder: $who has flushed the object cache $count times within a minute. Until the minute ends, its flushes empty the groups of plugins only. Ask its author why it flushes.");
+        if ((self::log($log)['counts'][$who] ?? 1) === self::LIMIT + 1) {
+            ErrorLog::write(\sprintf('Larder: %s has flushed the object cache %d times within a minute. Ask its author why it flushes.', $who, self::LIMIT + 1));
         }
-
-        return $count <= self::LIMIT;
     }
 
     /** @return array<string, int> who passed the limit within the last hour: the most flushes in a minute, by plugin */
@@ -91,15 +86,16 @@ final class Flushes
     }
 
     /** The plugin or theme whose code asked for it. */
-    private static function who(): ?string
+    private static function who(): string
     {
+        $ours = \strtr(\dirname(__DIR__), '\\', '/') . '/';
         foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 40) as $frame) {
             $file = \strtr($frame['file'] ?? '', '\\', '/');
-            if (\preg_match('~/(plugins|mu-plugins|themes)/([^/]+)~', $file, $match) === 1 && $match[2] !== 'larder') {
+            if (!\str_starts_with($file, $ours) && \preg_match('~/(plugins|mu-plugins|themes)/([^/]+)~', $file, $match) === 1) {
                 return $match[1] . '/' . $match[2];
             }
         }
 
-        return null;
+        return \PHP_SAPI === 'cli' ? 'a command' : 'WordPress';
     }
 }

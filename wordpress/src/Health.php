@@ -83,6 +83,10 @@ final class Health
             );
         }
 
+        if ($state === DropInState::Ours && self::cache() === null && !Site::isDisabled()) {
+            return self::result('drop_in', 'critical', \__('Larder\'s drop-in is in place, and not in use', 'larder'), $dropIn->idle());
+        }
+
         return match ($state) {
             DropInState::Ours => self::result('drop_in', 'good', \__('Larder\'s drop-in is in place', 'larder'), \__('WordPress loads Larder as its object cache.', 'larder')),
             DropInState::Outdated => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is of another version', 'larder'), $dropIn->advice()),
@@ -130,14 +134,14 @@ final class Health
     public static function flushes(): array
     {
         $lines = [];
-        foreach (Flushes::offenders() as $plugin => $times) {
-            /* translators: 1: name of a plugin, 2: how often */
-            $lines[] = \sprintf(\__('%1$s has flushed the whole object cache %2$d times within a minute. What it asks for so often is done in part only.', 'larder'), $plugin, $times);
+        foreach (Owner::run(Flushes::offenders(...)) as $who => $times) {
+            /* translators: 1: name of a plugin, "a command" or "WordPress", 2: how often */
+            $lines[] = \sprintf(\__('%1$s has flushed the whole object cache %2$d times within a minute.', 'larder'), $who, $times);
         }
 
         return $lines === []
             ? self::result('flushes', 'good', \__('Nobody flushes the object cache all the time', 'larder'), \__('A cache that is emptied again and again helps nobody.', 'larder'))
-            : self::result('flushes', 'recommended', \__('A plugin flushes the object cache all the time', 'larder'), ...[...$lines, \__('Ask its author to delete what has changed instead, or deactivate it.', 'larder')]);
+            : self::result('flushes', 'recommended', \__('The object cache is flushed all the time', 'larder'), ...[...$lines, \__('A cache that is emptied again and again helps nobody. Ask the author of that plugin to delete what has changed instead, or deactivate it.', 'larder')]);
     }
 
     /** @return Result */
@@ -172,7 +176,7 @@ final class Health
     /** @return list<Finding> the library's doctor on this site: it looks and tries, for up to two seconds */
     public static function findings(): array
     {
-        return Quietly::call(static function (): array {
+        return Owner::run(static fn(): array => Quietly::call(static function (): array {
             $found = [];
             try {
                 $place = Place::choose(Site::current()->source());
@@ -191,7 +195,7 @@ final class Health
             }
 
             return $found;
-        });
+        }));
     }
 
     /**
@@ -212,7 +216,7 @@ final class Health
         if ($directory !== null) {
             $fields['directory'] = self::field(\__('Directory', 'larder'), $directory === '' ? \__('none could be made', 'larder') : $directory, true);
         }
-        foreach (self::cache()?->larder()?->stats() ?? [] as $tier => $stats) {
+        foreach (Owner::run(static fn(): array => self::cache()?->larder()?->stats() ?? []) as $tier => $stats) {
             if (isset($stats['engine'], $stats['entries'], $stats['bytes'])) {
                 /* translators: 1: name of an engine, 2: number of entries, 3: size with its unit */
                 $text = \sprintf(\__('%1$s, %2$s entries, %3$s', 'larder'), $stats['engine'], \number_format_i18n((int) $stats['entries']), \size_format((int) $stats['bytes']) ?: '0 B');
@@ -243,7 +247,11 @@ final class Health
     {
         $cache = self::cache();
 
-        return $cache === null ? \__('Larder is not the object cache of this request.', 'larder') : $cache->problem();
+        return match (true) {
+            $cache !== null => $cache->problem(),
+            DropIn::here()->state() === DropInState::Ours && !Site::isDisabled() => DropIn::here()->idle(),
+            default => \__('Larder is not the object cache of this request.', 'larder'),
+        };
     }
 
     private static function options(): ?Options

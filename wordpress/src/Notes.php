@@ -11,10 +11,9 @@ namespace Larder\WordPress;
  *     notice    what is to be said once to an administrator: whether it went well, and the text
  *     rival     who has replaced ours: name, how often, when last (Unix time)
  *     updating  the plugin is being replaced since (Unix time; 1: it has been), and ours was taken away meanwhile
- *     paused    the cache was emptied while LARDER_DISABLED was set, last (Unix time)
  *
  * @phpstan-type Rival array{name: string, times: int, at: int}
- * @phpstan-type All array{on?: bool, notice?: array{bool, string}, rival?: Rival, updating?: int, paused?: int}
+ * @phpstan-type All array{on?: bool, notice?: array{bool, string}, rival?: Rival, updating?: int}
  */
 final class Notes
 {

@@ -67,7 +67,7 @@ final class Notices
             self::box('warning', $dropIn->advice());
         } elseif (!Site::current()->isDisabled()) {
             $cache = $GLOBALS['wp_object_cache'] ?? null;
-            $problem = $cache instanceof ObjectCache ? $cache->problem() : '';
+            $problem = $cache instanceof ObjectCache ? $cache->problem() : $dropIn->idle();
             if ($problem !== '') {
                 /* translators: %s: what is wrong, one or more sentences */
                 self::box('error', \sprintf(\__('Larder keeps nothing beyond the request now. %s', 'larder'), $problem));

@@ -6,8 +6,8 @@ namespace Larder\WordPress;
 
 use Larder\Cache;
 use Larder\Codec\NotStorable;
-use Larder\Config\Directory;
 use Larder\Config\WrongUser;
+use Larder\System\ErrorLog;
 
 /**
  * WordPress's object cache: what $wp_object_cache is, with every method and property of WordPress's own class.
@@ -39,12 +39,6 @@ class ObjectCache
 
     /** Longer keys are hashed. */
     private const LONGEST = 1_024;
-
-    /** Touched by the drop-in at each request that does not find the plugin. */
-    public const AWAY = '/larder-away';
-
-    /** Seconds for which such a request may go on to change the database. */
-    private const LONGEST_REQUEST = 60;
 
     /** One request in so many is recorded in the statistics. */
     private const SAMPLE = 16;
@@ -84,10 +78,12 @@ class ObjectCache
     /** Misses in groups that are not persistent. */
     private int $fleeting = 0;
 
+    /** What the database has now may be rolled back. */
+    private bool $inTransaction = false;
+
     private int $due = \PHP_INT_MAX;
     private readonly int $mask;
     private ?Prefetch $prefetch = null;
-    private ?Flushes $flushes = null;
 
     public function __construct(?Cache $root = null)
     {
@@ -113,17 +109,21 @@ class ObjectCache
             if ($directory === '') {
                 throw new \RuntimeException('WordPress may write neither beside itself nor into ' . \WP_CONTENT_DIR . ', so there is no place for the cache. Make a directory that the web server can write, and define LARDER_DIRECTORY as its path.');
             }
-            if ($directory !== null && \PHP_SAPI === 'cli') {
-                Directory::become($directory);
-            }
+            $isRoots = $directory !== null && Owner::expect($directory);
+            // A network starts its cache twice (ms-settings.php).
+            $isFirst = !isset($GLOBALS['wp_object_cache']);
 
-            $root = Cache::open($site->source());
-            if (\is_file(\WP_CONTENT_DIR . self::AWAY)) {
-                self::returned($root);
-            }
-            $cache = new self($root);
-            // Not with the plugin, which comes later, or, where it is not active, never.
-            Intents::watch($cache);
+            $cache = Owner::run(static function () use ($site, $isRoots): self {
+                unset($GLOBALS['wp_object_cache']);
+                $root = Cache::open($site->source());
+                (new Presence($site, $root))->confirm();
+                $cache = $isRoots ? new RootObjectCache($root) : new self($root);
+                // Not with the plugin, which comes later, or, where it is not active, never.
+                Intents::watch($cache);
+
+                return $cache;
+            });
+            $isFirst && Owner::opened();
 
             return $cache;
         } catch (WrongUser $wrong) {
@@ -136,6 +136,7 @@ class ObjectCache
         } catch (\Throwable $error) {
             $problem = $error->getMessage();
         }
+        Presence::leave();
         $cache = new self(null);
         $cache->problem = $problem;
         // Then transients belong into the database. A network starts its cache twice (ms-settings.php), and would load
@@ -143,7 +144,7 @@ class ObjectCache
         $cache->multisite
             ? \add_action('ms_loaded', static fn() => \wp_using_ext_object_cache(false))
             : \wp_using_ext_object_cache(false);
-        \error_log('Larder: the object cache is not persistent: ' . $problem);
+        ErrorLog::write('Larder: the object cache is not persistent: ' . $problem);
 
         return $cache;
     }
@@ -407,6 +408,12 @@ class ObjectCache
         if ($space === null || isset($this->kept[$group][$key])) {
             return $this->holds($group, $key) && $this->set($key, $data, $group, $expire);
         }
+        if ($this->inTransaction && Groups::isOwn($group)) {
+            // What is atomic happens at once, and this may be rolled back.
+            $this->get($key, $group, false, $found);
+
+            return $found === true && $this->set($key, $data, $group, $expire);
+        }
         if (\is_object($data)) {
             $data = clone $data;
         }
@@ -500,8 +507,7 @@ class ObjectCache
     }
 
     /**
-     * This site, and what is global; no other site of a network. A plugin that does it all the time flushes the groups of
-     * plugins only (see Flushes).
+     * This site, and what is global; no other site of a network. Who does it all the time is named (see Flushes).
      *
      * @return bool
      */
@@ -511,11 +517,11 @@ class ObjectCache
         if ($this->root === null) {
             return true;
         }
-        $all = ($this->flushes ??= new Flushes(self::records($this->root)))->count();
         $done = true;
         foreach ($this->multisite ? [(string) $this->blog, 'g'] : [''] as $place) {
-            $done = ($all ? self::at($this->root, $place) : self::at($this->root, $place)->group('p'))->flush() && $done;
+            $done = self::at($this->root, $place)->flush() && $done;
         }
+        (new Flushes(self::records($this->root)))->count();
 
         return $done;
     }
@@ -632,6 +638,48 @@ class ObjectCache
         $space?->intend(...\array_map(self::name(...), $keys));
     }
 
+    /**
+     * What these groups are computed from is about to change, and nobody knows for which keys.
+     *
+     * @param int $blog of a network, whose tables they are; 0: the current one
+     */
+    public function outdate(string $group, int $blog = 0): void
+    {
+        if ($blog === 0 || $blog === $this->blog || isset($this->global_groups[$group])) {
+            $this->flush_group($group);
+        } elseif ($this->multisite && $this->root !== null && !isset($this->non_persistent_groups[$group])) {
+            unset($this->away[$blog]);
+            $this->open($this->root, (string) $blog, $group)->flush();
+        }
+    }
+
+    /** A transaction of the database begins: what is said to be changed is so with its end. */
+    public function beginTransaction(): void
+    {
+        $this->root?->begin();
+        $this->inTransaction = true;
+    }
+
+    public function commitTransaction(): void
+    {
+        $this->inTransaction = false;
+        $this->root?->commitTransaction();
+    }
+
+    /** What this request has of it, it may have from the transaction. */
+    public function rollBack(): void
+    {
+        $this->inTransaction = false;
+        $this->root?->rollBack();
+        $this->drop();
+    }
+
+    public function rollBackToSavepoint(): void
+    {
+        $this->root?->rollBackToSavepoint();
+        $this->drop();
+    }
+
     /** It did not: readers need not go to the database for it any more. */
     public function relent(string $group, string ...$keys): void
     {
@@ -704,17 +752,6 @@ class ObjectCache
     {
         return \is_array($value) && isset($value['salt'], $value['data']) && $value['salt'] === (\is_array($salt) ? \implode(':', $salt) : $salt)
             ? $value['data'] : false;
-    }
-
-    /** The plugin's folder was not there for a while, and what the database is now the cache was not told. */
-    private static function returned(Cache $root): void
-    {
-        Quietly::call(static function () use ($root): void {
-            $mark = \WP_CONTENT_DIR . self::AWAY;
-            if (self::at($root, '')->flush() && \filemtime($mark) < \time() - self::LONGEST_REQUEST) {
-                \unlink($mark);
-            }
-        });
     }
 
     private function begin(Cache $root): void
@@ -817,7 +854,10 @@ class ObjectCache
 
             return $sum < 0 ? 0 : $sum;
         };
-        if ($space === null || isset($this->kept[$group][$key])) {
+        $isOwn = $this->inTransaction && Groups::isOwn($group);
+        if ($space === null || isset($this->kept[$group][$key]) || $isOwn) {
+            // What is atomic happens at once, and a transaction may be rolled back.
+            $isOwn && $this->get($key, $group);
             if (!$this->holds($group, $key)) {
                 return false;
             }
@@ -879,6 +919,16 @@ class ObjectCache
         }
 
         return true;
+    }
+
+    /** This request's copies of what lies elsewhere too. */
+    private function drop(): void
+    {
+        $this->cache = \array_intersect_key($this->cache, $this->non_persistent_groups);
+        foreach ($this->away as $blog => [$cache]) {
+            $this->away[$blog] = [\array_intersect_key($cache, $this->non_persistent_groups), []];
+        }
+        $this->missed = $this->kept = [];
     }
 
     private function forget(): void

@@ -21,8 +21,8 @@ final class Plugin
 
     public static function boot(string $file): void
     {
-        if (!($GLOBALS['wp_object_cache'] ?? null) instanceof ObjectCache && Site::isDisabled()) {
-            \add_action('init', [Activation::class, 'paused']);
+        if (!($GLOBALS['wp_object_cache'] ?? null) instanceof ObjectCache) {
+            Presence::leave();
         }
         \register_activation_hook($file, [Activation::class, 'activate']);
         \register_deactivation_hook($file, [Activation::class, 'deactivate']);

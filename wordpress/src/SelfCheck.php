@@ -16,6 +16,12 @@ final class SelfCheck
         if (Site::current()->isDisabled()) {
             return \__('It is switched off by the constant LARDER_DISABLED.', 'larder');
         }
+
+        return Owner::run(self::tried(...));
+    }
+
+    private static function tried(): string
+    {
         $complaints = new Complaints();
         try {
             $source = ['logger' => $complaints] + Site::current()->source();

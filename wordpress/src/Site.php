@@ -45,8 +45,7 @@ final class Site
         // The object cache asks it before anybody has asked the database.
         $source = ['lazy' => '1'];
         if ($dsn === '') {
-            $scheme = \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file';
-            $source['dsn'] = $scheme . '://' . \strtr(\rawurlencode($this->directory() ?? ''), ['%2F' => '/']);
+            $source['dsn'] = Presence::engine($this->directory() ?? '') . '://' . \strtr(\rawurlencode($this->directory() ?? ''), ['%2F' => '/']);
         } else {
             $source['dsn'] = $dsn;
         }
@@ -58,7 +57,7 @@ final class Site
             $source['near'] = $near;
         }
         // Whoever can write to a server could make objects here; to a private directory only this user can.
-        if (\preg_match('~^(sqlite|file|apcu|segment|memory)://~', $source['dsn']) !== 1 || \str_contains($source['dsn'], 'far=')) {
+        if ($this->isFar()) {
             $source['secret'] = $this->key('values');
         }
 
@@ -102,7 +101,31 @@ final class Site
         }
         $table = $GLOBALS['table_prefix'] ?? '';
 
-        return 'wp-' . \substr(\hash_hmac('sha256', self::constant('DB_NAME') . ' ' . (\is_string($table) ? $table : '') . ' ' . self::constant('WP_CACHE_KEY_SALT'), $this->secret), 0, 12);
+        $site = self::constant('DB_NAME') . ' ' . (\is_string($table) ? $table : '') . ' ' . self::constant('WP_CACHE_KEY_SALT');
+        if ($this->isFar()) {
+            // A copy of the site, for trials, often has all of that too, and its database elsewhere.
+            $site .= ' ' . self::host(self::setting('DB_HOST') ?: self::constant('DB_HOST'));
+        }
+
+        return 'wp-' . \substr(\hash_hmac('sha256', $site, $this->secret), 0, 12);
+    }
+
+    /** A database's host as wpdb takes it, one text for all that mean the same. */
+    public static function host(string $host): string
+    {
+        // p: asks for a connection that stays, and 3306 is the port anyway.
+        $host = (string) \preg_replace(['~^p:~', '~^\[(.*)\]~', '~:(3306)?$~', '~^/var/run/~', '~:/var/run/~'], ['', '$1', '', '/run/', ':/run/'], \strtolower(\trim($host)));
+        $host = (string) \preg_replace('~\.(?=:|$)~', '', $host);
+
+        return (string) \preg_replace('~^(?:|127\.\d+\.\d+\.\d+|::1|localhost)(?=:[/\d]|$)|^(?=/)~', 'localhost', $host);
+    }
+
+    /** Whether the cache is on a server, which others can write to. */
+    public function isFar(): bool
+    {
+        $dsn = self::setting('DSN');
+
+        return $dsn !== '' && \preg_match('~^(sqlite|file|apcu|segment|memory)://~', $dsn) !== 1 || \str_contains($dsn, 'far=');
     }
 
     public static function isDisabled(): bool

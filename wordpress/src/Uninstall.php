@@ -23,24 +23,29 @@ final class Uninstall
         $dropIn = DropIn::here();
         $dropIn->remove();
         $dropIn->removeBackup();
-        Quietly::call(static fn(): bool => \is_file(\WP_CONTENT_DIR . ObjectCache::AWAY) && \unlink(\WP_CONTENT_DIR . ObjectCache::AWAY));
+        Presence::remove(Site::current());
         Notes::remove();
         \wp_clear_scheduled_hook(Plugin::UPDATED);
-        foreach ([
-            self::flush(...),
-            self::memory(...),
-            self::far(...),
-            self::files(...),
-        ] as $step) {
-            // What is not there any more, or was never reached, must not keep the rest.
-            Quietly::call(static function () use ($step): void {
-                try {
-                    $site = Site::current();
-                    $step($site, Options::from($site->source()));
-                } catch (\Throwable) {
-                }
-            });
+        $directory = Site::current()->directory() ?? '';
+        $directory === '' || Owner::expect($directory);
+        foreach ([self::flush(...), self::memory(...), self::far(...)] as $step) {
+            Owner::run(static fn() => self::step($step));
         }
+        // Where it lies may be root's.
+        self::step(self::files(...));
+    }
+
+    /** @param \Closure(Site, Options): void $step */
+    private static function step(\Closure $step): void
+    {
+        // What is not there any more, or was never reached, must not keep the rest.
+        Quietly::call(static function () use ($step): void {
+            try {
+                $site = Site::current();
+                $step($site, Options::from($site->source()));
+            } catch (\Throwable) {
+            }
+        });
     }
 
     /** First: whoever still has a front door open, or cannot be reached from here, is to find nothing. */

@@ -8,7 +8,7 @@ declare(strict_types=1);
 require __DIR__ . '/../setup.inc';
 
 // Seen to fail: what is deeper than 512 levels left to the serializer (4,096 levels at most).
-$segment = segment(64 << 20);
+$segment = segment(80 << 20);
 foreach ([511, 512, 513, 4096, 4097, 10000, 100000] as $levels) {
     $value = ['the innermost'];
     for ($i = 1; $i < $levels; $i++) {

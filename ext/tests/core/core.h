@@ -6,7 +6,8 @@
  *   stress.c    many processes, killed at random          expiry.c    what is over goes by itself
  *   sleeper.c   a reader that sleeps                      values.c    values that check themselves
  *   slots.c     more processes than slots                 threads.c   the same as stress.c for ThreadSanitizer
- *   fork.c      children, and what the dead left
+ *   room.c      what fits, and what it takes          lost.c      what was no segment any more
+ *   fork.c      children, and what the dead left          presence.c  keys that are always there
  *
  * A test that fails says why and ends the program with 1.
  */
@@ -38,6 +39,15 @@ void *shared_memory(size_t bytes);
 /* fork(2); the child, and the program that it may become, end with their parent. */
 pid_t fork_child(void);
 
+/* splitmix64's finish (Steele and others, 2014) */
+static inline uint64_t mix(uint64_t hash)
+{
+	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+
+	return hash ^ hash >> 31;
+}
+
 /* xorshift64 (Marsaglia, 2003) */
 typedef struct { uint64_t state; } dice;
 uint64_t roll(dice *d);
@@ -66,5 +76,8 @@ int test_sieve(void);
 int test_expiry(void);
 int test_threads(void);
 int test_fork(void);
+int test_presence(void);
+int test_room(void);
+int test_lost(void);
 
 #endif

@@ -24,7 +24,7 @@
 
 #include "core.h"
 
-#define BYTES (2 * 1024 * 1024)
+#define BYTES (5 * 512 * 1024)
 #define KEYS 640
 #define BESIDE 400                     /* from this number on: values in the same slabs as the reader's */
 #define READ 300                       /* from this number on: values of the reader, nobody else changes them */

@@ -4,11 +4,14 @@
  * Seen to fail: seg_bury() without its look at `forking` (children without bits, and values overwritten under them);
  * seg_after_fork_parent() that does nothing (bits that nobody clears).
  *
+ * Without a pipe: seg_before_fork() that only says that it forks (a child that dies at once leaves its parent's bits).
+ *
  * And what the dead left is settled without taking bytes that were never used for somebody's.
  *
  * Seen to fail: seg_settle_begin() that believes those bytes (memory that does not come back).
  */
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "core.h"
@@ -18,7 +21,7 @@
 #define TIMES 200
 
 static seg *forking;
-static bool dies;
+static bool dies, quits;
 
 static void before(void)
 {
@@ -40,6 +43,9 @@ static void after_parent(void)
 static void after_child(void)
 {
 	if (forking) {
+		if (quits) {
+			_exit(3);
+		}
 		/* Long enough for others to see that the parent is dead. */
 		usleep(dies ? 2000 : 0);
 		seg_after_fork_child(forking);
@@ -110,6 +116,65 @@ static void fork_fails(void)
 	segment_remove("fork");
 }
 
+/*
+ * Where the process may open nothing more there is no pipe, by which the parent would hear that its child has died
+ * before it had a slot.
+ */
+static void no_pipe(bool child_dies)
+{
+	struct rlimit limit, none;
+	seg *s = segment_open("fork", BYTES), *other;
+	bool in_place;
+	int status;
+
+	value_set(s, 1, 1, LENGTH, 0, SEG_SET);
+	pid_t writer = fork_child();
+	if (writer == 0) {
+		other = segment_open("fork", BYTES);
+		for (uint32_t i = 2;; i++) {
+			value_set(other, 1, i, LENGTH, 0, SEG_SET);
+		}
+	}
+	const seg_item *item = value_get(s, 1, &in_place);
+	MUST(item && in_place, "not read in place");
+	uint32_t version = value_check(item, 1);
+	MUST(version, "a value is damaged");
+	MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
+	none = limit;
+	none.rlim_cur = 0;
+	MUST(setrlimit(RLIMIT_NOFILE, &none) == 0, "the limit cannot be set");
+	forking = s;
+	quits = child_dies;
+	pid_t child = fork();
+	forking = NULL;
+	if (child == 0) {
+		for (int i = 0; i < 200; i++) {
+			usleep(100);
+			if (value_check(item, 1) != version) {
+				_exit(1);
+			}
+		}
+		_exit(value_get(s, 1, &in_place) ? 0 : 2);
+	}
+	MUST(setrlimit(RLIMIT_NOFILE, &limit) == 0 && waitpid(child, &status, 0) == child, "no child");
+	MUST(status == (child_dies ? 3 << 8 : 0), "the child ended with %x", status);
+	MUST(value_check(item, 1) == version, "a value was overwritten under its reader");
+	kill(writer, SIGKILL);
+	waitpid(writer, &status, 0);
+	seg_leave(s);
+	seg_numbers n;
+	seg_count(s, &n);
+	MUST(n.readers == 0 && n.retired_bytes == 0, "a fork without a pipe holds what was read");
+	const seg_item *copy = value_get(s, 1, &in_place);
+	MUST(copy && value_check(copy, 1), "nothing is read any more");
+	if (!in_place) {
+		free((void *) copy);
+	}
+	must_be_sound(s, "after a fork without a pipe");
+	seg_close(s);
+	segment_remove("fork");
+}
+
 static void what_the_dead_left(void)
 {
 	seg *s = segment_open("fork", BYTES);
@@ -153,6 +218,8 @@ int test_fork(void)
 	pthread_atfork(before, after_parent, after_child);
 	parent_is_killed();
 	fork_fails();
+	no_pipe(true);
+	no_pipe(false);
 	what_the_dead_left();
 	printf("%d children of the dead\n", TIMES);
 

@@ -14,6 +14,9 @@ static const struct {
 	{"expiry", test_expiry},
 	{"threads", test_threads},
 	{"fork", test_fork},
+	{"presence", test_presence},
+	{"room", test_room},
+	{"lost", test_lost},
 };
 
 int main(int count, char **words)

@@ -293,7 +293,7 @@ static void read_steps(const state *from, variant v)
 	}
 	switch (s.r_step) {
 		case 0:
-			/* look() */
+			/* seek(), the entry */
 			s.r_found = s.index[s.r_key];
 			s.r_step = 1;
 			break;

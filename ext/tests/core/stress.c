@@ -115,7 +115,7 @@ static pid_t begin(board *b, int number, uint64_t seed)
 	pid_t pid = fork_child();
 
 	if (pid == 0) {
-		dice d = {seg_mix(seed) | 1};
+		dice d = {mix(seed) | 1};
 		seg *s = segment_open("stress", BYTES);
 		(number < READERS ? read_on : write_on)(s, b, number, &d);
 		seg_close(s);
@@ -132,7 +132,7 @@ int test_stress(void)
 	pid_t pids[PROCESSES];
 	uint64_t last[PROCESSES] = {0}, start = seed ? strtoull(seed, NULL, 10) : (uint64_t) time(NULL);
 	int64_t since[PROCESSES];
-	dice d = {seg_mix(start) | 1};
+	dice d = {mix(start) | 1};
 	unsigned kills = 0;
 	int status;
 

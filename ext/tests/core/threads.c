@@ -2,10 +2,9 @@
  * Threads that write and read in place, each with a handle of its own, as a PHP with threads has them.
  *
  * For ThreadSanitizer, which sees one process only, and only by addresses: so readers look at the mapping that writers
- * write to. One function reads what others may be writing, and believes nothing of it: look() in pins.c. Everything
- * else must be ordered by locks or by the bits of the pages.
+ * write to. Everything must be ordered by locks or by the bits of the pages.
  *
- * Seen to fail: no second look in seg_find(); seg_is_held() never true (data races, both).
+ * Seen to fail: no second look at the entry in seek(); seg_is_held() never true (data races, both).
  */
 #include <sys/mman.h>
 

@@ -107,13 +107,13 @@ uint64_t hash_of(const char *key, uint32_t length)
 		hash = hash * 33 + (unsigned char) key[i];
 	}
 
-	return seg_mix(hash);
+	return mix(hash);
 }
 
 /* What its words must be, but for the first. */
 static uint64_t word_at(uint32_t number, uint32_t version, uint32_t i)
 {
-	return seg_mix((uint64_t) number << 32 ^ (uint64_t) version << 12 ^ i) | 1;
+	return mix((uint64_t) number << 32 ^ (uint64_t) version << 12 ^ i) | 1;
 }
 
 typedef seg_status reserving(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);

@@ -10,6 +10,8 @@ use Larder\Config\Options;
 use Larder\Config\WrongUser;
 use Larder\Console\Text;
 use Larder\Store\StoreFailure;
+use Larder\System\Mishaps;
+use Larder\System\Ownership;
 
 /**
  * The directory: whose it is, who can enter, how much space it has, and how fast its file system is.
@@ -44,6 +46,7 @@ final class Folder
             Directory::name(Directory::owner($path)),
             (int) \fileperms($path) & 0o7777,
         ));
+        yield from self::mishaps($path);
         yield from self::mount($path);
         yield from self::space($path, $options->budget);
         yield self::latency($path);
@@ -78,6 +81,33 @@ final class Folder
     }
 
     /** @return iterable<Finding> */
+    private static function mishaps(string $path): iterable
+    {
+        foreach (\scandir($path) ?: [] as $name) {
+            $flaw = \is_dir($path . '/' . $name) && !\is_link($path . '/' . $name) ? null : Ownership::flaw($path . '/' . $name);
+            if ($flaw !== null) {
+                yield Finding::fail('foreign file', $flaw, 'Larder does not open it. Remove it, and see who could write there.');
+            }
+        }
+        $lines = Mishaps::of($path);
+        if ($lines !== []) {
+            yield Finding::warn(
+                'lost files',
+                (\count($lines) === 1 ? '' : \count($lines) . ' times, last ') . \end($lines)
+                . ': the cache began empty, and a process that was using the file may have died (SIGBUS)',
+                'Find what empties or removes files there (a cleaner of caches or temporary files, a deployment), and leave out ' . $path . '; then delete ' . Mishaps::FILE . ' in it.',
+            );
+        }
+        if (\is_file($path . '/larder.db.damaged')) {
+            yield Finding::warn(
+                'damaged',
+                'a damaged database was put aside on ' . \gmdate('Y-m-d H:i', (int) \filemtime($path . '/larder.db.damaged')) . ' UTC',
+                'See that the disk is sound; then delete ' . $path . '/larder.db.damaged.',
+            );
+        }
+    }
+
+    /** @return iterable<Finding> */
     private static function mount(string $path): iterable
     {
         $mount = Mount::of($path);
@@ -99,7 +129,7 @@ final class Folder
     /** @return iterable<Finding> */
     private static function space(string $path, int $budget): iterable
     {
-        $free = \disk_free_space($path);
+        $free = \function_exists('disk_free_space') ? \disk_free_space($path) : false;
         if ($free === false) {
             return;
         }

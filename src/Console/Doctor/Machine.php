@@ -30,7 +30,7 @@ final class Machine
     {
         foreach (Extension::KNOWN as $name => [$purpose]) {
             if (\extension_loaded($name)) {
-                yield Finding::ok($name, (\phpversion($name) ?: 'loaded') . ': ' . $purpose);
+                yield Finding::ok($name, ((new \ReflectionExtension($name))->getVersion() ?: 'loaded') . ': ' . $purpose);
             } elseif ($name === 'pdo_sqlite' && $options->truth->scheme === 'file' || $name === 'posix') {
                 yield Finding::warn($name, 'not loaded: ' . $purpose, Extension::advice($name));
             } else {

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
+use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\Extension;
 use Larder\Config\Options;
@@ -20,6 +21,9 @@ final class SharedMemory
     /** Hits of all gets, below which a full segment is worth a word. */
     private const POOR = 0.8;
 
+    /** Seconds for which damage is told. */
+    private const RECENT = 7 * 86400;
+
     /** Gets before a ratio means anything. */
     private const MANY = 1000;
 
@@ -29,7 +33,7 @@ final class SharedMemory
         if (!\extension_loaded('larder')) {
             yield self::notLoaded($options);
         } elseif (!SegmentPlace::isUsable()) {
-            yield Finding::warn('segment', 'not used: the extension larder ' . \phpversion('larder') . ' is older than this library needs', 'Build it anew (type "make ext" where Larder is) and restart php-fpm.');
+            yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' is older than this library needs', 'Build it anew (type "make ext" where Larder is) and restart php-fpm.');
         } elseif ($options->near?->scheme !== 'segment') {
             yield Finding::ok('segment', 'not used: ' . match (true) {
                 $options->near !== null => 'near=' . $options->near->scheme . ' is in its place',
@@ -82,7 +86,7 @@ final class SharedMemory
 
             return;
         }
-        /** @var array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, sets: int, evictions: int, expired: int, refused: int, mode: string, address: string, retired_bytes: int, readers: int, recoveries: int} $stats */
+        /** @var array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, copied: int, sets: int, evictions: int, expired: int, refused: int, mode: string, address: string, retired_bytes: int, readers: int, recoveries: int, damaged: int, damaged_at: int} $stats */
         $stats = $segment->stats();
         yield $stats['mode'] === 'zero-copy'
             ? Finding::ok('segment', $path . ', used: values are read in place, at ' . $stats['address'])
@@ -94,6 +98,16 @@ final class SharedMemory
         yield self::size($stats, $dsn, $options);
         if ($stats['refused'] > 0 && $stats['refused'] * 100 > $stats['sets']) {
             yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' found no room, since they were too large or long requests held what could go', self::larger($path, $stats['bytes_total']));
+        }
+        if ($stats['copied'] > 0 && $stats['copied'] * 100 > $stats['hits']) {
+            yield Finding::ok('segment, long requests', $stats['copied'] . ' gets of ' . $stats['hits'] . ' were copied, by requests that had read an eighth of it already');
+        }
+        if ($stats['damaged_at'] > \time() - self::RECENT) {
+            yield Finding::warn(
+                'segment, damaged',
+                'its file was truncated or written over by another program, ' . $stats['damaged'] . ' times in all, seen last on ' . \date('Y-m-d H:i', $stats['damaged_at']) . '; requests that were reading from it were ended (an error 502)',
+                'Find what empties files in ' . \dirname($path) . ' as user ' . Directory::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
+            );
         }
         if ($stats['recoveries'] > 0) {
             yield Finding::ok('segment, deaths', $stats['recoveries'] . ' times a process died while it wrote, and another put all in order');

@@ -4,8 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
+use Larder\Store\Holders;
 use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
+use Larder\System\Ownership;
+use Larder\System\Process;
 
 /**
  * One lock for the processes of a server: flock(2) on a file, which ends with its holder, however that dies.
@@ -42,7 +45,7 @@ final class Lock
      */
     public function handle(): mixed
     {
-        if ($this->handle !== null && $this->pid === \getmypid()) {
+        if ($this->handle !== null && $this->pid === Process::id()) {
             \clearstatcache();
             if (\fileinode($this->path) === $this->inode) {
                 return $this->handle;
@@ -88,29 +91,37 @@ final class Lock
      */
     public function try(): mixed
     {
-        $handle = $this->handle();
-        if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {
-            if ($wouldBlock !== 1) {
-                throw StoreFailure::because($this->engine, "the file system of {$this->path} knows no locks; put it on a local one");
+        Holders::add($this->engine, $this->path, $this);
+        $held = false;
+        try {
+            $handle = $this->handle();
+            if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {
+                if ($wouldBlock !== 1) {
+                    throw StoreFailure::because($this->engine, "the file system of {$this->path} knows no locks; put it on a local one");
+                }
+
+                return null;
             }
+            // Between opening and locking the path may have become another file, on which others meet.
+            if ($this->handle() !== $handle) {
+                \flock($handle, \LOCK_UN);
 
-            return null;
+                return null;
+            }
+            $held = true;
+
+            return $handle;
+        } finally {
+            $held || Holders::remove($this->path, $this);
         }
-        // Between opening and locking the path may have become another file, on which others meet.
-        if ($this->handle() !== $handle) {
-            \flock($handle, \LOCK_UN);
-
-            return null;
-        }
-
-        return $handle;
     }
 
     public function release(): void
     {
-        if ($this->handle !== null && $this->pid === \getmypid()) {
+        if ($this->handle !== null && $this->pid === Process::id()) {
             \flock($this->handle, \LOCK_UN);
         }
+        Holders::remove($this->path, $this);
     }
 
     /**
@@ -125,6 +136,10 @@ final class Lock
         if (!\is_dir($directory)) {
             \mkdir($directory, 0700, true);
         }
+        $flaw = Ownership::flaw($this->path);
+        if ($flaw !== null) {
+            throw StoreFailure::because($this->engine, $flaw);
+        }
         $handle = \fopen($this->path, 'c+');
         if ($handle === false) {
             throw StoreFailure::because($this->engine, "cannot open {$this->path}: {$this->quiet->reason}");
@@ -136,7 +151,7 @@ final class Lock
         // What others write is to be seen: nothing may come out of PHP's buffer.
         \stream_set_read_buffer($handle, 0);
         $this->handle = $handle;
-        $this->pid = (int) \getmypid();
+        $this->pid = Process::id();
         $this->inode = $stat['ino'];
         $this->opened++;
 

@@ -102,10 +102,14 @@ final class Log
         return $this->full ? '' : (string) $this->base();
     }
 
-    /** What is known of the log, from this position on if it reaches back so far. */
-    public function cover(int $position): LastChanges
+    /**
+     * What is known of the log, from this position on if it reaches back so far.
+     *
+     * @param ?string $writer whose own changes need not be known
+     */
+    public function cover(int $position, ?string $writer = null): LastChanges
     {
-        if ($position >= $this->known->floor() || $position >= $this->asked || $this->file === null) {
+        if ($position >= $this->known->floor($writer) || $position >= $this->asked || $this->file === null) {
             return $this->known;
         }
         $this->asked = $position;
@@ -124,7 +128,8 @@ final class Log
             }
         }
 
-        return $this->known = $known;
+        // What was seen while it was made reaches further back for its own writer than the files do.
+        return $known->floor($writer) > $this->known->floor($writer) ? $this->known : $this->known = $known;
     }
 
     /**

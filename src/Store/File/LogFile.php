@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\LastChanges;
+use Larder\System\Ownership;
 
 /**
  * One file of a Log: a header and frames.
@@ -35,6 +36,7 @@ final class LogFile
     /** Begins a file; what had its path never came into use. */
     public static function create(string $path, string $epoch, int $base): bool
     {
+        \is_link($path) && \unlink($path);
         $handle = \fopen($path, 'w');
 
         return $handle !== false && \chmod($path, 0600) && \fwrite($handle, self::header($epoch, $base)) === self::HEADER;
@@ -43,7 +45,7 @@ final class LogFile
     /** @return ?self null if it is not (or not yet) the file of this epoch and base */
     public static function open(string $path, string $epoch, int $base): ?self
     {
-        $handle = \is_file($path) ? \fopen($path, 'r+') : false;
+        $handle = \is_file($path) && Ownership::flaw($path) === null ? \fopen($path, 'r+') : false;
         if ($handle === false) {
             return null;
         }

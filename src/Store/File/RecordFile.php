@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Record;
+use Larder\System\Clock;
 
 /**
  * The content of a file that holds one record: the key, so that no name of a file is believed, and checksums,
@@ -32,7 +33,7 @@ final class RecordFile
     /**
      * @param string $bytes the whole file
      *
-     * @return ?array{string, Record} key and record; null if it is damaged
+     * @return ?array{string, ?Record} key and record, null in its place if that is over; null if it is damaged
      */
     public static function decode(string $bytes): ?array
     {
@@ -40,14 +41,14 @@ final class RecordFile
         if ($head === null) {
             return null;
         }
-        [$key, $position, $writer, , $start, $length] = $head;
+        [$key, $position, $writer, $expiry, $start, $length] = $head;
         // A longer record may have stood here before, and its writer died before he cut it off.
         $body = \substr($bytes, $start, $length);
         if (\strlen($body) !== $length || \hash('xxh3', $body, true) !== \substr($bytes, 16, 8)) {
             return null;
         }
 
-        return [$key, new Record($body, $position, $writer)];
+        return [$key, $expiry === 0 || $expiry >= Clock::now() ? new Record($body, $position, $writer) : null];
     }
 
     /**

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Mishaps;
+use Larder\System\Ownership;
 
 /** A directory as its processes share it: the lock, what they agree on, and the log; of one epoch or the next. */
 final class Shared
@@ -132,6 +134,9 @@ final class Shared
             $this->epoch = $state->epoch;
             $this->opened = $this->lock->opened();
             $this->values = "$this->directory/v.$state->epoch";
+            if (Ownership::isForeign($this->values)) {
+                throw StoreFailure::because('files', "{$this->values} was put there by somebody else; remove it");
+            }
             $this->log = null;
         }
     }
@@ -173,6 +178,12 @@ final class Shared
 
                 return [$state, $log];
             }
+        }
+
+        if ($state === null && \preg_grep('/^v\./', \scandir($this->directory) ?: []) !== []) {
+            Mishaps::note($this->directory, 'lock was removed or emptied by another program');
+        } elseif ($state !== null && $this->holds($state)) {
+            Mishaps::note($this->directory, 'the log was removed, cut short or written over by another program');
         }
 
         return $this->begin($handle);

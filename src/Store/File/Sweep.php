@@ -4,6 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
+use Larder\Store\Change;
+use Larder\Store\Markers;
+use Larder\System\Clock;
+
 /**
  * The housekeeping of a directory, in steps of bounded size and all under its lock: what was used is marked, what
  * has expired or is damaged goes, and while the budget is exceeded the least recently used of a random sample goes,
@@ -24,8 +28,14 @@ final class Sweep
     private const TIME = 2_000_000;
     private const ENOUGH = 16;
 
-    /** @param string $values the epoch's directory of values */
-    public function __construct(private readonly string $values) {}
+    /** @var array<string, int> of the flush markers that were asked for */
+    private array $positions = [];
+
+    /**
+     * @param string                $values  the epoch's directory of values
+     * @param \Closure(string): int $flushed the position of a flush marker, 0 if there is none
+     */
+    public function __construct(private readonly string $values, private readonly \Closure $flushed) {}
 
     /** @param array<string> $paths what was read */
     public function used(array $paths): void
@@ -85,11 +95,15 @@ final class Sweep
             if (\preg_match('/\Av\.[0-9a-f]{16}\z/', $name) !== 1 || $path === $this->values) {
                 continue;
             }
+            if (\is_link($path)) {
+                \unlink($path);
+                continue;
+            }
             foreach (\scandir($path) ?: [] as $part) {
                 if ($part === '.' || $part === '..') {
                     continue;
                 }
-                if (\is_file("$path/$part")) {
+                if (\is_link("$path/$part") || \is_file("$path/$part")) {
                     \unlink("$path/$part");
                     continue;
                 }
@@ -120,7 +134,7 @@ final class Sweep
     private function sample(mixed $handle, array $sizes): array
     {
         $files = [];
-        $now = (int) (\microtime(true) * 1000);
+        $now = Clock::now();
         $directories = \array_keys($sizes);
         \shuffle($directories);
         foreach (\array_slice($directories, 0, self::LISTED) as $directory) {
@@ -135,8 +149,11 @@ final class Sweep
             foreach ($names as $name) {
                 $size = (int) \filesize("$path/$name");
                 $sum += $size;
-                $head = RecordFile::head((string) \file_get_contents("$path/$name", length: RecordFile::HEAD));
-                $files[] = ["$path/$name", $size, (int) \filemtime("$path/$name"), $directory, $head === null || ($head[3] !== 0 && $head[3] < $now)];
+                $bytes = (string) \file_get_contents("$path/$name", length: RecordFile::HEAD);
+                $head = RecordFile::head($bytes);
+                $isOver = $head === null || ($head[3] !== 0 && $head[3] < $now)
+                    || (($bytes[$head[4]] ?? '') !== Change::HELD && $this->isFlushed($head[0], $head[1]));
+                $files[] = ["$path/$name", $size, (int) \filemtime("$path/$name"), $directory, $isOver];
             }
             // Exact where all were seen.
             Sizes::set($handle, $directory, $whole ? $sum : \intdiv($sum, self::SAMPLE) * $entries, $entries);
@@ -148,5 +165,17 @@ final class Sweep
         $expired = \count(\array_filter(\array_column($files, 4)));
 
         return \array_slice($files, 0, $expired + \intdiv(\count($files) - $expired + 3, 4));
+    }
+
+    /** Not asked of markers: one that goes counts as lost, and invalidates what is newer than the flush (see Store::forgets()). */
+    private function isFlushed(string $key, int $position): bool
+    {
+        foreach (Markers::is($key) ? [] : Markers::covering($key) as $marker) {
+            if ($position <= $this->positions[$marker] ??= ($this->flushed)($marker)) {
+                return true;
+            }
+        }
+
+        return false;
     }
 }

@@ -21,6 +21,11 @@ final class Batch
     /** Keys a "gets": what a socket's buffers can take at once, command and answer. */
     public const KEYS = 400;
 
+    /** Answers of other forms than one line, in $expected. */
+    private const ITEMS = -1;
+    private const TIME = -2;
+    private const STATS = -3;
+
     /**
      * Answer to commands of one line, by the number that adding them gave.
      *
@@ -35,10 +40,24 @@ final class Batch
      */
     public array $items = [];
 
+    /**
+     * What time() found: the answer, and hrtime() before it was asked for and after it was there.
+     *
+     * @var ?array{string, int, int}
+     */
+    public ?array $time = null;
+
+    /**
+     * What stats() found, by name.
+     *
+     * @var array<string, string>
+     */
+    public array $stats = [];
+
     /** @var array<int, string> server to commands */
     private array $commands = [];
 
-    /** @var array<int, list<int>> server to answers to expect: a command's number, or -1 for items */
+    /** @var array<int, list<int>> server to answers to expect: a command's number, or one of the forms */
     private array $expected = [];
 
     private int $number = 0;
@@ -52,8 +71,28 @@ final class Batch
     {
         if ($keys !== []) {
             $this->commands[$server] = ($this->commands[$server] ?? '') . 'gets ' . \implode(' ', $keys) . "\r\n";
-            $this->expected[$server][] = -1;
+            $this->expected[$server][] = self::ITEMS;
         }
+    }
+
+    /** How long an item will stay there, of which the time follows: see ServerClock. */
+    public function time(int $server, string $key): void
+    {
+        $this->commands[$server] = ($this->commands[$server] ?? '') . 'mg ' . $key . " t\r\n";
+        $this->expected[$server][] = self::TIME;
+    }
+
+    /** What a server says of itself. */
+    public function stats(int $server): void
+    {
+        $this->commands[$server] = ($this->commands[$server] ?? '') . "stats\r\n";
+        $this->expected[$server][] = self::STATS;
+    }
+
+    /** @return int the answer's number: TOUCHED or NOT_FOUND */
+    public function touch(int $server, string $key, int $exptime): int
+    {
+        return $this->command($server, 'touch ' . $key . ' ' . $exptime . "\r\n");
     }
 
     /** @param list<string> $keys of records, each at its own server */
@@ -123,28 +162,38 @@ final class Batch
     /** @throws StoreFailure */
     public function run(): void
     {
-        // Sockets warn where they fail; the failure is thrown instead.
-        \set_error_handler(static fn(): bool => true);
+        $answered = false;
         try {
+            // Sockets warn where they fail; the failure is thrown instead.
+            \set_error_handler(static fn(): bool => true);
+            $sent = \hrtime(true);
             foreach ($this->commands as $server => $bytes) {
                 $this->servers->at($server)->send($bytes, $this->repeatable);
             }
             foreach ($this->expected as $server => $numbers) {
                 $connection = $this->servers->at($server);
                 foreach ($numbers as $number) {
-                    if ($number === -1) {
-                        $connection->items($this->items);
-                    } else {
+                    if ($number >= 0) {
                         $this->replies[$number] = $this->word($connection);
+                    } elseif ($number === self::ITEMS) {
+                        $connection->items($this->items);
+                    } elseif ($number === self::TIME) {
+                        $line = $connection->line();
+                        $this->time = [$line, $sent, \hrtime(true)];
+                    } else {
+                        $this->stats += $connection->stats();
                     }
                 }
             }
-        } catch (StoreFailure $failure) {
-            // Answers that are still on their way must not be taken for those of the next commands.
-            $this->servers->drop();
-            throw $failure;
+            foreach ($this->commands as $server => $bytes) {
+                $this->servers->at($server)->answered();
+            }
+            $answered = true;
         } finally {
+            // Answers that are still on their way must not be taken for those of the next commands, whoever threw:
+            // a signal's handler may, too.
             \restore_error_handler();
+            $answered || $this->servers->drop();
         }
         $this->commands = $this->expected = [];
         $this->repeatable = true;

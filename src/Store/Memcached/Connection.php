@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * One socket to one server, speaking memcached's classic text protocol (memcached: doc/protocol.txt).
@@ -21,6 +22,9 @@ final class Connection
     private $stream = null;
 
     private int $pid = 0;
+
+    /** Something was sent to which not all answers have been read: whoever finds that was left by an exception. */
+    private bool $busy = false;
 
     /** What to send again on another socket if this one turns out to be closed; '' when it must not be repeated. */
     private string $again = '';
@@ -40,7 +44,7 @@ final class Connection
     /** @param bool $repeatable may be sent twice: a server that was restarted, or closes idle sockets, is no failure then */
     public function send(string $bytes, bool $repeatable): void
     {
-        if ($this->pid !== \getmypid()) {
+        if ($this->busy || $this->pid !== Process::id()) {
             $this->drop();
         }
         $this->again = '';
@@ -50,6 +54,12 @@ final class Connection
             $this->again = $bytes;
         }
         $this->put($bytes);
+    }
+
+    /** All answers have been read. */
+    public function answered(): void
+    {
+        $this->busy = false;
     }
 
     /** One line of an answer, without its end. */
@@ -80,6 +90,10 @@ final class Connection
     {
         while (($line = $this->line()) !== 'END') {
             $word = \explode(' ', $line);
+            if ($line === 'EN') {
+                // The end of an answer to "mg", which releases before 1.6 sent after it.
+                continue;
+            }
             if ($word[0] !== 'VALUE' || !isset($word[4]) || $this->stream === null) {
                 throw $this->failure('answered "' . \substr($line, 0, 80) . '"');
             }
@@ -92,9 +106,25 @@ final class Connection
         }
     }
 
+    /** @return array<string, string> the answer to "stats" */
+    public function stats(): array
+    {
+        $found = [];
+        while (($line = $this->line()) !== 'END') {
+            $words = \explode(' ', $line, 3);
+            if ($words[0] !== 'STAT' || !isset($words[2])) {
+                throw $this->failure('answered "' . \substr($line, 0, 80) . '"');
+            }
+            $found[$words[1]] = $words[2];
+        }
+
+        return $found;
+    }
+
     /** Closes the socket, without a word to the server: it may be the parent's. */
     public function drop(): void
     {
+        $this->busy = false;
         if ($this->stream !== null) {
             \fclose($this->stream);
             $this->stream = null;
@@ -114,7 +144,7 @@ final class Connection
     private function open(): void
     {
         $this->drop();
-        $this->pid = (int) \getmypid();
+        $this->pid = Process::id();
         $stream = \stream_socket_client(
             $this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port,
             $code,
@@ -134,6 +164,7 @@ final class Connection
 
     private function put(string $bytes): void
     {
+        $this->busy = true;
         $stream = $this->stream ?? throw $this->failure('closed');
         $sent = \fwrite($stream, $bytes);
         if ($sent === \strlen($bytes)) {

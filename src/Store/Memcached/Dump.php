@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /** Goes through whole servers, for the command line. */
 final class Dump
@@ -65,11 +66,11 @@ final class Dump
     {
         $sum = ['curr_items' => 0, 'bytes' => 0, 'limit_maxbytes' => 0];
         for ($server = 0; $server < $this->servers->count; $server++) {
-            foreach ($this->ask($server, 'stats') as $line) {
-                $words = \explode(' ', $line);
-                if (isset($words[2], $sum[$words[1]])) {
-                    $sum[$words[1]] += (int) $words[2];
-                }
+            $batch = new Batch($this->servers);
+            $batch->stats($server);
+            $batch->run();
+            foreach ($sum as $name => $value) {
+                $sum[$name] = $value + (int) ($batch->stats[$name] ?? 0);
             }
         }
 
@@ -89,10 +90,10 @@ final class Dump
                 if (!\str_starts_with($line, 'BUSY') || $try === self::TRIES) {
                     break;
                 }
-                \usleep(20_000);
+                Process::pause(20_000);
             }
             while ($line !== 'END') {
-                if (!\str_starts_with($line, 'key=') && !\str_starts_with($line, 'STAT ')) {
+                if (!\str_starts_with($line, 'key=')) {
                     throw $connection->failure('answered "' . \substr($line, 0, 80) . '" to ' . $command);
                 }
                 yield $line;

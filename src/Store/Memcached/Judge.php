@@ -6,7 +6,6 @@ namespace Larder\Store\Memcached;
 
 use Larder\Store\Change;
 use Larder\Store\Outcome;
-use Larder\Store\Record;
 use Larder\Store\StoreFailure;
 
 /**
@@ -24,6 +23,7 @@ final class Judge
      */
     public function __construct(
         private readonly Log $log,
+        private readonly Past $past,
         private readonly Parts $parts,
         private readonly int $position,
         private readonly Window $window,
@@ -39,8 +39,11 @@ final class Judge
     public function conflict(Change $change, array $items): ?Outcome
     {
         $own = $items[$change->key] ?? null;
+        if (!$change->isOf($this->log->epoch)) {
+            return new Outcome(false, -1, record: $this->parts->record($own));
+        }
         if ($own !== null && $own->held() && !$change->strict && $change->logged) {
-            return new Outcome(false, $own->position, $own->writer, 0, $own->kind, $this->record($own));
+            return new Outcome(false, $own->position, $own->writer, 0, $own->kind, $this->parts->record($own));
         }
         $found = $this->changed($change->key, $change->limit, $change->strict ? '' : $change->writer, $own, false);
         $guard = null;
@@ -55,14 +58,7 @@ final class Judge
             }
         }
 
-        return $found === null ? null : new Outcome(false, $found[0], $found[1], 0, $found[2], $this->record($own), $guard);
-    }
-
-    public function record(?Item $item): ?Record
-    {
-        $body = $item === null || !$item->live() ? null : $this->parts->whole($item);
-
-        return $item === null || $body === null ? null : new Record($body, $item->position, $item->writer);
+        return $found === null ? null : new Outcome(false, $found[0], $found[1], 0, $found[2], $this->parts->record($own), $guard);
     }
 
     /** @return ?array{int, string, string} position, writer and kind of the change in the way */
@@ -84,14 +80,8 @@ final class Judge
 
             return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;
         }
-        if ($limit < $this->window->from) {
-            if ($this->window->from - $limit > Slot::KEPT) {
-                return [-1, '', ''];
-            }
-            $before = $this->log->window($limit, $this->window->from);
-        }
 
         return $this->window->change($key, $limit, $except)
-            ?? (isset($before) ? $before->change($key, $limit, $except) : null);
+            ?? ($limit < $this->window->from ? $this->past->change($key, $limit, $this->window->from, $except) : null);
     }
 }

@@ -59,6 +59,12 @@ final class Keys
         return $this->epoch . 'g:' . $position;
     }
 
+    /** When somebody first saw that the slot of a position is not settled. */
+    public function open(int $position): string
+    {
+        return $this->epoch . 'o:' . $position;
+    }
+
     public function part(string $id, int $number): string
     {
         return $this->epoch . 'p:' . $id . ':' . $number;

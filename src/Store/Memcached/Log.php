@@ -27,6 +27,11 @@ final class Log
     /** The epoch's first position is the one after this. */
     public int $start = 0;
 
+    /** The end when this object first saw the epoch. */
+    public int $first = 0;
+
+    public readonly ServerClock $clock;
+
     /** CAS token of the head when it was last seen. */
     private string $token = '';
 
@@ -36,7 +41,10 @@ final class Log
     /** Positions up to this one may be of another epoch. */
     private int $foreign = 0;
 
-    public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
+    public function __construct(private readonly Servers $servers, private readonly Keys $keys)
+    {
+        $this->clock = new ServerClock();
+    }
 
     /**
      * Asks for the head, and makes one where there is none.
@@ -47,9 +55,9 @@ final class Log
     {
         for ($try = 0; $try < 10; $try++) {
             $batch = new Batch($this->servers);
-            $batch->gets($this->servers->log, [$this->keys->head]);
+            $this->ask($batch);
             $batch->run();
-            $this->see($batch->items);
+            $this->see($batch);
             if ($this->epoch !== '') {
                 return;
             }
@@ -58,16 +66,39 @@ final class Log
         throw StoreFailure::because('memcached', 'the server forgets at once what it is given; give it more memory (-m)');
     }
 
+    /** Adds to a batch what see() needs: the head and, of the epoch that is known, the last position given out. */
+    public function ask(Batch $batch): void
+    {
+        if ($this->clock->isDue()) {
+            $batch->time($this->servers->log, $this->keys->head);
+        }
+        $batch->gets($this->servers->log, $this->epoch === '' ? [$this->keys->head] : [$this->keys->head, $this->keys->allocated()]);
+    }
+
+    /**
+     * Milliseconds by the server's clock.
+     *
+     * @throws StoreFailure
+     */
+    public function now(): int
+    {
+        if ($this->clock->now() === null) {
+            $this->open();
+        }
+
+        return $this->clock->now() ?? $this->told();
+    }
+
     /**
      * Takes the head out of what was read.
      *
-     * @param array<string, array{string, string}> $items
-     *
      * @return bool false: it is another epoch than before, or none; whatever else was read or written there is void
+     *
+     * @throws StoreFailure
      */
-    public function see(array $items): bool
+    public function see(Batch $batch): bool
     {
-        [$head, $token] = $items[$this->keys->head] ?? ['', ''];
+        [$head, $token] = $batch->items[$this->keys->head] ?? ['', ''];
         $words = \explode(' ', $head);
         if (\count($words) !== 3 || (int) $words[2] === 0) {
             $words = ['', '0', '0'];
@@ -78,25 +109,26 @@ final class Log
             $this->foreign = \max($this->foreign, $this->top);
             $this->epoch = $epoch;
             $this->keys->enter($epoch);
+            $this->clock->enter($epoch);
             $this->start = (int) $start;
+            $this->first = (int) $end;
             $this->end = 0;
         }
         // A head read before another was seen must not take the end back.
         $this->end = \max($this->end, (int) $end);
         $this->token = $token;
         $this->top = \max($this->top, $this->end);
+        if ($batch->time !== null && $epoch !== '' && !$this->clock->learn($batch->time)) {
+            $this->told();
+        }
 
         return $same;
     }
 
-    /**
-     * The last position given out, as read; 0 where it is not there.
-     *
-     * @param array<string, array{string, string}> $items
-     */
-    public function allocated(array $items): int
+    /** The last position given out, as read; 0 where it is not there. */
+    public function allocated(Batch $batch): int
     {
-        $last = (int) ($items[$this->keys->allocated()][0] ?? 0);
+        $last = (int) ($batch->items[$this->keys->allocated()][0] ?? 0);
         $this->top = \max($this->top, $last);
 
         return $last;
@@ -133,6 +165,12 @@ final class Log
         $this->top = \max($this->top, $last);
 
         return $last;
+    }
+
+    /** How many positions are known to have been given out that are not known to be settled. */
+    public function lag(): int
+    {
+        return $this->top - $this->end;
     }
 
     /** Whether a position may be of another epoch than this one, of which nothing is known. */
@@ -183,24 +221,37 @@ final class Log
     /** Adds to a batch: everything up to $end is settled (nothing happens where the head has moved meanwhile). */
     public function advance(Batch $batch, int $end): void
     {
-        $batch->store($this->servers->log, 'cas', $this->keys->head, "$this->epoch $end $this->start", 0, $this->token);
+        $batch->store($this->servers->log, 'cas', $this->keys->head, "$this->epoch $end $this->start", ServerClock::HEAD, $this->token);
+    }
+
+    /** What time it is by a server that cannot say so in a word: releases before 1.6, and some that only speak as it does. */
+    private function told(): int
+    {
+        $batch = new Batch($this->servers);
+        $batch->stats($this->servers->log);
+        $sent = \hrtime(true);
+        $batch->run();
+        $this->clock->read((int) ($batch->stats['time'] ?? \microtime(true)), $sent, \hrtime(true));
+
+        return $this->clock->now() ?? 0;
     }
 
     /** A new epoch, if nobody else has begun one. */
     private function begin(string $verb, string $token): void
     {
-        $epoch = \bin2hex(\random_bytes(6));
+        $this->clock->now() ?? $this->told();
+        $epoch = \bin2hex(\random_bytes(6)) . $this->clock->mark();
         $start = \max((int) (\microtime(true) * 1e6), $this->top);
-        $this->keys->enter($epoch);
+        $keys = clone $this->keys;
+        $keys->enter($epoch);
         $batch = new Batch($this->servers);
-        $counter = $batch->store($this->servers->log, 'set', $this->keys->allocated(), (string) $start, 0);
+        $counter = $batch->store($this->servers->log, 'set', $keys->allocated(), (string) $start, 0);
         $batch->run();
         if ($batch->replies[$counter] === 'STORED') {
-            $head = $batch->store($this->servers->log, $verb, $this->keys->head, "$epoch $start $start", 0, $token);
+            $head = $batch->store($this->servers->log, $verb, $this->keys->head, "$epoch $start $start", ServerClock::HEAD, $token);
             $batch->run();
         }
         $reply = $batch->replies[$head ?? $counter];
-        $this->keys->enter($this->epoch);
         if (\str_starts_with($reply, 'SERVER_ERROR')) {
             throw StoreFailure::because('memcached', 'refused the log: ' . $reply . '; give it more memory (-m)');
         }

@@ -7,6 +7,7 @@ namespace Larder\Store\Memcached;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * Changes that are in the log. The steps of a round, in this order:
@@ -30,21 +31,39 @@ final class Logged
     /** Rounds after which an unconditional write gives up: others would have had to win as many times in a row. */
     private const ROUNDS = 200;
 
+    /** Rounds that it has also after the time-out: on a machine with more work than processors others sleep as well. */
+    private const LEAST = 20;
+
     /** Microseconds of the first wait for a gap in the log; each next one is twice as long. */
     private const WAIT = 200;
 
-    /** Waits for a gap: 25 ms in all, many times what lies between the steps 1 and 2 of a writer that runs. */
-    private const WAITS = 7;
+    /**
+     * Waits for a gap: 100 ms in all, many times what lies between the steps 1 and 2 of a writer that runs. Then its
+     * writer is shut out: it may be dead, and nobody is to wait for that any longer.
+     */
+    private const WAITS = 9;
 
+    /** Unsettled positions after which a writer settles the older half itself: behind KEPT nothing could be judged. */
+    private const LAG = Slot::KEPT >> 1;
+
+    private readonly Past $past;
+
+    /** Settling what others left open writes removals, which must not begin that again. */
+    private bool $catchesUp = false;
+
+    /** @param float $patience seconds in which one change at least must be decided */
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
         private readonly Log $log,
         private readonly Parts $parts,
-    ) {}
+        private readonly float $patience,
+    ) {
+        $this->past = new Past($log);
+    }
 
     /**
-     * @param array<int, Change> $changes of different keys, none of which guards another
+     * @param array<int, Change> $changes of one writer and different keys, none of which guards another
      *
      * @return array<int, Outcome> by the same numbers
      *
@@ -53,16 +72,70 @@ final class Logged
     public function apply(array $changes): array
     {
         $outcomes = [];
+        $begun = \hrtime(true);
         for ($round = 0; $changes !== []; $round++) {
-            if ($round === self::ROUNDS) {
+            if ($round === self::ROUNDS || ($round > self::LEAST && \hrtime(true) - $begun > $this->patience * 1e9)) {
                 throw StoreFailure::because('memcached', 'others were always faster');
             }
-            $round > 2 && \usleep(\random_int(0, 100 * \min($round, 30)));
-            $outcomes += $this->round($changes);
-            $changes = \array_diff_key($changes, $outcomes);
+            $round > 2 && Process::pause(\random_int(0, 100 * \min($round, 30)));
+            if ($this->log->lag() > self::LAG && !$this->catchesUp) {
+                $this->catchesUp = true;
+                try {
+                    $this->catchUp();
+                } finally {
+                    $this->catchesUp = false;
+                }
+            }
+            $decided = $this->round($changes);
+            if ($decided !== []) {
+                $outcomes += $decided;
+                $changes = \array_diff_key($changes, $outcomes);
+                $begun = \hrtime(true);
+            }
         }
 
         return $outcomes;
+    }
+
+    /** Who settles what others have left open. Made anew: two that hold each other would keep their sockets for long. */
+    public function healer(): Healer
+    {
+        return new Healer($this->servers, $this->keys, $this->log, $this);
+    }
+
+    /**
+     * Whether a change's guards have moved, for one that is not in the log itself.
+     *
+     * @param array<array-key, ?Item> $items by key: the change's own and its guards'
+     * @param int                     $top   the last position given out before they were read
+     *
+     * @throws StoreFailure
+     */
+    public function moved(Change $change, array $items, int $top): ?Outcome
+    {
+        $end = $this->log->end;
+        $window = $this->log->window(\max($end, $top - Slot::KEPT), \max($end, $top));
+
+        return (new Judge($this->log, $this->past, $this->parts, $top + 1, $window))->conflict($change, $items);
+    }
+
+    /** The log's end has stood still for long, because of somebody who is slow or dead: his place is settled for him. */
+    private function catchUp(): void
+    {
+        $this->log->open();
+        $end = $this->log->end;
+        $top = $end + \min($this->log->lag(), Slot::KEPT);
+        if ($top - $end <= self::LAG) {
+            return;
+        }
+        $this->healer()->force($this->log->window($end, $top), $top - (self::LAG >> 1));
+        $settled = $this->log->window($end, $top)->settled($end);
+        if ($settled === $end) {
+            throw StoreFailure::because('memcached', 'the log stands still');
+        }
+        $batch = new Batch($this->servers);
+        $this->log->move($batch, $settled);
+        $batch->run();
     }
 
     /**
@@ -87,17 +160,22 @@ final class Logged
                 $watched[$guard] ??= $this->keys->record((string) $guard);
             }
         }
-        $look = new Look($this->servers, $this->keys, $this->log, $first, $last, $watched);
+        $writer = \array_values($changes)[0]->writer;
+        $look = new Look($this->servers, $this->keys, $this->log, $this->past, $first, $last, $watched, $writer);
         $now = Slot::now();
         $slot = Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes));
         for ($wait = 0; ; $wait++, $slot = '') {
             if (!$look->take($slot)) {
                 return [];
             }
-            if ($wait === self::WAITS || !$this->undecided($changes, $look)) {
+            if ($wait > self::WAITS || !$this->undecided($changes, $look)) {
                 break;
             }
-            \usleep(self::WAIT << $wait);
+            if ($wait < self::WAITS) {
+                Process::pause(self::WAIT << $wait);
+            } else {
+                $this->healer()->shutGaps($look->window);
+            }
         }
         $missing = [];
         foreach ($names as $key => $name) {
@@ -108,7 +186,7 @@ final class Logged
         if ($missing !== [] && !$look->place($missing)) {
             return [];
         }
-        $judge = new Judge($this->log, $this->parts, $first, $look->window);
+        $judge = new Judge($this->log, $this->past, $this->parts, $first, $look->window);
         $outcomes = $accepted = [];
         $entry = 0;
         foreach ($changes as $i => $change) {
@@ -136,24 +214,34 @@ final class Logged
     private function store(array $changes, array $accepted, Look $look, int $now): array
     {
         $batch = new Batch($this->servers);
-        $numbers = $written = $keys = [];
-        $made = $accepted;
+        $numbers = $written = $keys = $outcomes = [];
         foreach ($accepted as $i => $entry) {
             $change = $changes[$i];
+            $writing = new Writing($change, $this->keys->record($change->key), $this->parts, $this->log);
+            if ($writing->refused && $change->atomic) {
+                $outcomes[$i] = Outcome::refused();
+                unset($accepted[$i]);
+                continue;
+            }
             $keys[$change->key] = true;
-            $written[$i] = new Writing($change, $this->keys->record($change->key), $this->parts);
+            $written[$i] = $writing;
             $numbers[$i] = $written[$i]->add($batch, $this->servers, $look->first + $entry, $look->items[$change->key]->token ?? '0');
         }
+        $made = $accepted;
         if ($this->servers->count > 1 || $look->window->gap($this->log->end) || $look->window->names($keys, true)) {
             // Somebody may be in the way: settle only what has been made.
             $batch->run();
             $made = \array_filter($accepted, static fn(int $i): bool => $batch->replies[$numbers[$i]] === 'STORED', \ARRAY_FILTER_USE_KEY);
         }
-        $settled = $this->settle($batch, self::entries($changes, $made), $look, $now);
+        $entries = self::entries($changes, $made);
+        $settled = $this->settle($batch, $entries, $look, $now);
         if ($settled === '') {
             return [];
         }
-        $outcomes = [];
+        if ($settled === 'STORED') {
+            $this->past->own($look->writer, $look->first, $look->last);
+        }
+        $before = -1;
         foreach ($accepted as $i => $entry) {
             $position = $look->first + $entry;
             $reply = $batch->replies[$numbers[$i]];
@@ -163,9 +251,12 @@ final class Logged
             if ($stored && $written[$i]->refused) {
                 $outcomes[$i] = Outcome::refused();
             } elseif ($stored) {
-                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $item?->live() === true ? $item->kind : '');
+                $kind = $item?->live() === true ? $item->kind : '';
+                // What lies between it and the one before are our own positions, at which nothing was done.
+                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $kind, step: $entry - $before);
+                $before = $entry;
             } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
-                $this->remove($changes[$i], $reply);
+                $changes[$i]->atomic || $this->remove($changes[$i], $reply);
                 $outcomes[$i] = Outcome::refused();
             }
         }
@@ -179,13 +270,13 @@ final class Logged
      * @param non-empty-array<int, Change> $changes
      * @param array<int, mixed>            $made    those that are made, or may be
      *
-     * @return list<array{string, string, string, bool}>
+     * @return list<array{string, string, string, bool, bool}>
      */
     private static function entries(array $changes, array $made): array
     {
         $entries = [];
         foreach ($changes as $i => $change) {
-            $entries[] = [$change->kind, $change->writer, $change->key, isset($made[$i])];
+            $entries[] = [$change->kind, $change->writer, $change->key, isset($made[$i]), $change->atomic];
         }
 
         return $entries;
@@ -194,7 +285,7 @@ final class Logged
     /**
      * Step 7.
      *
-     * @param list<array{string, string, string, bool}> $entries
+     * @param list<array{string, string, string, bool, bool}> $entries
      *
      * @return string what became of the slot; '' if the epoch has ended, and with it all that was done in it
      */
@@ -213,7 +304,7 @@ final class Logged
         }
         $batch->gets($server, [$this->keys->head]);
         $batch->run();
-        if (!$this->log->see($batch->items)) {
+        if (!$this->log->see($batch)) {
             return '';
         }
         if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
@@ -237,7 +328,7 @@ final class Logged
         foreach ($outcomes as $i => $outcome) {
             $c = $changes[$i];
             if ($outcome->done) {
-                $again[$i] = new Change($c->key, $c->body, $c->writer, $outcome->position, $c->expiry, [], true, $c->kind, true);
+                $again[$i] = new Change($c->key, $c->body, $c->writer, $outcome->position, $c->expiry, [], true, $c->kind, true, atomic: $c->atomic);
             }
         }
         foreach ($this->apply($again) as $i => $outcome) {

@@ -21,24 +21,30 @@ final class Look
     /** More slots than this are asked for apart. */
     private const FEW = 64;
 
-    /** Seconds after which nothing is concluded any more from slots that are not there. */
-    private const SLOW = 2.0;
+    /** Nanoseconds after which nothing is concluded any more from slots that are not there. */
+    private const SLOW = 2_000_000_000;
 
-    private readonly float $begun;
+    /** hrtime() */
+    private readonly int $begun;
 
     /** The log above our positions, where somebody was faster. */
     private ?Window $above = null;
 
-    /** @param array<array-key, string> $names by key, what the records to read are called */
+    /**
+     * @param array<array-key, string> $names  by key, what the records to read are called
+     * @param string                   $writer whose past it is
+     */
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
         private readonly Log $log,
+        private readonly Past $past,
         public readonly int $first,
         public readonly int $last,
         private readonly array $names,
+        public readonly string $writer,
     ) {
-        $this->begun = \microtime(true);
+        $this->begun = \hrtime(true);
         $this->window = new Window($first - 1, $first - 1, [], $keys);
     }
 
@@ -61,7 +67,7 @@ final class Look
                 return false;
             }
         }
-        $from = \max($this->log->end, $below - Slot::KEPT);
+        $from = \max($this->past->from($this->writer), $below - Slot::KEPT);
         $far = $below - $from > self::FEW ? $this->log->window($from, $below) : null;
         $own = $this->keys->slot($this->last);
         $batch = new Batch($this->servers);
@@ -79,10 +85,11 @@ final class Look
 
             return false;
         }
-        if (!$this->log->see($batch->items)) {
+        if (!$this->log->see($batch)) {
             return false;
         }
         $this->window = $far ?? new Window($from, $below, $batch->items, $this->keys);
+        $this->past->follow($this->window);
 
         return $this->found($batch, $this->names);
     }
@@ -115,7 +122,7 @@ final class Look
         if (!$this->found($batch, $names)) {
             return false;
         }
-        $top = $this->log->allocated($batch->items);
+        $top = $this->log->allocated($batch);
         if ($top > $this->last) {
             $this->above = $this->log->window(\max($this->last, $top - Slot::KEPT), $top);
         }
@@ -129,7 +136,7 @@ final class Look
      */
     public function overtaken(string $key): bool
     {
-        return \microtime(true) - $this->begun > self::SLOW || ($this->above?->names([$key => true], false) ?? false);
+        return \hrtime(true) - $this->begun > self::SLOW || ($this->above?->names([$key => true], false) ?? false);
     }
 
     /** @param array<array-key, string> $names */

@@ -11,6 +11,7 @@ use Larder\Store\Record;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
 use Larder\Store\View;
+use Larder\System\Process;
 
 /**
  * Memcached, which has neither scripts nor transactions, nor a list: all the guarantees of Store come from "incr",
@@ -20,11 +21,12 @@ use Larder\Store\View;
  *
  *     MemcachedStore  the interface
  *     Log             epoch, positions, end; Slot and Window: what it says about each position
- *     Logged          the steps of a write; Look: what it reads, Judge: may it be made, Writing: the item
+ *     Logged          the steps of a write; Look: what it reads, Past: what it knew, Judge: may it be made, Writing: the item
  *     Unlogged        leases
  *     Healer          what writers leave behind that die in between
  *     Item, Parts     what lies under a record's key; bodies beyond a megabyte
  *     Keys            what things are called on the servers
+ *     ServerClock     what time it is there
  *     Servers, Connection, Batch   sockets and the text protocol; no extension is needed
  *
  * read() asks for the log's end before the records, in one packet where one server has both; what was settled then
@@ -44,10 +46,10 @@ final class MemcachedStore implements Store
     private readonly Keys $keys;
     private readonly Log $log;
     private readonly Parts $parts;
-    private ?Logged $logged = null;
-    private ?Unlogged $unlogged = null;
+    private readonly Logged $logged;
+    private readonly Unlogged $unlogged;
 
-    /** Milliseconds since 1970 until which nothing is healed, because a server did not answer. */
+    /** hrtime() until which nothing is healed, because a server did not answer. */
     private int $rest = 0;
 
     /**
@@ -61,13 +63,15 @@ final class MemcachedStore implements Store
         $this->servers = new Servers($servers, $prefix, $timeout);
         $this->keys = new Keys($prefix);
         $this->log = new Log($this->servers, $this->keys);
-        $this->parts = new Parts($this->servers, $this->keys);
+        $this->parts = new Parts($this->servers, $this->keys, $this->log->clock);
+        $this->logged = new Logged($this->servers, $this->keys, $this->log, $this->parts, $timeout);
+        $this->unlogged = new Unlogged($this->servers, $this->keys, $this->log, $this->parts, $this->logged, $timeout);
     }
 
     public function since(string $epoch, int $position, string $token): Changes
     {
         $log = $this->log;
-        $begun = Slot::now();
+        $begun = \hrtime(true);
         for ($wait = 0; ; $wait++) {
             [$top] = $this->look([]);
             $known = $epoch === $log->epoch && $position <= $top && $position >= $log->start && $top - $position <= Slot::KEPT;
@@ -76,10 +80,10 @@ final class MemcachedStore implements Store
             }
             $window = $log->window(\max($known ? \min($position, $log->end) : $log->end, $top - Slot::KEPT), $top);
             $end = $window->settled($log->end);
-            $waited = Slot::now() - $begun;
+            $waited = \intdiv(\hrtime(true) - $begun, 1_000_000);
             if ($end < $top && $known && $waited < self::YOUNG && $window->young($end, self::YOUNG, $waited)) {
                 // Writers at work: they will have settled it in a moment, and each change is listed once.
-                \usleep(200 << \min($wait, 5));
+                Process::pause(200 << \min($wait, 5));
                 continue;
             }
             $list = $known ? $window->changes($position, $end) : null;
@@ -108,16 +112,17 @@ final class MemcachedStore implements Store
     {
         $outcomes = $group = $keys = [];
         $bytes = 0;
+        $writer = '';
         foreach ($changes as $i => $change) {
             $bytes += \strlen($change->key) + 32;
-            if (!$change->logged || $change->kind === 'm' || \count($group) === self::TOGETHER || $bytes > self::BYTES
+            if (!$change->logged || $change->kind === 'm' || $change->writer !== $writer || \count($group) === self::TOGETHER || $bytes > self::BYTES
                 || isset($keys[$change->key]) || \array_intersect_key($change->guards, $keys) !== []) {
                 $outcomes += $this->logged($group);
                 $group = $keys = [];
                 $bytes = \strlen($change->key) + 32;
+                $writer = $change->writer;
             }
             if (!$change->logged) {
-                $this->unlogged ??= new Unlogged($this->servers, $this->keys, $this->log, $this->parts);
                 $outcomes[$i] = $this->unlogged->apply($change);
                 continue;
             }
@@ -133,6 +138,11 @@ final class MemcachedStore implements Store
         \ksort($outcomes);
 
         return \array_values($outcomes) ?: throw new \LogicException('No changes.');
+    }
+
+    public function now(): int
+    {
+        return $this->log->now();
     }
 
     public function forgets(): bool
@@ -177,12 +187,7 @@ final class MemcachedStore implements Store
      */
     private function logged(array $changes): array
     {
-        return $changes === [] ? [] : $this->writer()->apply($changes);
-    }
-
-    private function writer(): Logged
-    {
-        return $this->logged ??= new Logged($this->servers, $this->keys, $this->log, $this->parts);
+        return $changes === [] ? [] : $this->logged->apply($changes);
     }
 
     /**
@@ -218,9 +223,9 @@ final class MemcachedStore implements Store
     private function record(?Item $item): ?Record
     {
         for ($try = 0; $item !== null && $item->live(); $try++) {
-            $body = $this->parts->whole($item);
-            if ($body !== null) {
-                return new Record($body, $item->position, $item->writer);
+            $record = $this->parts->record($item);
+            if ($record !== null) {
+                return $record;
             }
             if ($try === 2) {
                 break;
@@ -245,13 +250,13 @@ final class MemcachedStore implements Store
             $this->log->move($batch, $end);
             $batch->run();
         }
-        if ($end < $top && Slot::now() >= $this->rest) {
+        if ($end < $top && \hrtime(true) >= $this->rest) {
             try {
-                (new Healer($this->servers, $this->keys, $this->log, $this->writer()))->heal($window);
+                $this->logged->healer()->heal($window);
             } catch (StoreFailure) {
                 // The records of a dead writer may lie on a server that is down: no reason to fail others, nor
                 // to let them wait for it again and again.
-                $this->rest = Slot::now() + Slot::PATIENCE;
+                $this->rest = \hrtime(true) + Healer::PATIENCE * 1_000_000;
             }
         }
     }
@@ -270,12 +275,12 @@ final class MemcachedStore implements Store
         }
         for ($try = 0; $try < 10; $try++) {
             $batch = new Batch($this->servers);
-            $batch->gets($this->servers->log, [$this->keys->head, $this->keys->allocated()]);
+            $this->log->ask($batch);
             $batch->then();
             $batch->records(\array_map($this->keys->record(...), $keys));
             $batch->run();
-            if ($this->log->see($batch->items)) {
-                return [$this->log->allocated($batch->items), $batch->items];
+            if ($this->log->see($batch)) {
+                return [$this->log->allocated($batch), $batch->items];
             }
             $this->log->open();
         }

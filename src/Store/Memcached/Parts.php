@@ -4,12 +4,16 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
+use Larder\Store\Record;
 use Larder\Store\StoreFailure;
 
 /**
- * Bodies beyond the megabyte that one item can hold: stored in parts under a random name, on the record's server,
- * before the record, which then holds "name count length checksum". Parts are never overwritten; one that is missing
- * (evicted) or does not fit makes the whole record a miss.
+ * The records in items, and bodies beyond the megabyte that one item can hold: stored in parts under a random name, on
+ * the record's server, before the record, which then holds "name count length checksum". Parts are never overwritten;
+ * one that is missing (evicted) or does not fit makes the whole record a miss.
+ *
+ * A server takes any number of parts, and evicts the first for the last. So a body is refused that would be more than
+ * half of what the server has, and one whose parts are not all there when the last has been stored.
  */
 final class Parts
 {
@@ -19,7 +23,10 @@ final class Parts
     /** Bytes of a part: one chunk of a slab page (memcached: slab_chunk_max), so that none is spent on joining. */
     private const PART = 480_000;
 
-    public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
+    /** @var array<int, int> bytes of the largest body by server */
+    private array $largest = [];
+
+    public function __construct(private readonly Servers $servers, private readonly Keys $keys, private readonly ServerClock $clock) {}
 
     public function needed(string $key, string $body): bool
     {
@@ -31,7 +38,7 @@ final class Parts
      *
      * @param string $record what the record is called
      *
-     * @return ?string what the record has to hold; null if the server refused a part
+     * @return ?string what the record has to hold; null if the server refused a part, or did not keep it
      *
      * @throws StoreFailure
      */
@@ -40,6 +47,9 @@ final class Parts
         $id = \bin2hex(\random_bytes(8));
         $server = $this->servers->of($record);
         $size = \strlen($body);
+        if ($size > ($this->largest[$server] ??= $this->half($server))) {
+            return null;
+        }
         $count = 0;
         for ($at = 0; $at < $size; $at += self::PART) {
             $batch = new Batch($this->servers);
@@ -52,16 +62,40 @@ final class Parts
                 return null;
             }
         }
+        $batch = new Batch($this->servers);
+        for ($i = 0; $i < $count; $i++) {
+            $batch->touch($server, $this->keys->part($id, $i), $exptime);
+        }
+        $batch->run();
+        if (\in_array('NOT_FOUND', $batch->replies, true)) {
+            $this->forget($record, "$id $count");
+
+            return null;
+        }
 
         return "$id $count $size " . \hash('xxh128', $body);
     }
 
     /**
-     * The body of a live item; null if part of it is lost.
+     * The record of an item; null if it has none, or part of its body is lost.
      *
      * @throws StoreFailure
      */
-    public function whole(Item $item): ?string
+    public function record(?Item $item): ?Record
+    {
+        $body = $item === null || !$item->live() ? null : $this->whole($item);
+        if ($item === null || $body === null) {
+            return null;
+        }
+        if ($item->stands) {
+            $this->clock->stands($item->expiry);
+        }
+
+        return new Record($body, $item->position, $item->writer);
+    }
+
+    /** @throws StoreFailure */
+    private function whole(Item $item): ?string
     {
         if ($item->type !== Item::PARTS) {
             return $item->body;
@@ -99,5 +133,15 @@ final class Parts
             $batch->forget($this->servers->of($record), $this->keys->part($words[0], $i));
         }
         $batch->run();
+    }
+
+    /** Half of a server's memory, in bytes; what it does not say is no limit. */
+    private function half(int $server): int
+    {
+        $batch = new Batch($this->servers);
+        $batch->stats($server);
+        $batch->run();
+
+        return \intdiv((int) ($batch->stats['limit_maxbytes'] ?? 0) ?: \PHP_INT_MAX, 2);
     }
 }

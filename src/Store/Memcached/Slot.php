@@ -15,6 +15,8 @@ namespace Larder\Store\Memcached;
  *         └──add──▶ UNKNOWN                           the same, where the writer died before it said what it would do
  *
  *     state 1 | first 8 | last 8 | milliseconds since 1970 8 | entries: kind 1, done 1, length of writer 1, of key 4, writer, key
+ *
+ * The time is the writer's and says nothing that is relied on: see Healer. The kind of an atomic change is in capitals.
  */
 final class Slot
 {
@@ -23,8 +25,8 @@ final class Slot
     public const SETTLED = 'd';
     public const UNKNOWN = 'u';
 
-    /** Milliseconds after which the writer of a slot that is not settled counts as dead. */
-    public const PATIENCE = 5000;
+    /** Milliseconds after which a slot that is not settled is looked at as one whose writer may be dead. */
+    private const YOUNG = 100;
 
     /** How many positions back the log is known. */
     public const KEPT = 4096;
@@ -33,8 +35,8 @@ final class Slot
     public const LIFE = 86400;
 
     /**
-     * @param list<array{string, string, string, bool}> $entries kind, writer, key, and whether the change was or may
-     *                                                           have been made
+     * @param list<array{string, string, string, bool, bool}> $entries kind, writer, key, whether the change was or may
+     *                                                                 have been made, whether it is atomic
      */
     public function __construct(
         public readonly string $state,
@@ -50,12 +52,12 @@ final class Slot
         return (int) (\microtime(true) * 1000);
     }
 
-    /** @param list<array{string, string, string, bool}> $entries */
+    /** @param list<array{string, string, string, bool, bool}> $entries */
     public static function encode(string $state, int $first, int $last, int $time, array $entries): string
     {
         $text = $state . \pack('JJJ', $first, $last, $time);
-        foreach ($entries as [$kind, $writer, $key, $done]) {
-            $text .= ($kind === '' ? ' ' : $kind[0]) . ($done ? 'd' : 'v') . \chr(\strlen($writer)) . \pack('N', \strlen($key)) . $writer . $key;
+        foreach ($entries as [$kind, $writer, $key, $done, $atomic]) {
+            $text .= ($kind === '' ? ' ' : ($atomic ? \strtoupper($kind[0]) : $kind[0])) . ($done ? 'd' : 'v') . \chr(\strlen($writer)) . \pack('N', \strlen($key)) . $writer . $key;
         }
 
         return $text;
@@ -76,7 +78,14 @@ final class Slot
             $writer = \ord($text[$at + 2]);
             /** @var array{1: int} $key */
             $key = \unpack('N', $text, $at + 3);
-            $entries[] = [$text[$at], \substr($text, $at + 7, $writer), \substr($text, $at + 7 + $writer, $key[1]), $text[$at + 1] === 'd'];
+            $kind = \strtolower($text[$at]);
+            $entries[] = [
+                $kind,
+                \substr($text, $at + 7, $writer),
+                \substr($text, $at + 7 + $writer, $key[1]),
+                $text[$at + 1] === 'd',
+                $kind !== $text[$at],
+            ];
             $at += 7 + $writer + $key[1];
         }
 
@@ -89,9 +98,9 @@ final class Slot
         return $this->state === self::SETTLED || $this->state === self::UNKNOWN;
     }
 
-    /** A clock that is far ahead counts as well: it would keep the slot open for ever. */
-    public function abandoned(): bool
+    /** Whether its writer may be dead. By the writer's clock, so that it spares a look and no more. */
+    public function suspect(): bool
     {
-        return !$this->final() && \abs(self::now() - $this->time) > self::PATIENCE;
+        return !$this->final() && \abs(self::now() - $this->time) > self::YOUNG;
     }
 }

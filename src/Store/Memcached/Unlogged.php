@@ -6,8 +6,8 @@ namespace Larder\Store\Memcached;
 
 use Larder\Store\Change;
 use Larder\Store\Outcome;
-use Larder\Store\Record;
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * Changes that are not in the log (leases): compared and swapped by the record's own version, from a counter that
@@ -18,17 +18,26 @@ final class Unlogged
 {
     private const TRIES = 200;
 
+    /** Tries that it has also after the time-out. */
+    private const LEAST = 20;
+
+    /** Bits below the milliseconds at which a counter of versions begins. */
+    private const CHANCE = 21;
+
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
         private readonly Log $log,
         private readonly Parts $parts,
+        private readonly Logged $logged,
+        private readonly float $patience,
     ) {}
 
     /** @throws StoreFailure */
     public function apply(Change $change): Outcome
     {
-        for ($try = 0; $try < self::TRIES; $try++) {
+        $begun = \hrtime(true);
+        for ($try = 0; $try < self::LEAST || ($try < self::TRIES && \hrtime(true) - $begun < $this->patience * 1e9); $try++) {
             if ($this->log->epoch === '') {
                 $this->log->open();
             }
@@ -36,7 +45,7 @@ final class Unlogged
             if ($outcome !== null) {
                 return $outcome;
             }
-            $try > 2 && \usleep(\random_int(0, 100 * \min($try, 30)));
+            $try > 2 && Process::pause(\random_int(0, 100 * \min($try, 30)));
         }
         throw StoreFailure::because('memcached', 'others were always faster');
     }
@@ -50,14 +59,14 @@ final class Unlogged
         if ($items === null) {
             return null;
         }
+        if (!$change->isOf($this->log->epoch)) {
+            return new Outcome(false, -1);
+        }
         // Taken after the record was read, so that it is higher than the record's.
         $next = $batch->increase($this->servers->log, $this->keys->versions(), 1);
         $item = $items[$change->key] ?? null;
         if ($item !== null && $item->live() && $item->position > $change->limit) {
-            $body = $this->parts->whole($item);
-            $record = $body === null ? null : new Record($body, $item->position, $item->writer);
-
-            return new Outcome(false, $item->position, $item->writer, 0, $item->kind, $record);
+            return new Outcome(false, $item->position, $item->writer, 0, $item->kind, $this->parts->record($item));
         }
         $moved = $this->moved($change);
         if ($moved !== null) {
@@ -81,7 +90,7 @@ final class Unlogged
 
             return null;
         }
-        $writing = new Writing($change, $name, $this->parts);
+        $writing = new Writing($change, $name, $this->parts, $this->log);
         $number = $writing->add($batch, $this->servers, $version, $item->token);
         $batch->run();
         $reply = $batch->replies[$number];
@@ -121,10 +130,8 @@ final class Unlogged
         if ($items === null) {
             return new Outcome(false, -1);
         }
-        $end = $this->log->end;
-        $judge = new Judge($this->log, $this->parts, $top + 1, $this->log->window(\max($end, $top - Slot::KEPT), \max($end, $top)));
 
-        return $judge->conflict(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items);
+        return $this->logged->moved(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items, $top);
     }
 
     /**
@@ -134,11 +141,11 @@ final class Unlogged
      */
     private function read(Batch $batch, array $names): array
     {
-        $batch->gets($this->servers->log, [$this->keys->head, $this->keys->allocated()]);
+        $this->log->ask($batch);
         $batch->then();
         $batch->records(\array_values($names));
         $batch->run();
-        if (!$this->log->see($batch->items)) {
+        if (!$this->log->see($batch)) {
             return [null, 0];
         }
         $items = [];
@@ -146,14 +153,18 @@ final class Unlogged
             $items[$key] = Item::decode($batch->items[$name] ?? null, (string) $key);
         }
 
-        return [$items, $this->log->allocated($batch->items)];
+        return [$items, $this->log->allocated($batch)];
     }
 
-    /** A counter where none is: evicted, or never used. The time is beyond every version given out before. */
+    /**
+     * A counter where none is: evicted, or never used. The server's time is beyond every version given out before; and
+     * since it may be a second behind, some chance lest one that was evicted at once begins again where it began.
+     */
     private function count(): void
     {
+        $first = $this->log->now() << self::CHANCE | \random_int(0, (1 << self::CHANCE) - 1);
         $batch = new Batch($this->servers);
-        $number = $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) (int) (\microtime(true) * 1e6), 0);
+        $number = $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) $first, 0);
         $batch->run();
         if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
             throw StoreFailure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');

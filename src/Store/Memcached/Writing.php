@@ -16,15 +16,25 @@ final class Writing
     private readonly string $type;
     private readonly string $held;
 
+    /** Seconds, or since 1970. */
+    private readonly int $exptime;
+
     /** @throws StoreFailure */
     public function __construct(
         private readonly Change $change,
         private readonly string $name,
         private readonly Parts $parts,
+        Log $log,
     ) {
         $body = $change->body;
+        $now = $change->expiry === 0 ? 0 : $log->now();
+        if ($change->expiry !== 0 && $change->expiry <= $now) {
+            // Over before it was there: a change all the same.
+            $body = null;
+        }
+        $this->exptime = Item::exptime($change->expiry, $now);
         if ($body !== null && $parts->needed($change->key, $body)) {
-            $held = $parts->store($name, $body, Item::exptime($change->expiry));
+            $held = $parts->store($name, $body, $this->exptime);
             $this->refused = $held === null;
             $this->type = $held === null ? Item::REMOVED : Item::PARTS;
             $this->held = $held ?? '';
@@ -45,8 +55,17 @@ final class Writing
             $servers->of($this->name),
             'cas',
             $this->name,
-            Item::encode($this->type, $this->refused ? 'x' : $change->kind, $change->writer, $position, $change->key, $this->held),
-            $this->type === Item::REMOVED ? ($change->logged ? Item::REMEMBERED : 1) : Item::exptime($change->expiry),
+            Item::encode(
+                $this->type,
+                $this->refused ? 'x' : $change->kind,
+                $change->writer,
+                $position,
+                $change->key,
+                $this->held,
+                $this->type === Item::REMOVED ? 0 : $change->expiry,
+                $change->atomic || !$change->logged,
+            ),
+            $this->type === Item::REMOVED ? ($change->logged ? Item::REMEMBERED : 1) : $this->exptime,
             $token,
         );
     }

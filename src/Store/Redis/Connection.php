@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Redis;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * One connection to a server, made when it is first needed and never shared with another process.
@@ -12,7 +13,8 @@ use Larder\Store\StoreFailure;
  * A connection never reconnects in the midst of something: behind the same address there may be a restarted server
  * by then, with data from before. ready() is the only place where a new one is made, and it says so by a new number.
  *
- * After any failure the connection is closed, so that a late answer is never taken for the next one's.
+ * After any failure the connection is closed, so that a late answer is never taken for the next one's. One that is in the
+ * middle of a command (a signal's handler threw, or calls again) is never used by anybody else: ready() makes another.
  *
  * A forked child leaves its parent's connection alone. Only over TLS PHP itself says good-bye on it when the child
  * ends (ext/openssl/xp_ssl.c, php_openssl_sockop_close): the parent's next call then fails, and the one after it
@@ -33,6 +35,8 @@ abstract class Connection
     private static array $parents = [];
 
     private bool $open = false;
+    /** Between a command and the last of its replies. */
+    private bool $busy = false;
     private int $number = 0;
     private int $process = 0;
     private int $used = 0;
@@ -52,12 +56,15 @@ abstract class Connection
      * Sends all commands at once and reads all replies.
      *
      * @param non-empty-list<non-empty-list<string>> $commands
+     * @param int                                    $attempts the first so many may be refused
      *
-     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT)
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for what may be
+     *                     refused and was
      *
      * @throws StoreFailure for every other error reply
+     * @throws Refused
      */
-    abstract protected function exchange(array $commands): array;
+    abstract protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array;
 
     /** Forgets the library's object and gives it back. */
     abstract protected function release(): ?object;
@@ -77,7 +84,11 @@ abstract class Connection
      */
     final public function ready(): int
     {
-        if ($this->isOpen()) {
+        if ($this->busy && $this->isOpen()) {
+            // Whoever is still waiting for replies holds what this lets go of, and reads them there.
+            $this->open = false;
+            $this->release();
+        } elseif ($this->isOpen()) {
             if (\hrtime(true) - $this->used < self::IDLE || $this->isAlive()) {
                 return $this->number;
             }
@@ -93,33 +104,40 @@ abstract class Connection
     /** Whether there is a connection of this process, as far as is known without asking the server. */
     final public function isOpen(): bool
     {
-        return $this->open && $this->process === \getmypid();
+        return $this->open && $this->process === Process::id();
     }
 
     /**
      * Commands on the connection of the last ready(), in one round trip.
      *
      * @param non-empty-list<non-empty-list<string>> $commands
+     * @param int                                    $attempts the first so many may be refused, and what comes after them
+     *                                                         finds out
      *
-     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT)
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for what may be
+     *                     refused and was
      *
      * @throws StoreFailure
+     * @throws Refused      one of the first was refused for want of room; the others may have been done
      */
-    final public function run(array $commands): array
+    final public function run(array $commands, int $attempts = 0): array
     {
         if (!$this->isOpen()) {
             throw $this->failure('the connection was lost');
         }
-        \set_error_handler($this->silence);
+        $this->busy = true;
         try {
-            $replies = $this->exchange($commands);
+            // Within, since whatever comes after it may be a handler that throws.
+            \set_error_handler($this->silence);
+            $replies = $this->exchange($commands, $attempts);
         } catch (\Throwable $e) {
             $this->close();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
             \restore_error_handler();
         }
-        $this->used = \hrtime(true);
+        $this->used = (int) \hrtime(true);
+        $this->busy = false;
 
         return $replies;
     }
@@ -136,8 +154,8 @@ abstract class Connection
         if (!$ours) {
             self::$parents[] = $handle;
         } elseif ($handle !== null) {
-            \set_error_handler($this->silence);
             try {
+                \set_error_handler($this->silence);
                 $this->shut($handle);
             } catch (\Throwable $e) {
                 if (!$this->isFailure($e)) {
@@ -151,7 +169,14 @@ abstract class Connection
 
     final public function failure(string $what, ?\Throwable $cause = null): StoreFailure
     {
-        return StoreFailure::because('Redis at ' . $this->endpoint->name(), $what, $cause);
+        $told = $cause === null ? '' : $cause->getMessage();
+        if ($told !== $this->endpoint->withoutPassword($told)) {
+            // A cause is shown with all that it says.
+            $what .= ' (' . $told . ')';
+            $cause = null;
+        }
+
+        return StoreFailure::because('Redis at ' . $this->endpoint->name(), $this->endpoint->withoutPassword($what), $cause);
     }
 
     /** An error reply, with what to do about it. */
@@ -166,7 +191,6 @@ abstract class Connection
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
-            'OOM' => '; raise maxmemory, or let it evict: maxmemory-policy volatile-lru',
             'MISCONF' => '; the server cannot save to its disk',
             'MOVED', 'ASK', 'CLUSTERDOWN', 'CROSSSLOT' => '; Redis Cluster is not supported',
             default => '',
@@ -185,14 +209,14 @@ abstract class Connection
 
     private function connect(): void
     {
-        $this->open = true;
-        $this->process = (int) \getmypid();
-        \set_error_handler($this->silence);
+        $this->open = $this->busy = true;
+        $this->process = Process::id();
         try {
+            \set_error_handler($this->silence);
             $this->open();
             $greeting = $this->endpoint->greeting();
             if ($greeting !== []) {
-                $this->exchange($greeting);
+                $this->exchange($greeting, 0);
             }
         } catch (\Throwable $e) {
             $this->close();
@@ -202,7 +226,8 @@ abstract class Connection
             \restore_error_handler();
         }
         ++$this->number;
-        $this->used = \hrtime(true);
+        $this->used = (int) \hrtime(true);
+        $this->busy = false;
     }
 
     /** False if the server has hung up meanwhile; a server that does not answer in time is a failure. */

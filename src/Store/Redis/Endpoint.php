@@ -31,6 +31,18 @@ final class Endpoint
         return ($this->socket ?? $this->host . ':' . $this->port) . ($this->db === 0 ? '' : ' db ' . $this->db);
     }
 
+    /** A server's own words, which may repeat what it was told: one that knows no AUTH names its arguments. */
+    public function withoutPassword(#[\SensitiveParameter] string $text): string
+    {
+        return $this->password === null ? $text : \str_replace($this->password, '***', $text);
+    }
+
+    /** @return array<mixed> for print_r() and var_dump() */
+    public function __debugInfo(): array
+    {
+        return ['password' => $this->password === null ? null : '***'] + \get_object_vars($this);
+    }
+
     /**
      * What has to be said first on each new connection.
      *

@@ -13,13 +13,19 @@ namespace Larder\Store\Redis;
  */
 final class PhpRedisConnection extends Connection
 {
+    /** Replies in one pipeline that share the time-out. */
+    private const FEW = 4;
+
     private ?\Redis $redis = null;
+
+    /** Replies among which the time-out is shared now. */
+    private int $shares = 1;
 
     protected function open(): void
     {
         $e = $this->endpoint;
-        $this->redis = new \Redis();
-        $this->redis->connect(
+        $redis = new \Redis();
+        $redis->connect(
             $e->socket ?? ($e->tls ? 'tls://' : '') . $e->host,
             $e->socket === null ? $e->port : 0,
             $e->timeout,
@@ -29,31 +35,61 @@ final class PhpRedisConnection extends Connection
         );
         // By itself it would reconnect up to ten times, unseen (library.c, redis_check_eof). connect() forgets
         // options that were set before it. TCP_NODELAY it sets by itself (library.c, redis_sock_connect).
-        $this->redis->setOption(\Redis::OPT_MAX_RETRIES, 0);
-        $this->redis->setOption(\Redis::OPT_TCP_KEEPALIVE, 1);
+        $redis->setOption(\Redis::OPT_MAX_RETRIES, 0);
+        $redis->setOption(\Redis::OPT_TCP_KEEPALIVE, 1);
+        $this->redis = $redis;
+        $this->shares = 1;
     }
 
-    protected function exchange(array $commands): array
+    /**
+     * The library waits for each reply of a pipeline by itself, also when it has waited in vain for the one before. So a
+     * few share the time-out, and before many the server is asked whether it answers at all.
+     */
+    private function share(\Redis $redis, int $replies): void
+    {
+        if ($replies > self::FEW) {
+            $this->share($redis, 1);
+            if ($redis->rawCommand('PING') === false) {
+                throw $this->failure('no answer in time');
+            }
+            $replies = self::FEW;
+        }
+        if ($replies !== $this->shares) {
+            $redis->setOption(\Redis::OPT_READ_TIMEOUT, $this->endpoint->timeout / $replies);
+            $this->shares = $replies;
+        }
+    }
+
+    protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array
     {
         $redis = $this->redis;
         if ($redis === null) {
             throw $this->failure('not connected');
         }
         $redis->clearLastError();
-        if (\count($commands) === 1) {
+        if (\count($commands) === 1 && $attempts === 0) {
+            $this->shares === 1 || $this->share($redis, 1);
             $replies = [$redis->rawCommand(...$commands[0])];
         } else {
+            $this->share($redis, \count($commands));
             $redis->pipeline();
             foreach ($commands as $command) {
                 $redis->rawCommand(...$command);
             }
-            $replies = $redis->exec();
+            try {
+                $replies = $redis->exec();
+            } catch (\RedisException $e) {
+                throw $attempts > 0 && \str_starts_with($e->getMessage(), 'OOM') ? new Refused($e->getMessage(), 0, $e) : $e;
+            }
             if (!\is_array($replies) || \count($replies) !== \count($commands)) {
                 throw $this->failure('the answer broke off');
             }
             $replies = \array_values($replies);
         }
         // None of our commands answers nil, so false is an error reply; of several the library keeps the last text.
+        for ($i = 0; $i < $attempts; ++$i) {
+            $replies[$i] = $replies[$i] === false ? null : $replies[$i];
+        }
         if (\in_array(false, $replies, true)) {
             $error = (string) $redis->getLastError();
             if (!\str_starts_with($error, 'NOSCRIPT')) {
@@ -82,6 +118,7 @@ final class PhpRedisConnection extends Connection
 
     protected function isFailure(\Throwable $e): bool
     {
-        return $e instanceof \RedisException;
+        // Not one that a signal's handler threw meanwhile.
+        return $e instanceof \RedisException && $e->getFile() === __FILE__;
     }
 }

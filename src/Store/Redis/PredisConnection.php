@@ -20,7 +20,7 @@ final class PredisConnection extends Connection
     protected function open(): void
     {
         $e = $this->endpoint;
-        $this->stream = new StreamConnection(Parameters::create([
+        $stream = new StreamConnection(Parameters::create([
             'scheme' => $e->socket !== null ? 'unix' : ($e->tls ? 'tls' : 'tcp'),
             'path' => $e->socket,
             'host' => $e->host,
@@ -32,10 +32,11 @@ final class PredisConnection extends Connection
             'tcp_nodelay' => true,
             'ssl' => ['peer_name' => $e->host],
         ]));
-        $this->stream->connect();
+        $stream->connect();
+        $this->stream = $stream;
     }
 
-    protected function exchange(array $commands): array
+    protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array
     {
         $stream = $this->stream;
         if ($stream === null) {
@@ -51,11 +52,11 @@ final class PredisConnection extends Connection
         $stream->write($buffer);
         $replies = [];
         $refusal = null;
-        foreach ($commands as $_) {
+        foreach ($commands as $i => $_) {
             $reply = $stream->read();
             if ($reply instanceof ErrorInterface) {
                 $error = $reply->getMessage();
-                if (!\str_starts_with($error, 'NOSCRIPT')) {
+                if ($i >= $attempts && !\str_starts_with($error, 'NOSCRIPT')) {
                     $refusal ??= $error;
                 }
                 $reply = null;
@@ -85,7 +86,8 @@ final class PredisConnection extends Connection
 
     protected function isFailure(\Throwable $e): bool
     {
-        // Its streams throw plain RuntimeExceptions beside the exceptions of its own.
-        return $e instanceof PredisException || $e::class === \RuntimeException::class;
+        // Its streams throw plain RuntimeExceptions beside the exceptions of its own; and so may a signal's handler.
+        return $e instanceof PredisException || ($e::class === \RuntimeException::class
+            && \str_starts_with($e->getFile(), \dirname((string) (new \ReflectionClass(PredisException::class))->getFileName())));
     }
 }

@@ -11,6 +11,7 @@ use Larder\Store\Record;
 use Larder\Store\Store;
 use Larder\Store\StoreFailure;
 use Larder\Store\View;
+use Larder\System\Clock;
 
 /**
  * Records and their log in a Redis (5 or newer) or Valkey server, shared by all servers that reach it.
@@ -21,26 +22,52 @@ use Larder\Store\View;
  * Why nothing of a restarted server is read: each new connection first compares the server's run id, which is new
  * with each start, with the one under which the epoch began, and begins a new epoch if it differs, whatever data
  * the server has loaded. A connection cannot outlive its server, and never reconnects unseen. What can be lost
- * under a living connection (eviction, FLUSHDB, a replica that takes over another's data) takes the head with it,
- * or sets it back, and every call looks at the head in the same step as at the records.
+ * under a living connection (eviction, FLUSHDB) takes the head with it, and every call looks at the head in the same
+ * step as at the records.
+ *
+ * A server that is set back without a restart is one of another replication id, which the journal's readers compare.
+ * And whoever has seen an end of the log, in this process or in a near tier of before, finds a lower one, or another
+ * nonce at that position, or an older epoch: each of them begins a new epoch.
  */
 final class RedisStore implements Store
 {
     /** How often a call follows to a new epoch before it gives up. */
     private const ATTEMPTS = 3;
 
-    /** Milliseconds that a record outlives its expiry: clocks differ, and the body has the exact one. */
-    private const MARGIN = 5000;
-
     /**
      * Milliseconds, 317 years: beyond what any expiry means, and within what Redis can add to its clock. Records
-     * without an expiry get this one, all but Change::KEPT, so that the policies volatile-* evict them, and never
-     * those, nor the head and the log.
+     * without an expiry get this one, so that the policies volatile-* evict them; but not intents, nor the head and the
+     * log.
      */
     private const LONGEST = 10_000_000_000_000;
 
+    /**
+     * Milliseconds, 30 days, for which a marker of a flush or a tag's invalidation stays after its last use (a write that
+     * depends on it, or now and then a read: Script has the same number). One that is missing is made anew, and what it
+     * covers counts as invalidated: so nothing needs to be kept for ever, and the server may evict it.
+     */
+    private const MARKER = 2_592_000_000;
+
+    /** One in so many requests renews the markers that it has read. */
+    private const RENEWAL = 64;
+
+    /**
+     * Changes of one round trip: so few that all of them are under way at once, and the first reply comes soon. Where
+     * more are sent than the network holds, the time-out counts until the server has done most of them.
+     */
+    private const BATCH = 200;
+
+    /** Records that come along with the opening; for more of them MGET is worth a trip of its own. */
+    private const MANY = 1000;
+
     /** Bytes of a body from which it goes past Lua, as a key of its own: it costs two commands more. */
     private const LARGE = 1000;
+
+    /**
+     * Nanoseconds within which no server is set back and then outgrows what was seen before: so often a read, which
+     * takes two millionths of a second more for it, looks whether that is still there.
+     */
+    private const COMPARED = 250_000;
 
     /** Milliseconds for which such a body may be under way. */
     private const UNDER_WAY = '60000';
@@ -54,8 +81,19 @@ final class RedisStore implements Store
     /** Number of the connection on which $epoch was last found good; 0: to be asked again. */
     private int $connectionNumber = 0;
     private string $epoch = '';
-    /** The newest position that this store has seen in $epoch. */
-    private int $seen = 0;
+    /**
+     * The newest end that this store has seen in $epoch, and the same with its nonce. Together, since a signal's handler
+     * may throw anywhere, and one end with another's nonce would be taken for a server that was set back.
+     *
+     * @var array{int, string}
+     */
+    private array $seen = [0, ''];
+    /** Milliseconds that the server's clock is before this machine's, at least; null: not learned yet. */
+    private ?int $ahead = null;
+    /** @var array<string, true> names of markers that were read since the last tidy(), a bounded number */
+    private array $markers = [];
+    /** hrtime() when $seen was last found to be what the server's log has there. */
+    private int $compared = 0;
     /** The epoch that was last told to the caller: the one that his limits belong to. */
     private string $told = '';
     /** Former epochs have left keys. */
@@ -73,42 +111,54 @@ final class RedisStore implements Store
 
     public function since(string $epoch, int $position, string $token): Changes
     {
-        $reply = $this->open($epoch, $position, []);
+        $reply = $this->open($epoch, $position, $token, []);
         $list = [];
         if (\is_array($reply[4])) {
             foreach ($reply[4] as $entry) {
                 if (\is_array($entry) && \is_string($entry[0] ?? null) && \is_array($entry[1] ?? null)) {
                     [, $key, , $writer, , $kind] = $entry[1] + ['', '', '', '', '', ''];
                     if (\is_string($key) && \is_string($writer) && \is_string($kind)) {
-                        $list[] = [$key, (int) $entry[0], $writer, $kind];
+                        $list[] = [$key, (int) $entry[0], \substr($writer, 0, 12), $kind];
                     }
                 }
             }
         }
 
-        return new Changes($this->told = $this->epoch, $this->seen, '', $reply[3] === 1, $list);
+        return new Changes($this->told = $this->epoch, $this->seen[0], $this->seen[1], $reply[3] === 1, $list);
     }
 
     public function read(array $keys): View
     {
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connection->ready() !== $this->connectionNumber) {
-                $values = \array_slice($this->open('', 0, $keys), 5);
+                $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 6);
                 if (\count($values) === \count($keys)) {
                     break;
                 }
             }
+            $base = $this->base();
             $command = ['MGET', $this->head];
-            $base = $this->base() . 'r:';
             foreach ($keys as $key) {
-                $command[] = $base . $key;
+                $command[] = $base . 'r:' . $key;
             }
-            [$values] = $this->connection->run([$command]);
+            $commands = [$command];
+            [$end, $seen] = $this->seen;
+            $now = (int) \hrtime(true);
+            $compares = $end > 0 && $now - $this->compared > self::COMPARED;
+            if ($compares) {
+                $commands[] = ['XRANGE', $base . 'j', $end . '-0', $end . '-0'];
+            }
+            $replies = $this->connection->run($commands);
+            $values = $replies[0];
             $head = \is_array($values) ? \array_shift($values) : null;
-            if (\is_string($head) && \str_starts_with($head, $this->epoch . ' ')
-                && ($end = (int) \substr($head, \strlen($this->epoch) + 1)) >= $this->seen) {
-                $this->seen = $end;
-                break;
+            if (\is_string($head) && \str_starts_with($head, $this->epoch . ' ')) {
+                $from = \strlen($this->epoch) + 1;
+                $last = \substr($head, $from, \strcspn($head, ' ', $from));
+                if ($last === $seen || ((int) $last > $end && (!$compares || $end . '-' . self::nonce($replies[1] ?? null) === $seen))) {
+                    $this->seen = [(int) $last, $last];
+                    $this->compared = $compares ? $now : $this->compared;
+                    break;
+                }
             }
             $values = null;
             $this->connectionNumber = 0;
@@ -121,71 +171,35 @@ final class RedisStore implements Store
             $value = $values[$i] ?? null;
             if (\is_string($value) && \strlen($value) >= Script::HEADER) {
                 $records[$key] = self::record($value);
+                if (\strlen($value) === Script::HEADER + 1 && \count($this->markers) < 64) {
+                    $this->markers[$this->base() . 'r:' . $key] = true;
+                }
             }
         }
 
-        return new View($this->told = $this->epoch, $this->seen, $records);
+        return new View($this->told = $this->epoch, $this->seen[0], $records);
     }
 
     public function write(array $changes): array
     {
+        if (\count($changes) <= self::BATCH) {
+            return $this->apply($changes);
+        }
         $outcomes = [];
-        $refusal = null;
-        $again = false;
-        for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
-            $this->ready();
-            $calls = $bodies = [];
-            foreach ($changes as $i => $change) {
-                if (isset($outcomes[$i])) {
-                    continue;
-                }
-                // Limits are positions of the epoch that the caller knows; in another they mean nothing.
-                $limited = $change->limit !== Change::ALWAYS || $change->guards !== [];
-                if ($limited && ($attempt > 0 || ($this->told !== '' && $this->told !== $this->epoch))) {
-                    $outcomes[$i] = new Outcome(false, -1);
-                } else {
-                    $large = '';
-                    if ($change->body !== null && \strlen($change->body) >= self::LARGE) {
-                        $large = $this->base() . 't:' . \bin2hex(\random_bytes(8));
-                        $room = \str_repeat('.', Script::HEADER);
-                        $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
-                    }
-                    // Of several, one that went the long way after all would come after the others.
-                    $isShort = !$again && !$limited && $large === '' && $change->logged && !$change->strict && \count($changes) === 1;
-                    $calls[$i] = $isShort ? [$this->put, $this->shortCall($change)] : [$this->write, $this->call($change, $large)];
-                }
-            }
-            if ($calls === []) {
-                break;
-            }
-            $lost = $again = false;
-            foreach ($this->evaluate($calls, $bodies) as $i => $reply) {
-                if (!\is_array($reply) || $reply[0] === 2) {
-                    $lost = true;
-                } elseif ($reply[0] === 4) {
-                    $again = true;
-                } elseif ($reply[0] === 3) {
-                    $refusal ??= \is_string($reply[1]) ? $reply[1] : '';
-                    $outcomes[$i] = Outcome::refused();
-                } else {
-                    $outcomes[$i] = $this->outcome($changes[$i], $reply);
-                }
-            }
-            if ($lost) {
-                $this->connectionNumber = 0;
-            } elseif (!$again) {
-                break;
-            }
+        foreach (\array_chunk($changes, self::BATCH) as $some) {
+            $outcomes[] = $this->apply($some);
         }
-        if ($refusal !== null) {
-            throw $this->connection->refusal($refusal);
-        }
-        if (\count($outcomes) !== \count($changes)) {
-            throw $this->failure('its data are replaced again and again');
-        }
-        \ksort($outcomes);
 
-        return \array_values($outcomes);
+        return \array_merge(...$outcomes);
+    }
+
+    public function now(): int
+    {
+        if ($this->ahead === null) {
+            $this->ready();
+        }
+
+        return Clock::now() + (int) $this->ahead;
     }
 
     /** What is evicted is for the server's maxmemory-policy to say, today or tomorrow; and a full one drops (Script). */
@@ -196,10 +210,19 @@ final class RedisStore implements Store
 
     public function tidy(): void
     {
-        if (!$this->unswept || !$this->connection->isOpen()) {
+        $markers = $this->markers;
+        $this->markers = [];
+        $renews = $markers !== [] && \random_int(1, self::RENEWAL) === 1;
+        if ((!$this->unswept && !$renews) || !$this->connection->isOpen()) {
             return;
         }
         try {
+            if ($renews) {
+                $this->connection->run(\array_map(static fn(string $name): array => ['PEXPIRE', $name, (string) self::MARKER], \array_keys($markers)));
+            }
+            if (!$this->unswept) {
+                return;
+            }
             $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
             $call = ['2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)];
             [$more] = $this->evaluate([[Script::sweep(), $call]]);
@@ -269,7 +292,7 @@ final class RedisStore implements Store
             $own = [];
             foreach ($page[1] as $name) {
                 // A longer prefix may look like this one with an epoch.
-                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([ji]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
+                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([fij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
                     $own[] = $name;
                 }
             }
@@ -281,10 +304,96 @@ final class RedisStore implements Store
         $this->connectionNumber = 0;
     }
 
+    /**
+     * @param non-empty-list<Change> $changes
+     *
+     * @return non-empty-list<Outcome>
+     */
+    private function apply(array $changes): array
+    {
+        $outcomes = [];
+        $refusal = null;
+        $again = $inline = false;
+        $nonce = \bin2hex(\random_bytes(6));
+        $told = $this->told;
+        for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
+            $this->ready();
+            $told = $told === '' ? $this->epoch : $told;
+            $calls = $bodies = [];
+            foreach ($changes as $i => $change) {
+                if (isset($outcomes[$i])) {
+                    continue;
+                }
+                // Limits are positions of the epoch that the caller knows; in another they mean nothing.
+                $limited = $change->limit !== Change::ALWAYS || $change->guards !== [];
+                if (!$change->isOf($this->epoch) || ($limited && $told !== $this->epoch)) {
+                    $outcomes[$i] = new Outcome(false, -1);
+                } else {
+                    $large = '';
+                    if (!$inline && $change->body !== null && \strlen($change->body) >= self::LARGE) {
+                        $large = $this->base() . 't:' . \bin2hex(\random_bytes(8));
+                        $room = \str_repeat('.', Script::HEADER);
+                        $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
+                    }
+                    // Of several, one that went the long way after all would come after the others.
+                    $isShort = !$again && !$limited && $large === '' && $change->logged && !$change->strict && \count($changes) === 1;
+                    $calls[$i] = $isShort ? [$this->put, $this->shortCall($change, $nonce)] : [$this->write, $this->call($change, $large, $nonce)];
+                }
+            }
+            if ($calls === []) {
+                break;
+            }
+            try {
+                if ($bodies !== [] && \count($calls) > 1) {
+                    // Of several, it must be known which were done, also where a body is refused.
+                    $this->connection->run($bodies, \count($bodies));
+                    $bodies = [];
+                }
+                $replies = $this->evaluate($calls, $bodies);
+            } catch (Refused) {
+                if (\count($calls) > 1) {
+                    $inline = true;
+                    continue;
+                }
+                $outcomes[\array_key_first($calls)] = Outcome::refused();
+                break;
+            }
+            $lost = $again = false;
+            foreach ($replies as $i => $reply) {
+                if (!\is_array($reply) || $reply[0] === 2) {
+                    $lost = true;
+                } elseif ($reply[0] === 4) {
+                    $again = true;
+                } elseif ($reply[0] === 3) {
+                    $error = \is_string($reply[1]) ? $reply[1] : '';
+                    // A full server goes on answering.
+                    $refusal ??= \str_contains($error, 'OOM') ? null : $error;
+                    $outcomes[$i] = Outcome::refused();
+                } else {
+                    $outcomes[$i] = $this->outcome($changes[$i], $reply, $nonce);
+                }
+            }
+            if ($lost) {
+                $this->connectionNumber = 0;
+            } elseif (!$again) {
+                break;
+            }
+        }
+        if ($refusal !== null) {
+            throw $this->connection->refusal($refusal);
+        }
+        if (\count($outcomes) !== \count($changes)) {
+            throw $this->failure('its data are replaced again and again');
+        }
+        \ksort($outcomes);
+
+        return \array_values($outcomes);
+    }
+
     private function ready(): void
     {
         if ($this->connection->ready() !== $this->connectionNumber) {
-            $this->open('', 0, []);
+            $this->open('', 0, '', []);
         }
     }
 
@@ -295,30 +404,49 @@ final class RedisStore implements Store
      *
      * @return array<int, mixed>
      */
-    private function open(string $epoch, int $position, array $keys): array
+    private function open(string $epoch, int $position, string $token, array $keys): array
     {
         $number = $this->connection->ready();
+        $sent = Clock::now();
         [$reply] = $this->evaluate([[$this->open, [
             '2',
             $this->head,
             $this->sweep,
             $this->prefix,
-            \bin2hex(\random_bytes(8)),
+            \substr(\bin2hex(\random_bytes(3)), 1),
             $number === $this->connectionNumber ? '' : '1',
             $this->epoch,
-            (string) $this->seen,
+            $this->seen[1],
             $epoch,
             (string) $position,
+            $token,
             ...$keys,
         ]]]);
-        if (!\is_array($reply) || !\is_string($reply[0] ?? null) || !\is_int($reply[1] ?? null)) {
+        if (!\is_array($reply) || !\is_string($reply[0] ?? null) || !\is_string($reply[1] ?? null) || !\is_int($reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }
-        [$this->epoch, $this->seen] = $reply;
+        if ($this->epoch !== $reply[0]) {
+            $this->seen = [0, ''];
+            $this->epoch = $reply[0];
+        }
+        $this->seen = [(int) $reply[1], $reply[1]];
+        $this->compared = (int) \hrtime(true);
         $this->unswept = ($reply[2] ?? 0) === 1;
+        $this->learnClock($reply[5], $sent, $number !== $this->connectionNumber);
         $this->connectionNumber = $number;
 
-        return \array_values($reply + [2 => 0, 3 => 0, 4 => []]);
+        return \array_values($reply);
+    }
+
+    /**
+     * The server looked at its clock at some time between the command and its reply. What now() says is never later than
+     * that clock, so that nobody takes for ended what stands there yet; of several looks the closest one counts, until
+     * the server's clock is found to have been set back.
+     */
+    private function learnClock(int $time, int $sent, bool $anew): void
+    {
+        $least = $time - Clock::now() - 1;
+        $this->ahead = $this->ahead === null || $anew || $time + 1 - $sent < $this->ahead ? $least : \max($this->ahead, $least);
     }
 
     /**
@@ -326,7 +454,7 @@ final class RedisStore implements Store
      *
      * @return non-empty-list<string> what Script::write() wants to know
      */
-    private function call(Change $change, string $large): array
+    private function call(Change $change, string $large, string $nonce): array
     {
         $base = $this->base();
         $keys = [$this->head, $base . 'j', $base . 'i', $base . 'r:' . $change->key];
@@ -345,17 +473,18 @@ final class RedisStore implements Store
             $change->writer,
             $change->kind,
             $change->limit === Change::ALWAYS ? '' : (string) $change->limit,
-            $this->left($change),
+            $this->end($change),
             $change->logged ? ($change->strict ? 's' : '') : 'u',
             $change->body === null ? '' : ($large === '' ? '1' : '2'),
             $large === '' ? $change->body ?? '' : $large,
-            (string) $this->seen,
+            $this->seen[1],
+            $nonce,
             ...$guards,
         ];
     }
 
     /** @return non-empty-list<string> what Script::put() wants to know */
-    private function shortCall(Change $change): array
+    private function shortCall(Change $change, string $nonce): array
     {
         $base = $this->base();
 
@@ -369,33 +498,33 @@ final class RedisStore implements Store
             $change->key,
             $change->writer,
             $change->kind,
-            $this->left($change),
+            $this->end($change),
             $change->body === null ? '' : '1',
             $change->body ?? '',
-            (string) $this->seen,
+            $this->seen[1],
+            $nonce,
         ];
     }
 
-    /** Milliseconds until the server may remove the record; '0': never. */
-    private function left(Change $change): string
+    /** When the server removes the record, as the scripts want it. */
+    private function end(Change $change): string
     {
-        if ($change->expiry !== 0) {
-            $now = (int) (\microtime(true) * 1000);
-
-            return (string) (\min(\max($change->expiry - $now, 1), self::LONGEST) + self::MARGIN);
-        }
-
-        return \in_array($change->body[0] ?? '', Change::KEPT, true) ? '0' : (string) self::LONGEST;
+        return match (true) {
+            $change->expiry !== 0 => (string) \max(1, \min($change->expiry, self::LONGEST)),
+            ($change->body[0] ?? '') === Change::HELD => '',
+            \in_array($change->body[0] ?? '', Change::KEPT, true) => '+' . self::MARKER,
+            default => '+' . self::LONGEST,
+        };
     }
 
     /** @param array<mixed> $reply of Script::write(), 0 or 1 first */
-    private function outcome(Change $change, array $reply): Outcome
+    private function outcome(Change $change, array $reply, string $nonce): Outcome
     {
         $reply += ['', 0, '', '', '', 0];
         $position = \is_int($reply[1]) ? $reply[1] : -1;
         if ($reply[0] === 1) {
-            if ($change->logged && $position > $this->seen) {
-                $this->seen = $position;
+            if ($change->logged && $position > $this->seen[0]) {
+                $this->seen = [$position, $position . '-' . $nonce];
             }
 
             return new Outcome(true, $position, \is_string($reply[3]) ? $reply[3] : '', \is_int($reply[2]) ? $reply[2] : 0, \is_string($reply[4] ?? null) ? $reply[4] : '');
@@ -418,6 +547,9 @@ final class RedisStore implements Store
      * @param list<non-empty-list<string>>                                $before commands that go ahead in the same round trip
      *
      * @return array<int, mixed> a reply for each
+     *
+     * @throws StoreFailure
+     * @throws Refused      one of $before was
      */
     private function evaluate(array $calls, array $before = []): array
     {
@@ -425,7 +557,7 @@ final class RedisStore implements Store
         foreach ($calls as [$script, $call]) {
             $commands[] = ['EVALSHA', $script->sha, ...$call];
         }
-        $replies = \array_combine(\array_keys($calls), \array_slice($this->connection->run($commands), \count($before)));
+        $replies = \array_combine(\array_keys($calls), \array_slice($this->connection->run($commands, \count($before)), \count($before)));
         $commands = $brought = [];
         foreach ($replies as $i => $reply) {
             if ($reply === null) {
@@ -457,6 +589,16 @@ final class RedisStore implements Store
     private static function record(string $value): Record
     {
         return new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
+    }
+
+    /** Of the one entry of the log in a reply of XRANGE. */
+    private static function nonce(mixed $reply): string
+    {
+        $entry = \is_array($reply) ? $reply[0] ?? null : null;
+        $fields = \is_array($entry) ? $entry[1] ?? null : null;
+        $writer = \is_array($fields) ? $fields[3] ?? '' : '';
+
+        return \is_string($writer) ? \substr($writer, 12) : '';
     }
 
     /** As it is for SCAN's MATCH. */

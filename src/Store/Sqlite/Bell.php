@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Holders;
 use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
+use Larder\System\Quiet;
 
 /**
  * Tells in one stat whether anything changed, and lets one process write at a time.
@@ -92,10 +94,15 @@ final class Bell
         if ($file === null) {
             return false;
         }
-        if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
-            $this->wait($file, $timeout);
+        Holders::add('sqlite', $this->path, $this);
+        try {
+            if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
+                $this->wait($file, $timeout);
+            }
+            $this->take($file);
+        } finally {
+            $this->held || Holders::remove($this->path, $this);
         }
-        $this->take($file);
 
         return true;
     }
@@ -109,12 +116,21 @@ final class Bell
     public function tryLock(): bool
     {
         $file = $this->held ? null : $this->file ?? $this->open();
-        if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {
+        if ($file === null) {
             return false;
         }
-        $this->take($file);
+        try {
+            Holders::add('sqlite', $this->path, $this);
+            if (\flock($file, \LOCK_EX | \LOCK_NB)) {
+                $this->take($file);
+            }
+        } catch (StoreFailure) {
+            // This process holds it.
+        } finally {
+            $this->held || Holders::remove($this->path, $this);
+        }
 
-        return true;
+        return $this->held;
     }
 
     /** With the lock: did the writer before die between its odd and its even size? */
@@ -144,7 +160,8 @@ final class Bell
      */
     public function unlock(bool $finished = true): void
     {
-        if ($this->file === null) {
+        $file = $this->file;
+        if ($file === null) {
             return;
         }
         // Here too a signal handler may throw.
@@ -153,18 +170,16 @@ final class Bell
                 $this->grow();
             }
         } finally {
+            \flock($file, \LOCK_UN);
             $this->held = false;
-            \flock($this->file, \LOCK_UN);
+            Holders::remove($this->path, $this);
         }
     }
 
     /** Ends the epoch: without a bell nobody reads or writes in it any more. */
     public function end(): void
     {
-        \clearstatcache(true, $this->path);
-        if (\is_file($this->path)) {
-            \unlink($this->path);
-        }
+        Quiet::remove($this->path);
     }
 
     /** In a forked child: the open file, and a lock on it, are the parent's too. */
@@ -177,6 +192,7 @@ final class Bell
     /** @return ?resource */
     private function open()
     {
+        Home::own($this->path);
         try {
             \set_error_handler(static fn(): bool => true);
             // Not a mode that creates: a bell that is gone must stay gone.

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * One connection to the database of a directory, its statements, and its bell.
@@ -39,10 +40,11 @@ final class Database
         private readonly Home $home,
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
+        bool $isPersistent,
     ) {
         $this->tail = $home->tail($epoch);
         self::$open[\spl_object_id($this)] = $reference = \WeakReference::create($this);
-        if (Opening::isPersistent()) {
+        if ($isPersistent) {
             // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
             // to an idle process.
             \register_shutdown_function(static function () use ($reference): void {
@@ -81,10 +83,27 @@ final class Database
         return \is_int($value) ? $value : (int) (\is_string($value) ? $value : 0);
     }
 
+    /** Changes the row with this id. */
+    public function change(string $sql, int $id): void
+    {
+        $statement = $this->statement($sql);
+        $statement->bindValue(1, $id, \PDO::PARAM_INT);
+        $statement->execute();
+    }
+
+    /** Keeps something about the whole, in the table m. */
+    public function note(string $name, int|string $value): void
+    {
+        $statement = $this->statement('INSERT INTO m(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value');
+        $statement->bindValue(1, $name);
+        $statement->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
+        $statement->execute();
+    }
+
     /** Opened by this process, and not by one that it was forked from? */
     public function isOurs(): bool
     {
-        return $this->pid === \getmypid();
+        return $this->pid === Process::id();
     }
 
     /** @throws \PDOException */

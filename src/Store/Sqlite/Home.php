@@ -4,8 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Holders;
 use Larder\Store\Patience;
 use Larder\Store\StoreFailure;
+use Larder\System\Clock;
+use Larder\System\Mishaps;
+use Larder\System\Ownership;
+use Larder\System\Quiet;
 
 /**
  * The directory: which files are in it, who may exchange them, and in which order.
@@ -18,6 +23,7 @@ use Larder\Store\StoreFailure;
  *                               (sqlite.org/howtocorrupt.html, section 4.2). It holds the position at which the
  *                               newest epoch began.
  *     larder.db.damaged         the last one that was found damaged
+ *     mishaps.txt               see Mishaps
  */
 final class Home
 {
@@ -29,6 +35,9 @@ final class Home
      * and, for a clock that was set back, at least so far above the last start.
      */
     private const BETWEEN_EPOCHS = 1_000_000_000_000;
+
+    /** Behind that position, once the database of its epoch was cleared away in order. */
+    private const CLEARED = ' cleared';
 
     private readonly string $directory;
 
@@ -47,6 +56,28 @@ final class Home
     public function tail(string $epoch): Tail
     {
         return new Tail($this->directory . '/tail.' . $epoch);
+    }
+
+    /**
+     * Refuses a file of the database that somebody else may have put there. Before it is opened.
+     *
+     * @param string ...$parts after the database's own name
+     *
+     * @throws StoreFailure
+     */
+    public function inspect(string ...$parts): void
+    {
+        foreach ($parts as $part) {
+            self::own($this->database . $part);
+        }
+    }
+
+    /** @throws StoreFailure */
+    public static function own(string $path): string
+    {
+        $flaw = Ownership::flaw($path);
+
+        return $flaw === null ? $path : throw StoreFailure::because('sqlite', $flaw);
     }
 
     /** 0: there is no database. */
@@ -95,10 +126,31 @@ final class Home
      */
     public function locked(float $timeout, \Closure $work): mixed
     {
-        $path = $this->directory . '/larder.lock';
+        $path = self::own($this->directory . '/larder.lock');
+        $holder = new \stdClass();
+        Holders::add('sqlite', $path, $holder);
+        try {
+            $file = $this->lock($path, $timeout);
+            try {
+                return $work();
+            } finally {
+                \flock($file, \LOCK_UN);
+            }
+        } finally {
+            Holders::remove($path, $holder);
+        }
+    }
+
+    /**
+     * @return resource
+     *
+     * @throws StoreFailure
+     */
+    private function lock(string $path, float $timeout)
+    {
         $patience = new Patience($timeout);
         for (;;) {
-            $file = $this->quietly(function () use ($path) {
+            $file = Quiet::call(function () use ($path) {
                 \is_dir($this->directory) || \mkdir($this->directory, 0o700, true);
                 $file = \fopen($path, 'c+');
                 $file === false || \fileperms($path) === 0o100600 || \chmod($path, 0o600);
@@ -112,18 +164,13 @@ final class Home
             if (\flock($file, \LOCK_EX | \LOCK_NB)) {
                 \clearstatcache();
                 if (\is_file($path) && \fileinode($path) === ((\fstat($file) ?: [])['ino'] ?? 0)) {
-                    break;
+                    return $file;
                 }
                 // Somebody emptied the directory between the two calls: this lock is on a file that is gone.
             }
             if (!$patience->wait()) {
                 throw StoreFailure::because('sqlite', \sprintf('another process has kept %s for %.2f s', $path, $timeout));
             }
-        }
-        try {
-            return $work();
-        } finally {
-            \flock($file, \LOCK_UN);
         }
     }
 
@@ -136,7 +183,7 @@ final class Home
      */
     public function clear(bool $keep): void
     {
-        $this->quietly(function () use ($keep): void {
+        Quiet::call(function () use ($keep): void {
             foreach (\scandir($this->directory) ?: [] as $name) {
                 if (\str_starts_with($name, 'bell.') || \str_starts_with($name, 'tail.')) {
                     \unlink($this->directory . '/' . $name);
@@ -148,7 +195,12 @@ final class Home
             foreach (['', '-wal', '-shm', '.new', '.new-wal', '.new-shm', '.new-journal'] as $part) {
                 \is_file($this->database . $part) && \unlink($this->database . $part);
             }
+            $lock = $this->directory . '/larder.lock';
+            \is_file($lock) && \file_put_contents($lock, (int) \file_get_contents($lock) . self::CLEARED);
         });
+        if ($keep) {
+            Mishaps::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is larder.db.damaged now');
+        }
         if ($this->inode() !== 0) {
             throw StoreFailure::because('sqlite', "cannot remove $this->database; give the directory to the user who runs this");
         }
@@ -161,12 +213,15 @@ final class Home
      */
     public function create(Boot $boot): void
     {
+        if ($this->isLost()) {
+            Mishaps::note($this->directory, 'larder.db was removed or emptied by another program');
+        }
         $this->clear(false);
         $new = $this->database . '.new';
         $epoch = \bin2hex(\random_bytes(6));
         $this->touch($new);
         $lock = $this->directory . '/larder.lock';
-        $before = (int) $this->quietly(static fn() => \file_get_contents($lock));
+        $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
         $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
         $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
         $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;'
@@ -175,7 +230,7 @@ final class Home
         $known = [
             'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0, 'file' => (int) \fileinode($new),
             'boot' => $boot->id, 'booted' => $boot->time,
-            'evict' => 0, 'sweep' => \PHP_INT_MIN, 'mark_time' => \time(), 'mark' => $start, 'old' => $start,
+            'evict' => 0, 'sweep' => \PHP_INT_MIN, 'mark_time' => \intdiv(Clock::now(), 1000), 'mark' => $start, 'old' => $start, 'floors' => '',
         ];
         $insert = $pdo->prepare('INSERT INTO m(name, value) VALUES(?, ?)');
         foreach ($known as $name => $value) {
@@ -189,38 +244,31 @@ final class Home
         unset($insert, $pdo);
         $this->touch($this->directory . '/tail.' . $epoch);
         $this->touch($this->directory . '/bell.' . $epoch);
-        $this->quietly(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
+        Quiet::call(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
         if ($this->inode() === 0) {
             throw StoreFailure::because('sqlite', "cannot make $this->database; is the disk full?");
         }
     }
 
+    /** Whether there was a database that nobody here has cleared away. None has ever been empty under its name. */
+    private function isLost(): bool
+    {
+        if ($this->size() > 0) {
+            return false;
+        }
+        $known = (string) Quiet::call(fn() => \file_get_contents($this->directory . '/larder.lock'));
+
+        return $this->inode() !== 0 || ($known !== '' && !\str_ends_with($known, self::CLEARED));
+    }
+
     /** An empty file of one's own. */
     private function touch(string $path): void
     {
-        $this->quietly(static function () use ($path): void {
+        Quiet::call(static function () use ($path): void {
             $file = \fopen($path, 'x');
             if ($file === false || !\chmod($path, 0o600)) {
                 throw StoreFailure::because('sqlite', "cannot make $path; is the disk full, or the directory not writable?");
             }
         });
-    }
-
-    /**
-     * Runs what may warn of files that are not there.
-     *
-     * @template T
-     * @param \Closure(): T $work
-     *
-     * @return T
-     */
-    private function quietly(\Closure $work): mixed
-    {
-        \set_error_handler(static fn(): bool => true);
-        try {
-            return $work();
-        } finally {
-            \restore_error_handler();
-        }
     }
 }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\StoreFailure;
+use Larder\System\Process;
 
 /**
  * Makes a connection to a database that is whole, of this boot, of this version, and set up.
@@ -30,18 +31,21 @@ final class Opening
     /**
      * @param int   $budget  bytes
      * @param float $timeout seconds
+     * @param bool  $spare   a connection that shares nothing with others of this process
      */
     public function __construct(
         private readonly Home $home,
         private readonly int $budget,
         private readonly float $timeout,
+        private readonly bool $spare,
     ) {}
 
     /** @throws StoreFailure */
     public function open(): Database
     {
-        $pid = (int) \getmypid();
+        $pid = Process::id();
         Database::leaveToParent($pid);
+        $this->home->inspect('');
         try {
             return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
         } catch (\PDOException $e) {
@@ -53,7 +57,7 @@ final class Opening
     private function reuse(int $pid): ?Database
     {
         $inode = $this->home->inode();
-        if ($inode === 0 || !self::isPersistent()) {
+        if ($inode === 0 || !$this->isPersistent()) {
             return null;
         }
         $pdo = $this->connect($pid, $inode);
@@ -71,7 +75,7 @@ final class Opening
         $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
         $bell = $this->home->bell($epoch);
 
-        return $bell->isWritable() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode()) : null;
+        return $bell->isWritable() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode(), $this->isPersistent()) : null;
     }
 
     /**
@@ -85,6 +89,7 @@ final class Opening
         if ($inode === 0 || $this->home->size() === 0 || !\is_writable($this->home->database)) {
             return null;
         }
+        $this->home->inspect('-wal', '-shm');
         try {
             $pdo = $this->connect($pid, $inode);
             if (self::value($pdo, 'PRAGMA user_version') !== Schema::newest()) {
@@ -109,7 +114,7 @@ final class Opening
 
         return $boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
             && ($known['file'] ?? '') === (string) $inode && $bell->isWritable()
-            ? new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode()) : null;
+            ? new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode(), $this->isPersistent()) : null;
     }
 
     /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
@@ -122,6 +127,7 @@ final class Opening
                 $this->home->create($boot);
             }
             $inode = $this->home->inode();
+            $this->home->inspect('', '-wal', '-shm');
             try {
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
@@ -151,16 +157,16 @@ final class Opening
         return new \PDO('sqlite:' . $this->home->database, null, null, [
             \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
             // Named after the process, for a fork must not share it, and the file, which may be another next time.
-            \PDO::ATTR_PERSISTENT => self::isPersistent() ? "larder-$pid-$inode" : false,
+            \PDO::ATTR_PERSISTENT => $this->isPersistent() ? "larder-$pid-$inode" : false,
             self::OPEN_FLAGS => self::READ_WRITE,
             self::EXTENDED_CODES => true,
         ]);
     }
 
     /** A command line ends after one request, and its forked children must be able to close. */
-    public static function isPersistent(): bool
+    private function isPersistent(): bool
     {
-        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
+        return !$this->spare && \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
     }
 
     /**

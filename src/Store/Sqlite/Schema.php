@@ -14,7 +14,7 @@ use Larder\Store\StoreFailure;
  *         known. A row that is not for the log (a lease) has a negative `pos`: minus its version. Positions and
  *         versions count on from the last and the first row, which are therefore never deleted.
  *     m   what is known of the whole: epoch, where it began (start), the greatest position whose row has been
- *         deleted (horizon), the boot and the file it belongs to, the hands and marks of the Sweeper.
+ *         deleted (horizon, see Past), the boot and the file it belongs to, the hands and marks of the Sweeper.
  *
  * The body comes last, so that a row's other columns are read without it (sqlite.org/fileformat2.html, section
  * 1.6: what does not fit into a page lies in a chain behind it). A table with a rowid and two indices: as fast as

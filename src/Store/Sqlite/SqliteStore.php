@@ -7,17 +7,19 @@ namespace Larder\Store\Sqlite;
 use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Changes;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\StoreFailure;
 use Larder\Store\View;
+use Larder\System\Clock;
 
 /**
  * Records and log in one SQLite database, for the processes of one server and one user.
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening makes one,
- * Home is the directory, Bell tells cheaply whether anything changed, Tail has what waits to be written, Sweeper keeps the budget, Schema has the tables. Nothing here knows what
- * a body means, or chooses the directory, or checks whose it is.
+ * Home is the directory, Bell tells cheaply whether anything changed, Tail has what waits to be written, Sweeper keeps the
+ * budget, Past knows of what is gone, Schema has the tables. Nothing here knows what a body means, or chooses the directory, or checks whose it is.
  *
  * The table is the log: each key has its last change in it, also when that was a removal, until the Sweeper deletes
  * removals that are old (the "horizon"). Against the death of a process a commit is safe at once; after the death
@@ -32,7 +34,7 @@ final class SqliteStore implements Appending
     private const SINCE = self::END_AND_HORIZON
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
-    private const MANY = 'SELECT NULL, max(pos), NULL, NULL, NULL, NULL FROM e UNION ALL'
+    private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL FROM e UNION ALL"
         . ' SELECT k, pos, writer, body, expiry, used FROM e WHERE k';
 
     private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
@@ -42,6 +44,9 @@ final class SqliteStore implements Appending
 
     /** Keys of one statement; more are read in one transaction. */
     private const MOST_KEYS = 256;
+
+    /** Changes of one transaction: who waits for the lock gets it between two, and the write-ahead log stays short. */
+    private const AT_ONCE = 1_000;
 
     /** Keys from which on they are bound as one. */
     private const MANY_KEYS = 16;
@@ -71,8 +76,9 @@ final class SqliteStore implements Appending
      * @param string $directory its own; exists with mode 0700, or is made so
      * @param int    $budget    bytes of records and log, at least 1 MB
      * @param float  $timeout   seconds that a call may wait for other processes
+     * @param bool   $spare     one more in this process, for calls inside those of the first: it shares no connection
      */
-    public function __construct(string $directory, private readonly int $budget, private readonly float $timeout)
+    public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
     {
         $this->home = new Home($directory);
     }
@@ -154,7 +160,11 @@ final class SqliteStore implements Appending
                     $statement->execute();
                     /** @var array{int, ?int, string, ?string, int, int} $row */
                     $row = $statement->fetchAll(\PDO::FETCH_NUM)[0];
-                    if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < \microtime(true) * 1000)) {
+                    if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < Clock::now())) {
+                        if (Markers::is($key)) {
+                            return $this->readMany($database, $keys);
+                        }
+
                         return new View($database->epoch, $row[0], []);
                     }
                     if ($row[5] === 0 && \count($this->used) < self::MOST_NOTED) {
@@ -171,10 +181,15 @@ final class SqliteStore implements Appending
         }
     }
 
+    public function appends(): bool
+    {
+        return true;
+    }
+
     public function append(Change $change): bool
     {
         $database = $this->database();
-        if (\strlen((string) $change->body) > Tail::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
+        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > Tail::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
             return false;
         }
         $this->late[$change->key] = true;
@@ -199,8 +214,25 @@ final class SqliteStore implements Appending
 
     public function write(array $changes): array
     {
+        if (!isset($changes[1])) {
+            /** @var non-empty-list<Outcome> */
+            return $this->commit($changes);
+        }
+        $outcomes = $part = [];
+        $bytes = 0;
+        foreach ($changes as $change) {
+            $part[] = $change;
+            $bytes += $change->body === null ? 0 : \strlen($change->body);
+            if (isset($part[self::AT_ONCE]) || $bytes > $this->budget >> 3) {
+                \array_push($outcomes, ...$this->commit($part));
+                $part = [];
+                $bytes = 0;
+            }
+        }
+        $part === [] || \array_push($outcomes, ...$this->commit($part));
+
         /** @var non-empty-list<Outcome> */
-        return $this->commit($changes);
+        return $outcomes;
     }
 
     private function apply(): void
@@ -236,7 +268,12 @@ final class SqliteStore implements Appending
         }
     }
 
-    /** Markers are never evicted (see Sweeper). */
+    public function now(): int
+    {
+        return Clock::now();
+    }
+
+    /** A marker that was forgotten is read as one made anew (see Markers). */
     public function forgets(): bool
     {
         return false;
@@ -256,7 +293,7 @@ final class SqliteStore implements Appending
             if ($database->bell->tryLock()) {
                 $finished = false;
                 try {
-                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written);
+                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
                     $database->bell->unlock($finished || $database->rollBack());
@@ -274,7 +311,7 @@ final class SqliteStore implements Appending
         $last = '';
         do {
             $rows = $this->batch($last);
-            $now = \microtime(true) * 1000;
+            $now = Clock::now();
             foreach ($rows as [$key, $position, $writer, $body, $expiry]) {
                 $last = $key;
                 if ($expiry === 0 || $expiry >= $now) {
@@ -309,13 +346,16 @@ final class SqliteStore implements Appending
         try {
             $records = [];
             $at = null;
-            $now = \microtime(true) * 1000;
+            $floors = '';
+            $now = Clock::now();
             foreach ($several ? \array_chunk($keys, self::MOST_KEYS) : [$keys] as $part) {
                 $statement = $this->named($database, $part);
                 $statement->execute();
-                /** @var non-empty-list<array{string, int, string, ?string, int, int}> $rows */
+                /** @var non-empty-list<array{string, int, string, ?string, int, int}> $rows the floors may be NULL */
                 $rows = $statement->fetchAll(\PDO::FETCH_NUM);
                 $at ??= $rows[0][1];
+                // Of what was forgotten it is enough to know the newest.
+                $floors = (string) $rows[0][2];
                 for ($i = 1, $n = \count($rows); $i < $n; $i++) {
                     [$key, $position, $writer, $body, $expiry, $used] = $rows[$i];
                     if ($body === null || ($expiry !== 0 && $expiry < $now)) {
@@ -329,6 +369,14 @@ final class SqliteStore implements Appending
             }
         } finally {
             $several && $database->run('COMMIT');
+        }
+        if ($floors !== '') {
+            foreach ($keys as $key) {
+                if (!isset($records[$key]) && Markers::is($key)) {
+                    $floor = Past::floors($floors)[$key[0]];
+                    $floor > 0 && $records[$key] = Markers::at($floor);
+                }
+            }
         }
 
         return new View($database->epoch, $at, $records);
@@ -407,7 +455,7 @@ final class SqliteStore implements Appending
             $this->database = $this->writing = null;
             // What was appended stays known: a forked child too reads what its parent has changed.
             $this->used = [];
-            $this->database = (new Opening($this->home, $this->budget, $this->timeout))->open();
+            $this->database = (new Opening($this->home, $this->budget, $this->timeout, $this->spare))->open();
         }
 
         return $this->database;

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Markers;
+use Larder\System\Clock;
+
 /**
  * Keeps the budget, and removes what is over. Always with the bell's lock, so that it never waits.
  *
@@ -16,8 +19,9 @@ namespace Larder\Store\Sqlite;
  * old, so that few readers ever find the log shorter than they need; or, under pressure, when there are many newer
  * changes; and what was the greatest position among them is recorded first (the horizon).
  *
- * Kinds `m` and `c` (markers of flushes and tags) are never evicted: they say what must not be shown. Where they
- * alone pass the budget, the epoch ends.
+ * Removals and markers of flushes and tags (kinds `m` and `c`) take a part of the budget, no more: beyond it the oldest
+ * go, flushes last, and the markers among them leave a floor (see Markers). Without pressure a tag's marker goes when
+ * it is older than all that is stored, and what a flush covers goes a little at a time. Intents stay.
  */
 final class Sweeper
 {
@@ -29,10 +33,24 @@ final class Sweeper
     /** Rows looked at by one write: a tenth of a second at the worst, when all of them were read. */
     private const AT_MOST = 20_000;
 
+    /** Rows that one write looks at to forget them. */
+    private const FORGOTTEN = 4_096;
+
+    /** Of so many calls of tidy() after a write one sweeps. */
+    public const RARELY = 8;
+
     /** Seconds for which removals stay known. */
     private const MEMORY = 600;
 
-    private const ROWS = 'SELECT id, pos, kind, expiry, used, body IS NOT NULL FROM e WHERE pos > ? ORDER BY pos LIMIT ' . self::BATCH;
+    /** Milliseconds that readers are waited for who keep the write-ahead log from being emptied. */
+    private const PATIENCE = 100;
+
+    /** The newest changes, which are known whatever the pressure. */
+    private const NEWEST = 256;
+
+    private const ROWS = 'SELECT id, pos, kind, expiry, used, body IS NOT NULL, writer, k FROM e WHERE pos > ? ORDER BY pos LIMIT ' . self::BATCH;
+
+    private const MARKER = 'SELECT pos FROM e WHERE k = ? AND body IS NOT NULL';
 
     /**
      * Takes the body away. The row moves to the table's end: SQLite joins pages when rows go, not when they get
@@ -58,19 +76,28 @@ final class Sweeper
      *
      * @param array<array-key, true> $used    keys that were read
      * @param bool                   $written whether this process has written
+     * @param int                    $dead    bytes of rows that are no entries, by which it has made that grow
      */
-    public function tidy(array $used, bool $written): void
+    public function tidy(array $used, bool $written, int $dead): void
     {
         $database = $this->database;
         $pages = $this->pages();
         // As long as half of the budget is free, nothing is about to be evicted, and a read need not cause a write.
         $mark = $used !== [] && $pages > $this->limit >> 1;
-        $sweep = $written && \mt_rand(0, 7) === 0;
-        if ($mark || $sweep || $pages > $this->limit) {
+        $sweep = $written && \mt_rand(1, self::RARELY) === 1;
+        $flushed = $written && $this->flush()[1] > 0;
+        if ($mark || $sweep || $flushed || $pages > $this->limit) {
             $database->begin();
+            $past = new Past($database);
             $mark && $this->mark($used);
-            $sweep && $this->sweep();
-            $this->makeRoom(self::AT_ONCE * 4);
+            if ($sweep) {
+                // For all who did not come to it.
+                $past->weigh($dead * self::RARELY);
+                $this->sweep($past);
+            }
+            $flushed && $this->removeCovered($past, self::AT_ONCE * 2);
+            $this->makeRoom($past, self::AT_ONCE * 4);
+            $past->save();
             $database->commit();
         }
         if ($sweep) {
@@ -79,9 +106,7 @@ final class Sweeper
                 $database->run('PRAGMA incremental_vacuum(' . self::AT_ONCE . ')');
             }
         }
-        if ($written && $database->logSize() > 2 * 4096 * Opening::logPages($this->budget)) {
-            $this->cutLog();
-        }
+        $written && $this->keepLog();
     }
 
     /**
@@ -89,37 +114,44 @@ final class Sweeper
      *
      * @param int $most rows to look at; the next call goes on from there
      */
-    public function makeRoom(int $most = self::AT_MOST): void
+    public function makeRoom(Past $past, int $most = self::AT_MOST): void
     {
         if ($this->pages() <= $this->limit) {
             return;
         }
         $goal = $this->limit - ($this->limit >> 6);
+        if ($this->flush()[1] > 0) {
+            $this->removeCovered($past, $most);
+        }
+        if ($past->dead() > \intdiv($this->budget, Markers::SHARE)) {
+            $this->forget($past, \min($most, self::FORGOTTEN));
+        }
+        if ($this->pages() <= $goal) {
+            return;
+        }
         $hand = $this->known('evict');
-        $horizon = $was = $this->known('horizon');
-        $end = $this->database->number('SELECT max(pos) FROM e');
+        $end = $this->end();
         $mark = $this->known('old');
-        $old = \max($mark, $end - \max(256, $this->budget >> 10));
+        $old = $this->old($mark, $end);
         $isOver = true;
         // The hand is somewhere: after its second turn it has been everywhere once.
         for ($turns = 0; $turns < 5 && $most > 0 && $isOver;) {
             $rows = $this->after($hand);
-            foreach ($rows as $i => [$id, $position, $kind, , $used, $alive]) {
+            foreach ($rows as $i => [$id, $position, $kind, , $used, $alive, $writer, $key]) {
                 if ($i % 8 === 7 && !($isOver = $this->pages() > $goal)) {
                     break;
                 }
                 $hand = $position;
                 // First what was not read, at last all but what has been held for less than ten minutes. Markers of
                 // flushes and tags stay: they say what must not be shown.
-                if ($alive === 1 && ($kind === 'm' || $kind === 'c' || ($turns < 4 ? $used !== 0 : $used === 2 && $position > $mark))) {
-                    $used === 1 && $this->change('UPDATE e SET used = 0 WHERE id = ?', $id);
+                if ($alive === 1 && (self::isMarker($kind) || ($turns < 4 ? $used !== 0 : $used === 2 && $position > $mark))) {
+                    $used === 1 && $this->database->change('UPDATE e SET used = 0 WHERE id = ?', $id);
                     continue;
                 }
                 if ($position < $end && ($position <= $old || $turns === 4)) {
-                    $this->change('DELETE FROM e WHERE id = ?', $id);
-                    $horizon = \max($horizon, $position);
+                    $past->delete($id, $position, $writer, $key, $alive === 0);
                 } elseif ($alive === 1) {
-                    $this->change(self::EMPTY, $id);
+                    $this->empty($past, $id, $key);
                 }
             }
             $most -= \count($rows);
@@ -130,46 +162,156 @@ final class Sweeper
             }
         }
         if ($turns === 5 && $isOver) {
-            // Markers alone pass the budget. Without them older entries would be shown again: all begins anew.
+            // Markers of flushes alone pass the budget. Without them older entries would be shown again: all begins anew.
             $this->database->bell->end();
         }
-        $this->learn('evict', $hand);
-        $horizon > $was && $this->learn('horizon', $horizon);
+        $this->database->note('evict', $hand);
     }
 
     /**
-     * Deletes what is over: expired records, removals that are old enough, the rows of leases that were given back.
-     * In a transaction.
+     * Deletes what is over: expired records, removals that are old enough, the rows of leases that were given back,
+     * markers of tags older than all that is stored. In a transaction.
      */
-    public function sweep(): void
+    public function sweep(Past $past): void
     {
-        $now = (int) (\microtime(true) * 1000);
+        $now = Clock::now();
         $hand = $this->known('sweep');
-        $horizon = $was = $this->known('horizon');
-        $end = $this->database->number('SELECT max(pos) FROM e');
+        // Counted in each turn, which began at the oldest: rows that are no entries, and whether there was an entry yet.
+        $dead = $this->known('turn');
+        $isBelow = $this->known('first') === 0;
+        $end = $this->end();
         $low = $this->database->number('SELECT min(pos) FROM e');
         $old = $this->age(\intdiv($now, 1000), $end);
         for ($seen = 0; $seen < self::AT_ONCE; $seen += self::BATCH) {
             $rows = $this->after($hand);
-            foreach ($rows as [$id, $position, , $expiry, , $alive]) {
+            foreach ($rows as [$id, $position, $kind, $expiry, , $alive, $writer, $key]) {
                 $hand = $position;
-                if ($alive === 1 && ($expiry === 0 || $expiry >= $now)) {
-                    continue;
-                }
+                $isMarker = $alive === 1 && self::isMarker($kind);
+                $isOver = $isMarker
+                    ? $isBelow && $position <= $old && Markers::is($key) && $key[0] === Markers::TAGS
+                    : $alive === 0 || ($expiry !== 0 && $expiry < $now);
+                $isBelow = $isBelow && ($isMarker || $isOver || $position < 0);
                 // The first and the last row say from where positions count on.
-                if ($position <= $old && $position !== $low && $position !== $end) {
-                    $this->change('DELETE FROM e WHERE id = ?', $id);
-                    $horizon = \max($horizon, $position);
-                } elseif ($alive === 1) {
-                    $this->change(self::EMPTY, $id);
+                if ($isOver && $position <= $old && $position !== $low && $position !== $end) {
+                    $isMarker && $past->cover($key, $position);
+                    $past->delete($id, $position, $writer, $key, $isMarker || $alive === 0);
+                } elseif ($isOver || $isMarker) {
+                    $isOver && $alive === 1 && !$isMarker && $this->empty($past, $id, $key);
+                    $dead += Past::weight($key);
                 }
             }
             if (\count($rows) < self::BATCH) {
+                $past->count($dead);
                 $hand = \PHP_INT_MIN;
+                $dead = 0;
+                $isBelow = true;
             }
         }
-        $this->learn('sweep', $hand);
-        $horizon > $was && $this->learn('horizon', $horizon);
+        $this->database->note('sweep', $hand);
+        $this->database->note('turn', $dead);
+        $this->database->note('first', $isBelow ? 0 : 1);
+    }
+
+    /** There was a flush: what it covers goes by and by. In a transaction. */
+    public function flushed(int $position): void
+    {
+        [$hand, $until] = $this->flush();
+        $this->database->note('flush', $until === 0 ? "0:$position:0" : "$hand:$until:$position");
+    }
+
+    /** @return array{int, int, int} where the hand is that removes what was flushed, and where it ends (0: it does not go); then it begins anew, up to the third */
+    private function flush(): array
+    {
+        return $this->numbers('flush');
+    }
+
+    private function removeCovered(Past $past, int $most): void
+    {
+        [$hand, $until, $again] = $this->flush();
+        $end = $this->end();
+        $old = $this->old($this->known('old'), $end);
+        $flushes = [];
+        for (; $most > 0 && $until > 0; $most -= self::BATCH) {
+            foreach ($rows = $this->after($hand) as [$id, $position, , , $used, $alive, $writer, $key]) {
+                $hand = $position;
+                if ($alive === 0 || $used === 2 || !$this->isCovered($key, $position, $flushes)) {
+                    continue;
+                }
+                // A marker leaves no floor: a flush stands above it.
+                if ($position <= $old) {
+                    $past->delete($id, $position, $writer, $key, Markers::is($key));
+                } else {
+                    $this->empty($past, $id, $key);
+                }
+            }
+            if (\count($rows) < self::BATCH || $hand >= $until) {
+                [$hand, $until, $again] = [0, $again, 0];
+            }
+        }
+        $this->database->note('flush', "$hand:$until:$again");
+    }
+
+    /** @param array<string, int> $flushes the positions of markers, as far as they were asked for */
+    private function isCovered(string $key, int $position, array &$flushes): bool
+    {
+        foreach (Markers::covering($key) as $marker) {
+            if (!isset($flushes[$marker])) {
+                $statement = $this->database->statement(self::MARKER);
+                $statement->bindValue(1, $marker, \PDO::PARAM_LOB);
+                $statement->execute();
+                $found = $statement->fetchAll(\PDO::FETCH_COLUMN)[0] ?? 0;
+                $flushes[$marker] = \is_int($found) ? $found : 0;
+            }
+            if ($position <= $flushes[$marker]) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /**
+     * Deletes the oldest removals and markers, until these take no more than their part. Flushes last: not before it
+     * has been everywhere, and then down to twice that part.
+     */
+    private function forget(Past $past, int $most): void
+    {
+        $part = \intdiv($this->budget, Markers::SHARE);
+        [$hand, $turn] = $this->numbers('forget');
+        $low = $this->database->number('SELECT min(pos) FROM e');
+        $last = $this->end() - self::NEWEST;
+        for ($isOver = true; $most > 0 && $isOver; $most -= self::BATCH) {
+            $goal = ($turn < 2 ? 1 : 2) * ($part - ($part >> 3));
+            $rows = $this->after($hand);
+            foreach ($rows as [$id, $position, $kind, , , $alive, $writer, $key]) {
+                $isOver = $past->dead() > $goal;
+                if (!$isOver || $position > $last) {
+                    break;
+                }
+                $hand = $position;
+                if ($position === $low || ($alive === 1 && (!self::isMarker($kind) || ($turn < 2 && $key[0] === Markers::FLUSHES)))) {
+                    continue;
+                }
+                $alive === 1 && $past->cover($key, $position);
+                $past->delete($id, $position, $writer, $key, true);
+            }
+            if ($isOver && (\count($rows) < self::BATCH || $hand >= $last || $position > $last)) {
+                $hand = \PHP_INT_MIN;
+                $isOver = ++$turn < 3;
+            }
+        }
+        $this->database->note('forget', $hand . ':' . ($isOver ? $turn : 0));
+    }
+
+    private static function isMarker(string $kind): bool
+    {
+        return $kind === 'm' || $kind === 'c';
+    }
+
+    private function empty(Past $past, int $id, string $key): void
+    {
+        $this->database->change(self::EMPTY, $id);
+        $past->weigh(Past::weight($key));
     }
 
     /** @param array<array-key, true> $used */
@@ -182,10 +324,16 @@ final class Sweeper
         }
     }
 
+    /** Up to here removals may be deleted: they are old enough, or there are many newer changes. */
+    private function old(int $aged, int $end): int
+    {
+        return \max($aged, $end - \max(self::NEWEST, $this->budget >> 10));
+    }
+
     /**
      * A position that is at least MEMORY old: two marks, of which the newer becomes the older in its time.
      *
-     * @param int $now seconds; set back, it starts the newer mark again, so that nothing is thought older than it is
+     * @param int $now seconds; of another clock or set back, it starts the newer mark again, so that nothing is thought older than it is
      */
     private function age(int $now, int $end): int
     {
@@ -193,51 +341,78 @@ final class Sweeper
         $since = $now - $this->known('mark_time');
         if ($since < 0 || $since >= self::MEMORY) {
             if ($since > 0) {
-                $this->learn('old', $old = $this->known('mark'));
+                $this->database->note('old', $old = $this->known('mark'));
             }
-            $this->learn('mark', $end);
-            $this->learn('mark_time', $now);
+            $this->database->note('mark', $end);
+            $this->database->note('mark_time', $now);
         }
 
         return $old;
     }
 
-    /** Empties the write-ahead log; a reader in the way is left alone. Not in a transaction. */
-    private function cutLog(): void
+    /**
+     * Keeps the write-ahead log short. Not in a transaction.
+     *
+     * Nothing can be taken out of it as long as somebody reads what was before (a backup, a process that was stopped).
+     * Such a reader is left alone, up to a length; then the epoch ends: a new one has new files, and what the reader has
+     * open goes with it.
+     */
+    public function keepLog(): void
     {
-        $timeout = $this->database->number('PRAGMA busy_timeout');
-        $this->database->run('PRAGMA busy_timeout=0');
-        $this->database->rows('PRAGMA wal_checkpoint(TRUNCATE)');
-        $this->database->run('PRAGMA busy_timeout=' . $timeout);
+        $usual = 4096 * Opening::logPages($this->budget);
+        $size = $this->database->logSize();
+        if ($size > 2 * $usual) {
+            $isOver = $size > \max(2 * $usual, \min(8 * $usual, $this->budget));
+            if (!$this->cutLog($isOver ? self::PATIENCE : 0) && $isOver) {
+                $this->database->bell->end();
+            }
+        }
     }
 
-    /** @return list<array{int, int, string, int, int, int}> */
+    /**
+     * Empties the write-ahead log.
+     *
+     * @param int $patience milliseconds to wait for readers
+     *
+     * @return bool false: a reader is in the way
+     */
+    private function cutLog(int $patience): bool
+    {
+        $timeout = $this->database->number('PRAGMA busy_timeout');
+        $this->database->run('PRAGMA busy_timeout=' . $patience);
+        $isBusy = $this->database->number('PRAGMA wal_checkpoint(TRUNCATE)') !== 0;
+        $this->database->run('PRAGMA busy_timeout=' . $timeout);
+
+        return !$isBusy;
+    }
+
+    private function end(): int
+    {
+        return $this->database->number('SELECT max(pos) FROM e');
+    }
+
+    /** @return list<array{int, int, string, int, int, int, string, string}> */
     private function after(int $position): array
     {
         $statement = $this->database->statement(self::ROWS);
         $statement->bindValue(1, $position, \PDO::PARAM_INT);
         $statement->execute();
 
-        /** @var list<array{int, int, string, int, int, int}> */
+        /** @var list<array{int, int, string, int, int, int, string, string}> */
         return $statement->fetchAll(\PDO::FETCH_NUM);
     }
 
-    private function change(string $sql, int $id): void
+    /** @return array{int, int, int} what is noted as first:second:third */
+    private function numbers(string $name): array
     {
-        $statement = $this->database->statement($sql);
-        $statement->bindValue(1, $id, \PDO::PARAM_INT);
-        $statement->execute();
+        $noted = $this->database->rows("SELECT value FROM m WHERE name = '$name'")[0][0] ?? '';
+        [$first, $second, $third] = \array_map(\intval(...), \explode(':', (\is_string($noted) ? $noted : '') . '::'));
+
+        return [$first, $second, $third];
     }
 
     private function known(string $name): int
     {
         return $this->database->number("SELECT value FROM m WHERE name = '$name'");
-    }
-
-    private function learn(string $name, int $value): void
-    {
-        $statement = $this->database->statement("UPDATE m SET value = ? WHERE name = '$name'");
-        $statement->bindValue(1, $value, \PDO::PARAM_INT);
-        $statement->execute();
     }
 }

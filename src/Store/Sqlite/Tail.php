@@ -6,6 +6,8 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Store\Change;
 use Larder\Store\Patience;
+use Larder\System\Ownership;
+use Larder\System\Quiet;
 
 /**
  * Changes that have left their process and are not in the database yet: appended to a file beside it, named after the
@@ -37,9 +39,6 @@ final class Tail
 
     /** Bytes from which on nothing is appended: somebody keeps the file from beginning anew. */
     private const LONGEST = 4_194_304;
-
-    /** @var ?\Closure(): bool */
-    private static ?\Closure $silence = null;
 
     /** @var ?resource */
     private $file = null;
@@ -95,7 +94,10 @@ final class Tail
         }
         // Nobody is in the middle of a record then; half a one is of somebody who was killed.
         $isWhole = $this->lock(self::PATIENCE);
-        $bytes = $isWhole ? $this->all() : $this->quietly(fn(): string|false => \file_get_contents($this->path));
+        if ($this->file === null) {
+            return null;
+        }
+        $bytes = $isWhole ? $this->all() : Quiet::call(fn(): string|false => \file_get_contents($this->path));
         if (!\is_string($bytes) || \strlen($bytes) <= self::GENERATION) {
             return null;
         }
@@ -190,7 +192,7 @@ final class Tail
         $file = $this->file;
 
         // On a full disk fwrite() would raise a notice.
-        return $this->quietly(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
+        return Quiet::call(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
     }
 
     /** @param float $seconds 0: now or not at all */
@@ -198,7 +200,7 @@ final class Tail
     {
         if ($this->file === null) {
             // Not a mode that creates: one that is gone, with its epoch, must stay gone.
-            $file = $this->quietly(fn() => \fopen($this->path, 'r+'));
+            $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+')) : null;
             $this->file = \is_resource($file) ? $file : null;
         }
         $patience = null;
@@ -209,15 +211,5 @@ final class Tail
         }
 
         return $this->file !== null;
-    }
-
-    private function quietly(\Closure $work): mixed
-    {
-        \set_error_handler(self::$silence ??= static fn(): bool => true);
-        try {
-            return $work();
-        } finally {
-            \restore_error_handler();
-        }
     }
 }

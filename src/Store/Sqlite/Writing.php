@@ -8,6 +8,7 @@ use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\StoreFailure;
+use Larder\System\Clock;
 
 /**
  * Conditional writes over one connection: judges each change by the row of its key, which is there also for keys
@@ -25,12 +26,30 @@ final class Writing
     /** A change that nothing is compared with: only a held record stops it. */
     private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
 
-    private const HORIZON = "SELECT value FROM m WHERE name = 'horizon'";
-
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
     private const HELD = 2;
 
     private const PEEK = 'SELECT body, pos, writer, expiry FROM e WHERE k = ?';
+
+    /** @var array<string, array{int, int, string, string, int, int, int}> rows of guards, as they are in this transaction */
+    private array $guards = [];
+
+    /** What is known in this transaction of the rows that are gone; null: not asked for yet. */
+    private ?Past $past = null;
+
+    /** Position of the last flush in this transaction. */
+    private int $flush = 0;
+
+    /** Bytes by which rows that are no entries have grown, as far as it is not noted (Past). */
+    public int $dead = 0;
+
+    /** Of so many commits one looks at the length of the write-ahead log. */
+    private const COMMITS = 16;
+
+    private int $commits = 0;
+
+    /** Bytes from which on it is. */
+    private const UNNOTED = 4096;
 
     /** Bytes written since the budget was last looked at. */
     private int $unchecked = 0;
@@ -71,18 +90,21 @@ final class Writing
                 $database->heal();
             }
             $tail = $database->tail->isEmpty() ? null : $this->settle();
+            $this->guards = [];
+            $this->past = null;
+            $this->flush = 0;
             $outcomes = [];
             foreach ($changes as $change) {
                 $outcomes[] = $this->apply($change);
             }
-            if ($this->unchecked > \min(65536, $this->budget >> 6)) {
-                $this->sweeper->makeRoom();
-                $this->unchecked = 0;
-            }
+            $this->note();
             $database->commit();
             $finished = true;
             if ($tail !== null) {
                 $database->tail->clear($tail);
+            }
+            if (++$this->commits % self::COMMITS === 0) {
+                $this->sweeper->keepLog();
             }
         } finally {
             if (!$finished) {
@@ -95,6 +117,21 @@ final class Writing
 
         // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
         return $database->bell->exists() ? $outcomes : null;
+    }
+
+    /** What follows from the changes: the budget, what is known of rows that are gone, what a flush covers. */
+    private function note(): void
+    {
+        if (\abs($this->dead) >= self::UNNOTED) {
+            $this->past()->weigh($this->dead);
+            $this->dead = 0;
+        }
+        if ($this->unchecked > \min(65536, $this->budget >> 6)) {
+            $this->sweeper->makeRoom($this->past());
+            $this->unchecked = 0;
+        }
+        $this->past?->save();
+        $this->flush === 0 || $this->sweeper->flushed($this->flush);
     }
 
     /** Applies what waits in the tail; the mark behind it, null if nothing waited. */
@@ -113,6 +150,7 @@ final class Writing
             $this->bind($put, $change, $end + 1, $change->body, $change->kind);
             $put->execute();
             $done = $put->rowCount() === 1;
+            $this->dead += $change->body === null ? Past::weight($change->key) : 0;
             $this->settled[$change->key] = new Outcome($done, $done ? ++$end : 0);
         }
         $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
@@ -123,10 +161,13 @@ final class Writing
 
     private function apply(Change $change): Outcome
     {
+        if (!$change->isOf($this->database->epoch)) {
+            return new Outcome(false, -1);
+        }
         $key = $change->key;
         [$end, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($key);
         $logged = $change->logged;
-        $isThere = $alive === 1 && ($expiry === 0 || $expiry >= \microtime(true) * 1000);
+        $isThere = $alive === 1 && ($expiry === 0 || $expiry >= Clock::now());
         $known = 0;
         if ($position > 0) {
             $known = $position;
@@ -141,7 +182,7 @@ final class Writing
         ) {
             return new Outcome(false, $known, $writer, 0, $kind, $this->record($key));
         }
-        if ($known === 0 && $logged && $this->isForgotten($change->limit, $end)) {
+        if ($known === 0 && $logged && $this->isForgotten($change->limit, $end, $change->strict ? '' : $change->writer)) {
             return new Outcome(false, -1);
         }
         foreach ($change->guards as $guard => $limit) {
@@ -150,9 +191,10 @@ final class Writing
                 continue;
             }
             $guard = (string) $guard;
-            [, $position, $who, $what] = $this->find($guard);
+            // Many changes of one call have the same guards.
+            [, $position, $who, $what] = $this->guards[$guard] ??= $this->find($guard);
             $last = \abs($position);
-            if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end)) {
+            if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $change->writer)) {
                 return new Outcome(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($key), $guard);
             }
         }
@@ -168,6 +210,14 @@ final class Writing
         $put = $this->database->statement(self::PUT);
         $this->bind($put, $change, $logged ? $next : -$next, $tooLarge ? null : $body, $tooLarge ? 'x' : $change->kind);
         $put->execute();
+        unset($this->guards[$key]);
+        $isDead = $body === null || $tooLarge || self::isMarker($change->kind);
+        if ($isDead !== ($position !== 0 && ($alive === 0 || self::isMarker($kind)))) {
+            $this->dead += $isDead ? Past::weight($key) : -Past::weight($key);
+        }
+        if ($isDead && $change->kind === 'm' && $body !== null && \str_starts_with($key, 'f:')) {
+            $this->flush = $next;
+        }
 
         return $tooLarge
             ? Outcome::refused()
@@ -202,12 +252,22 @@ final class Writing
     }
 
     /**
-     * Whether a change after $limit, of a key without a row, could have been deleted. A limit of 0 asks for no
-     * more than what is known; one at the end or later needs no look.
+     * Whether a change after $limit, of a key without a row and not by this writer, could have been deleted. A limit of 0
+     * asks for no more than what is known; one at the end or later needs no look.
      */
-    private function isForgotten(int $limit, int $end): bool
+    private function isForgotten(int $limit, int $end, string $writer): bool
     {
-        return $limit > 0 && $limit < $end && $limit < $this->database->number(self::HORIZON);
+        return $limit > 0 && $limit < $end && $limit < $this->past()->horizon($writer);
+    }
+
+    private function past(): Past
+    {
+        return $this->past ??= new Past($this->database);
+    }
+
+    private static function isMarker(string $kind): bool
+    {
+        return $kind === 'm' || $kind === 'c';
     }
 
     private function record(string $key): ?Record
@@ -219,7 +279,7 @@ final class Writing
         $rows = $peek->fetchAll(\PDO::FETCH_NUM);
         [$body, $position, $writer, $expiry] = $rows[0] ?? [null, 0, '', 0];
 
-        return $body === null || ($expiry !== 0 && $expiry < \microtime(true) * 1000)
+        return $body === null || ($expiry !== 0 && $expiry < Clock::now())
             ? null
             : new Record($body, \abs($position), $writer);
     }

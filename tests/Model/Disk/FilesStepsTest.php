@@ -76,7 +76,7 @@ final class FilesStepsTest extends TestCase
             ['fills', 'sets'], 0,
         ];
         yield 'a record is there before the log names it' => [
-            ['Store\Files' => ['$log->append($change);' => '$late = $change;', 'return new Outcome(true, $position, $writer, $previous, Judge::kind($record));' => 'isset($late) && $log->append($late); return new Outcome(true, $position, $writer, $previous, Judge::kind($record));']],
+            ['Store\Files' => ['$log->append($change);' => '$late = $change;', 'return new Outcome(true, $position, $writer, $previous, Judge::kind($record), step:' => 'isset($late) && $log->append($late); return new Outcome(true, $position, $writer, $previous, Judge::kind($record), step:']],
             ['sets', 'follows'], 1,
         ];
         yield 'nobody holds the lock' => [

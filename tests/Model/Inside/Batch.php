@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Store\Memcached\ServerClock;
 use Larder\Store\Memcached\Servers;
 use Larder\Tests\Model\Machine;
 
@@ -20,6 +21,12 @@ final class Batch
 
     /** @var array<string, array{string, string}> */
     public array $items = [];
+
+    /** @var ?array{string, int, int} */
+    public ?array $time = null;
+
+    /** @var array<string, string> */
+    public array $stats = [];
 
     /** @var list<array{string, list<mixed>, int}> */
     private array $commands = [];
@@ -39,6 +46,18 @@ final class Batch
     public function records(array $keys): void
     {
         $this->gets(0, $keys);
+    }
+
+    /** Every process knows what time it is. */
+    public function time(int $server, string $key): void
+    {
+        $now = Machine::hrtime(true);
+        $this->time = ['HD t' . (ServerClock::HEAD - \intdiv($now, 1_000_000_000)), $now, $now];
+    }
+
+    public function stats(int $server): void
+    {
+        $this->stats = ['time' => (string) \intdiv(Machine::hrtime(true), 1_000_000_000)];
     }
 
     public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = ''): int

@@ -17,6 +17,11 @@ final class Owner
 
     public static function isKnownDead(string $name): bool
     {
-        return isset(Machine::$dead[(int) $name]);
+        return !self::isAlive($name);
+    }
+
+    public static function isAlive(string $name): bool
+    {
+        return !isset(Machine::$dead[(int) $name]);
     }
 }

@@ -40,6 +40,11 @@ final class ShelfStore implements Store
         return Machine::step("$this->shelf.write", $changes, $this->told);
     }
 
+    public function now(): int
+    {
+        return (int) (Machine::microtime(true) * 1000);
+    }
+
     public function forgets(): bool
     {
         return $this->forgets;

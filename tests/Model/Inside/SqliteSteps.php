@@ -78,6 +78,11 @@ final class SqliteSteps implements Store
         }
     }
 
+    public function now(): int
+    {
+        return (int) (Machine::microtime(true) * 1000);
+    }
+
     public function forgets(): bool
     {
         return false;

@@ -76,7 +76,7 @@ final class Mutants
                 ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
             ],
             'the near tier is not told of the journal' => [
-                ['Tier\Stack' => ['$this->nearReadable = ($same || $near->follow($changes)) && $this->nearReadable;' => '']],
+                ['Tier\Stack' => ['$readable = ($same || $near->follow($changes)) && $readable;' => '']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
         ];
@@ -121,7 +121,7 @@ final class Mutants
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'an intent ends without a change' => [
-                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]);'],
+                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]) !== null;'],
                     'Store\Judge' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
@@ -137,7 +137,7 @@ final class Mutants
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
             'a lease keeps nobody from computing' => [
-                ['Lease\Leases' => ['if ($record !== null && self::stands($record)) { return false; }' => '']],
+                ['Lease\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
         ];

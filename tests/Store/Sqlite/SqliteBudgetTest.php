@@ -54,6 +54,68 @@ final class SqliteBudgetTest extends TestCase
         self::assertGreaterThan(3, $store->stats()['entries']);
     }
 
+    /** A backup, or a process that was stopped: as long as it lasts nothing is taken out of the write-ahead log. */
+    public function testAReaderThatHoldsItsTransactionDoesNotMakeTheLogGrowForEver(): void
+    {
+        foreach (['in one process' => 1, 'a process each' => 20] as $name => $per) {
+            $store = $this->store();
+            self::put($store, 'k', 'v');
+            $epoch = $store->read(['k'])->epoch;
+            $reader = new \PDO("sqlite:$this->directory/larder.db");
+            $reader->exec('BEGIN');
+            $reader->query('SELECT count(*) FROM e')?->fetchAll();
+            $log = 0;
+            for ($i = 0; $i < 600; $i++) {
+                if ($per > 1 && $i % $per === 0) {
+                    $store->tidy();
+                    $store = $this->store();
+                }
+                self::put($store, 'key' . $i, \str_repeat(\chr(65 + $i % 26), 20_000));
+                \clearstatcache();
+                $log = \max($log, (int) \filesize($this->directory . '/larder.db-wal'));
+            }
+            self::assertLessThan(self::BUDGET + 1_000_000, $log, $name);
+            self::assertNotSame($epoch, $store->read(['k'])->epoch, 'Nothing of what it has open is used any more.');
+            self::assertNotNull(self::get($store, 'key599'));
+            self::assertSame(1, (int) $reader->query("SELECT count(*) FROM e WHERE k = CAST('k' AS BLOB)")?->fetchColumn());
+            unset($reader);
+        }
+    }
+
+    public function testManyChangesAtOnceKeepTheBudgetToo(): void
+    {
+        $store = $this->store();
+        $outcomes = $store->write(\array_map(
+            static fn(int $i): Change => new Change("k$i", \str_repeat('x', 20_000), 'aaaaaaaaaaaa', kind: 's'),
+            \range(0, 999),
+        ));
+        self::assertCount(1_000, $outcomes);
+        self::assertSame(\range($outcomes[0]->position, $outcomes[0]->position + 999), \array_column($outcomes, 'position'));
+        \clearstatcache();
+        self::assertLessThan(2 * self::BUDGET, (int) \filesize($this->directory . '/larder.db') + (int) \filesize($this->directory . '/larder.db-wal'));
+        self::assertNotNull(self::get($store, 'k999'));
+    }
+
+    public function testAReaderThatEndsInTimeCostsNothing(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $epoch = $store->read(['k'])->epoch;
+        $reader = null;
+        for ($i = 0; $i < 600; $i++) {
+            if ($i % 20 === 0) {
+                $reader = new \PDO("sqlite:$this->directory/larder.db");
+                $reader->exec('BEGIN');
+                $reader->query('SELECT count(*) FROM e')?->fetchAll();
+            } elseif ($i % 20 === 15) {
+                $reader = null;
+            }
+            self::put($store, 'key' . $i % 40, \str_repeat(\chr(65 + $i % 26), 20_000));
+        }
+        self::assertNull($reader);
+        self::assertSame($epoch, $store->read(['k'])->epoch);
+    }
+
     public function testSmallRecordsAndRemovalsKeepTheBudgetToo(): void
     {
         $store = $this->store(1 << 20);
@@ -205,7 +267,7 @@ final class SqliteBudgetTest extends TestCase
     public function testExpiredRecordsAreRemovedALittleAtATime(): void
     {
         $store = $this->store(16 << 20);
-        $now = (int) (\microtime(true) * 1000);
+        $now = $store->now();
         $position = 0;
         for ($i = 0; $i < 400; $i++) {
             $position = $store->write([new Change("k$i", \str_repeat('x', 5000), 'aaaaaaaaaaaa', expiry: $now - 1000)])[0]->position;

@@ -57,9 +57,11 @@ final class SqliteFaultsTest extends TestCase
     {
         $store = $this->store();
         $limit = self::put($store, 'k', 'old');
+        $epoch = $store->read(['k'])->epoch;
         $this->removeDirectory();
         // A write finds out by itself, and lands where others look.
         self::assertSame(-1, $store->write([new Change('k', 'late', 'bbbbbbbbbbbb', $limit)])[0]->position);
+        self::assertSame(-1, $store->write([new Change('k', 'late', 'bbbbbbbbbbbb', epoch: $epoch)])[0]->position);
         self::put($store, 'k', 'new');
         self::assertSame('new', self::get($this->store(), 'k'));
         self::assertSame('new', self::get($store, 'k'));
@@ -203,8 +205,10 @@ final class SqliteFaultsTest extends TestCase
         }
         self::put($this->store(), 'k', 'v');
         \chmod($this->directory, 0o555);
+        \chown($this->directory, 65534);
         foreach (self::files($this->directory) as $name) {
-            \chmod($this->directory . '/' . $name, 0o444);
+            \chmod($this->directory . '/' . $name, 0o400);
+            \chown($this->directory . '/' . $name, 65534);
         }
         try {
             \posix_seteuid(65534);

@@ -26,16 +26,15 @@ use Larder\WordPress\ObjectCache;
  *     term_taxonomy       terms: last_changed, <term_id>
  *     term_relationships  terms: last_changed; <taxonomy>_relationships: <object_id>
  *     users               users: last_changed, <ID>; userlogins, userslugs, useremail: what they were
- *     <type>meta          <type>_meta: <object>; last_changed of SALTS
+ *     <type>meta          <type>_meta: <object>; last_changed of Tables::SALTS
  *     blogs               sites: last_changed, <blog_id>; site-details: <blog_id>; blog-details: <blog_id>, <blog_id>short;
  *                         blog-lookup, blog-id-cache: md5(domain and path)
  *     links               bookmark: <link_id>, get_bookmarks
+ *
+ * What a statement writes without that it can be told which rows these are, is not here but in Tables.
  */
 final class Keys
 {
-    /** By type of metadata: the group whose `last_changed` its changes renew (default-filters.php). */
-    private const SALTS = ['post' => 'posts', 'user' => 'users', 'term' => 'terms', 'comment' => 'comment', 'blog' => 'sites'];
-
     /** Options that clean_site_details_cache() is called for (ms-default-filters.php). */
     private const SITE = ['blogname', 'siteurl', 'home', 'post_count'];
 
@@ -53,43 +52,67 @@ final class Keys
     /** What WordPress has asked the database just before it writes an option. */
     public function learn(string $query, mixed $autoload): void
     {
-        $this->asked = Statement::parse($query)?->equal('option_name') ?? '';
+        $this->asked = \preg_match('~ WHERE option_name = \'([^\'\\\\]*+)\'~', $query, $match) === 1 ? $match[1] : '';
         $this->autoload = \is_string($autoload) ? $autoload : '';
     }
 
-    /** @return array<string, list<string>> by group */
-    public function of(Statement $statement, \wpdb $database): array
+    /**
+     * @param Statement $statement     on the rows of one table
+     * @param string    $table         which, as Tables calls it
+     * @param bool      $inTransaction see Rows
+     *
+     * @return ?array<string, list<string>> by group; null: nobody knows which
+     */
+    public function of(Statement $statement, string $table, \wpdb $database, bool $inTransaction): ?array
     {
-        $rows = new Rows($statement, $database);
+        $rows = new Rows($statement, $database, $inTransaction);
 
-        return match ($statement->table) {
-            $database->options => $this->options($statement),
-            $database->posts => $this->posts($statement, $rows->ids('ID', 'post_parent', 'post_author')),
-            $database->comments => $this->comments($statement, $rows->ids('comment_ID', 'comment_post_ID', 'comment_parent')),
-            $database->terms => ['terms' => ['last_changed', ...$rows->ids('term_id')]],
-            $database->term_taxonomy => ['terms' => ['last_changed', ...$rows->ids('term_id', 'term_taxonomy_id', 'parent')]],
-            $database->term_relationships => $this->relationships($statement, $rows),
-            $database->users => $this->users($rows),
-            $database->links => ['bookmark' => ['get_bookmarks', ...$rows->ids('link_id', 'link_owner')]],
-            $database->sitemeta => $this->network($statement),
-            $database->blogs => $this->sites($statement, $rows),
-            default => \str_ends_with($statement->table, 'meta') ? $this->metadata($statement, $rows, $database) : [],
+        return match ($table) {
+            'options' => $this->options($statement),
+            'posts' => $this->posts($statement, $rows),
+            'comments' => $this->comments($statement, $rows),
+            'terms' => self::keys('terms', $rows->ids('term_id', true)),
+            'term_taxonomy' => self::keys('terms', $rows->ids('term_id', false, ['term_taxonomy_id'], ['parent'])),
+            'term_relationships' => $this->relationships($rows),
+            'users' => $this->users($rows),
+            'links' => self::keys('bookmark', $rows->ids('link_id', true, [], ['link_owner']), 'get_bookmarks'),
+            'sitemeta' => $this->network($statement),
+            'blogs' => $this->sites($statement, $rows),
+            default => \str_ends_with($table, 'meta') ? $this->metadata(\substr($table, 0, -4), $rows) : null,
         };
     }
 
-    /** @return array<string, list<string>> */
-    private function options(Statement $statement): array
+    /**
+     * @param ?list<string> $ids
+     *
+     * @return ?array<string, list<string>>
+     */
+    private static function keys(string $group, ?array $ids, string $more = 'last_changed'): ?array
+    {
+        return $ids === null ? null : [$group => [$more, ...$ids]];
+    }
+
+    /** @return ?array<string, list<string>> */
+    private function options(Statement $statement): ?array
     {
         $new = $statement->verb === 'INSERT';
-        $names = $new ? (array) $statement->value('option_name') : $statement->strings();
+        $names = $new ? $statement->values('option_name') : $statement->equal('option_name');
         $autoload = $statement->value('autoload');
-        if ($autoload === null && $names === [$this->asked]) {
+        $asked = $this->asked;
+        $this->asked = '';
+        // Of several new ones each has an autoload of its own.
+        // Its name may be what is changed.
+        $renamed = $new ? [] : $statement->values('option_name');
+        if ($names === null || $renamed === null || ($new && \count($names) !== 1)) {
+            return null;
+        }
+        \array_push($names, ...$renamed);
+        if ($autoload === null && $names === [$asked]) {
             $autoload = $this->autoload;
         } elseif (!$new) {
             // It is given another one, or nobody knows: either key may be it.
             $autoload = '';
         }
-        $this->asked = '';
         // WordPress 6.6 and later know more than one word for it.
         $loaded = \in_array($autoload, \function_exists('wp_autoload_values_to_autoload') ? \wp_autoload_values_to_autoload() : ['yes'], true);
         $all = $loaded || ($autoload ?? '') === '' ? ['alloptions'] : [];
@@ -103,44 +126,48 @@ final class Keys
         return \array_intersect($names, self::CALENDAR) === [] ? $keys : $keys + ['calendar' => ['get_calendar']];
     }
 
-    /** @return array<string, list<string>> */
-    private function network(Statement $statement): array
+    /** @return ?array<string, list<string>> */
+    private function network(Statement $statement): ?array
     {
         $new = $statement->verb === 'INSERT';
-        $network = $new ? $statement->value('site_id') : $statement->equal('site_id');
-        $name = $new ? $statement->value('meta_key') : $statement->equal('meta_key');
-        if ($network === null || $name === null) {
-            return [];
+        $networks = $new ? $statement->values('site_id') : $statement->equal('site_id');
+        $names = $new ? $statement->values('meta_key') : $statement->equal('meta_key');
+        if ($networks === null || $names === null || \count($networks) !== 1 || \count($names) !== 1
+            || (!$new && ($statement->values('site_id') !== [] || $statement->values('meta_key') !== []))) {
+            return null;
         }
 
-        return ['site-options' => ["$network:$name", ...($new ? ["$network:notoptions"] : [])]];
+        return ['site-options' => ["$networks[0]:$names[0]", ...($new ? ["$networks[0]:notoptions"] : [])]];
     }
 
-    /**
-     * @param list<string> $ids
-     *
-     * @return array<string, list<string>>
-     */
-    private function posts(Statement $statement, array $ids): array
+    /** @return ?array<string, list<string>> */
+    private function posts(Statement $statement, Rows $rows): ?array
     {
+        $ids = $rows->ids('ID', true, [], ['post_parent', 'post_author']);
+        if ($ids === null) {
+            return null;
+        }
         $posts = ['last_changed', ...$ids];
-        $status = $statement->value('post_status');
-        $type = $statement->value('post_type');
-        if ($statement->verb !== 'UPDATE' || $statement->value('post_parent') !== null) {
+        $statuses = $statement->values('post_status');
+        $kinds = $statement->values('post_type');
+        if ($statement->verb !== 'UPDATE' || $statement->values('post_parent') !== []) {
             \array_push($posts, ...\array_map(static fn(string $id): string => "post_parent:$id", $ids));
         }
-        if ($statement->verb !== 'UPDATE' || $type !== null) {
+        if ($statement->verb !== 'UPDATE' || $kinds !== []) {
             $posts[] = 'all_page_ids';
         }
-        $published = $status === 'publish';
-        $types = (array) $type;
-        if ($status !== null || $type !== null || $statement->verb === 'DELETE') {
+        // What is given by an expression may be anything.
+        $published = $statuses === null || \in_array('publish', $statuses, true);
+        $types = $kinds ?? \array_values(\get_post_types());
+        if ($statuses !== [] || $kinds !== [] || $statement->verb === 'DELETE') {
             foreach ($ids as $id) {
                 $old = $this->cache->get($id, 'posts');
                 $old = \is_object($old) ? \get_object_vars($old) : [];
                 $published = $published || ($old['post_status'] ?? 'publish') === 'publish';
                 if (\is_string($old['post_type'] ?? null)) {
                     $types[] = $old['post_type'];
+                } elseif ($statement->verb !== 'INSERT') {
+                    \array_push($types, ...\array_values(\get_post_types()));
                 }
             }
         }
@@ -158,25 +185,24 @@ final class Keys
         return ['posts' => $posts, 'calendar' => ['get_calendar'], 'timeinfo' => $times];
     }
 
-    /**
-     * @param list<string> $ids
-     *
-     * @return array<string, list<string>>
-     */
-    private function comments(Statement $statement, array $ids): array
+    /** @return ?array<string, list<string>> */
+    private function comments(Statement $statement, Rows $rows): ?array
     {
-        $keys = ['comment' => ['last_changed', ...$ids]];
-        if ($statement->verb === 'DELETE' || $statement->value('comment_approved') !== null) {
+        $keys = self::keys('comment', $rows->ids('comment_ID', true, [], ['comment_post_ID', 'comment_parent']));
+        if ($keys !== null && ($statement->verb === 'DELETE' || $statement->values('comment_approved') !== [])) {
             $keys['timeinfo'] = \array_map(static fn(string $zone): string => "lastcommentmodified:$zone", self::ZONES);
         }
 
         return $keys;
     }
 
-    /** @return array<string, list<string>> */
-    private function relationships(Statement $statement, Rows $rows): array
+    /** @return ?array<string, list<string>> */
+    private function relationships(Rows $rows): ?array
     {
-        $objects = $rows->ids('object_id', 'term_taxonomy_id');
+        $objects = $rows->ids('object_id', false, [], ['term_taxonomy_id']);
+        if ($objects === null) {
+            return null;
+        }
         $keys = ['terms' => ['last_changed']];
         foreach ($objects === [] ? [] : $rows->taxonomies() ?? \array_values(\get_taxonomies()) as $taxonomy) {
             $keys["{$taxonomy}_relationships"] = $objects;
@@ -185,12 +211,16 @@ final class Keys
         return $keys;
     }
 
-    /** @return array<string, list<string>> */
-    private function users(Rows $rows): array
+    /** @return ?array<string, list<string>> */
+    private function users(Rows $rows): ?array
     {
-        $keys = ['users' => ['last_changed']];
-        foreach ($rows->all(['ID', 'user_login', 'user_nicename', 'user_email'], 'ID', 'user_login') as [$id, $login, $slug, $email]) {
-            $keys['users'][] = $id;
+        $ids = $rows->ids('ID', true, [], ['user_login']);
+        $users = $rows->all(['ID', 'user_login', 'user_nicename', 'user_email'], ['ID'], ['user_login']);
+        if ($ids === null || $users === null) {
+            return null;
+        }
+        $keys = ['users' => ['last_changed', ...$ids]];
+        foreach ($users as [, $login, $slug, $email]) {
             $keys['userlogins'][] = $login;
             $keys['userslugs'][] = $slug;
             if ($email !== '') {
@@ -201,32 +231,27 @@ final class Keys
         return $keys;
     }
 
-    /** @return array<string, list<string>> */
-    private function metadata(Statement $statement, Rows $rows, \wpdb $database): array
+    /** @return ?array<string, list<string>> */
+    private function metadata(string $type, Rows $rows): ?array
     {
-        $keys = [];
-        // As _get_meta_table() finds it: plugins put their own tables' names there.
-        foreach (\array_keys(\get_object_vars($database), $statement->table, true) as $name) {
-            if (\str_ends_with((string) $name, 'meta')) {
-                $type = \substr((string) $name, 0, -4);
-                $keys["{$type}_meta"] = $rows->ids("{$type}_id", 'meta_id', 'umeta_id');
-                isset(self::SALTS[$type]) && $keys[self::SALTS[$type]] = ['last_changed'];
-            }
-        }
+        $ids = $rows->ids("{$type}_id", false, ['meta_id', 'umeta_id']);
 
-        return $keys;
+        return $ids === null ? null : ["{$type}_meta" => $ids] + (isset(Tables::SALTS[$type]) ? [Tables::SALTS[$type] => ['last_changed']] : []);
     }
 
-    /** @return array<string, list<string>> */
-    private function sites(Statement $statement, Rows $rows): array
+    /** @return ?array<string, list<string>> */
+    private function sites(Statement $statement, Rows $rows): ?array
     {
-        $keys = ['sites' => ['last_changed']];
-        $places = [[$statement->value('domain') ?? '', $statement->value('path') ?? '']];
-        foreach ($rows->all(['blog_id', 'domain', 'path'], 'blog_id') as [$id, $domain, $path]) {
-            $keys['sites'][] = $id;
-            $keys['site-details'][] = $keys['blog-details'][] = $id;
-            $keys['blog-details'][] = "{$id}short";
-            $places[] = [$domain, $path];
+        $ids = $rows->ids('blog_id', true);
+        $sites = $rows->all(['blog_id', 'domain', 'path'], ['blog_id']);
+        if ($ids === null || $sites === null || $statement->values('domain') === null || $statement->values('path') === null) {
+            return null;
+        }
+        $keys = ['sites' => ['last_changed', ...$ids], 'site-details' => $ids, 'blog-details' => [...$ids, ...\array_map(static fn(string $id): string => "{$id}short", $ids)]];
+        $new = [$statement->value('domain') ?? '', $statement->value('path') ?? ''];
+        $places = [$new];
+        foreach ($sites as [, $domain, $path]) {
+            \array_push($places, [$domain, $path], [$new[0] === '' ? $domain : $new[0], $new[1] === '' ? $path : $new[1]]);
         }
         foreach ($places as [$domain, $path]) {
             if ($domain !== '') {

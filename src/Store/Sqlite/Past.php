@@ -1,0 +1,124 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Sqlite;
+
+use Larder\Store\Forgotten;
+use Larder\Store\Markers;
+
+/**
+ * What is known of rows that are gone, in the table m; read and changed within one transaction.
+ *
+ *     horizon   the greatest position whose row was deleted: the log is whole from there on
+ *     past      the same, with its writer and the greatest position of all others, as position:writer:others
+ *     floors    tags:flushes, see Markers
+ *     dead      bytes of the rows that are no entries (removals, markers), about
+ */
+final class Past
+{
+    /** Bytes of a row and its places in the indices, beside its key and body, about. */
+    public const ROW = 100;
+
+    private const READ = "SELECT name, value FROM m WHERE name IN ('horizon', 'past', 'floors', 'dead')";
+
+    private readonly Forgotten $forgotten;
+
+    /** @var array<string, int> by the first letter of the markers' keys */
+    private array $floors;
+
+    private int $dead;
+
+    /** @var array<string, int|string> as it stands in the database */
+    private array $stored;
+
+    public function __construct(private readonly Database $database)
+    {
+        $rows = ['horizon' => 0, 'past' => '', 'floors' => '', 'dead' => 0];
+        foreach ($database->rows(self::READ) as [$name, $value]) {
+            \assert(\is_string($name) && (\is_string($value) || \is_int($value)));
+            $rows[$name] = $value;
+        }
+        $this->stored = $rows;
+        $horizon = (int) $rows['horizon'];
+        [$position, $writer, $others] = \explode(':', $rows['past'] . '::');
+        // Who does not know of it has deleted a row since.
+        $this->forgotten = new Forgotten((int) $position === $horizon ? (int) $others : $horizon);
+        $this->forgotten->add($horizon, (int) $position === $horizon ? $writer : '');
+        $this->floors = self::floors((string) $rows['floors']);
+        $this->dead = (int) $rows['dead'];
+    }
+
+    /** @return array<string, int> */
+    public static function floors(string $stored): array
+    {
+        [$tags, $flushes] = \explode(':', $stored . ':');
+
+        return [Markers::TAGS => (int) $tags, Markers::FLUSHES => (int) $flushes];
+    }
+
+    /**
+     * Every change after it is known.
+     *
+     * @param string $writer whose own changes do not matter
+     */
+    public function horizon(string $writer): int
+    {
+        return $this->forgotten->last($writer);
+    }
+
+    public function dead(): int
+    {
+        return $this->dead;
+    }
+
+    /** They have been counted. */
+    public function count(int $dead): void
+    {
+        $this->dead = $dead;
+    }
+
+    /** Counts rows that became, or are no longer, something else than an entry. */
+    public function weigh(int $bytes): void
+    {
+        $this->dead = \max(0, $this->dead + $bytes);
+    }
+
+    /** Deletes a row; one that is no entry if $isDead. A marker that may still cover something becomes a floor before: see cover(). */
+    public function delete(int $id, int $position, string $writer, string $key, bool $isDead): void
+    {
+        $this->database->change('DELETE FROM e WHERE id = ?', $id);
+        $this->forgotten->add($position, $writer);
+        $isDead && $this->weigh(-self::weight($key));
+    }
+
+    /** A marker will be gone. */
+    public function cover(string $key, int $position): void
+    {
+        $this->floors[$key[0]] = \max($position, $this->floors[$key[0]] ?? 0);
+    }
+
+    public static function weight(string $key): int
+    {
+        // It stands in the table and in the index of keys.
+        return self::ROW + 2 * \strlen($key);
+    }
+
+    /** Before the transaction ends. */
+    public function save(): void
+    {
+        $horizon = $this->forgotten->last(null);
+        $this->learn('horizon', $horizon);
+        $this->learn('past', $horizon . ':' . $this->forgotten->writer() . ':' . $this->forgotten->last($this->forgotten->writer()));
+        $this->learn('floors', $this->floors[Markers::TAGS] . ':' . $this->floors[Markers::FLUSHES]);
+        $this->learn('dead', $this->dead);
+    }
+
+    private function learn(string $name, int|string $value): void
+    {
+        if ($this->stored[$name] !== $value) {
+            $this->stored[$name] = $value;
+            $this->database->note($name, $value);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/** Which process this is: another one after a fork, which must not use what is its parent's. */
+final class Process
+{
+    /** Higher than any that Linux gives (proc(5), pid_max). */
+    private const HIGHEST = 4_194_304;
+
+    private static int $made = 0;
+
+    /** Its number; where PHP may not say it (disable_functions), one that is its alone. */
+    public static function id(): int
+    {
+        return \function_exists('getmypid') ? (int) \getmypid() : self::otherwise();
+    }
+
+    public static function pause(int $microseconds): void
+    {
+        if (\function_exists('usleep')) {
+            \usleep($microseconds);
+        } else {
+            \time_nanosleep(\intdiv($microseconds, 1_000_000), $microseconds % 1_000_000 * 1_000);
+        }
+    }
+
+    private static function otherwise(): int
+    {
+        if (\function_exists('posix_getpid')) {
+            return \posix_getpid();
+        }
+        if (self::$made === 0) {
+            self::$made = \random_int(self::HIGHEST + 1, \PHP_INT_MAX);
+        }
+        if (!\function_exists('pcntl_fork')) {
+            return self::$made;
+        }
+        \set_error_handler(static fn(): bool => true);
+        try {
+            // A link to the process's own directory.
+            return (int) \basename((string) \realpath('/proc/self')) ?: self::$made;
+        } finally {
+            \restore_error_handler();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/**
+ * Keeps handlers of asynchronous signals (pcntl_async_signals()) out while it is held: they run when the last hold ends,
+ * and what they throw passes on from there.
+ *
+ * A job's time-out that throws would otherwise leave a lock taken and not noted, or a lease that nobody gives back: an
+ * engine cannot undo what it does not know to have done. Every call of an engine is bounded, so a handler waits no
+ * longer than the time-out.
+ */
+final class Signals
+{
+    private static int $holds = 0;
+
+    /** @phpstan-ignore property.onlyWritten */
+    private static bool $settled = false;
+
+    private function __construct() {}
+
+    public function __destruct()
+    {
+        if (--self::$holds === 0) {
+            \pcntl_async_signals(true);
+            \pcntl_signal_dispatch();
+        }
+    }
+
+    /** Held until the result is let go of; null where nothing has to be. */
+    public static function hold(): ?self
+    {
+        if (self::$holds !== 0) {
+            self::$holds++;
+
+            return new self();
+        }
+        if (!\function_exists('pcntl_async_signals') || !\pcntl_async_signals()) {
+            return null;
+        }
+        try {
+            \pcntl_async_signals(false);
+            self::settle();
+        } catch (\Throwable $thrown) {
+            // A handler that was due just then.
+            \pcntl_async_signals(true);
+
+            throw $thrown;
+        }
+        self::$holds = 1;
+
+        return new self();
+    }
+
+    /**
+     * Lets them in while $work runs, whoever holds: it may take long.
+     *
+     * @template T
+     *
+     * @param \Closure(): T $work
+     *
+     * @return T
+     */
+    public static function letIn(\Closure $work): mixed
+    {
+        $holds = self::$holds;
+        if ($holds === 0) {
+            return $work();
+        }
+        self::$holds = 0;
+        try {
+            \pcntl_async_signals(true);
+            \pcntl_signal_dispatch();
+
+            return $work();
+        } finally {
+            self::$holds = $holds;
+            \pcntl_async_signals(false);
+            self::settle();
+        }
+    }
+
+    /**
+     * What had arrived is handled here: PHP looks for it when it enters a function, and would do so at the next one, however
+     * signals are to be handled by then (php-src, ext/pcntl/pcntl.c, pcntl_interrupt_function).
+     */
+    private static function settle(): void
+    {
+        // Not empty, or the optimizer would leave the call out.
+        self::$settled = true;
+    }
+}

@@ -1,0 +1,40 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Coherence;
+
+/** What was done to an experiment, and when. */
+final class Incidents
+{
+    /** @var array<string, int> how often what was done */
+    public array $done = [];
+
+    /** @var array<string, int> by process, the name of its diary: when it was dead */
+    public array $deaths = [];
+
+    /** @var list<int> when the engine may have lost what it had */
+    public array $losses = [];
+
+    /** @param bool $forgets the engine may lose any record at any time */
+    public function __construct(public readonly bool $forgets = false) {}
+
+    public function count(string $what): void
+    {
+        $this->done[$what] = ($this->done[$what] ?? 0) + 1;
+    }
+
+    public function died(string $diary): void
+    {
+        $this->deaths[$diary] = \hrtime(true);
+    }
+
+    /** The engine loses what it has while this is done. */
+    public function lose(\Closure $do): void
+    {
+        $this->losses[] = \hrtime(true);
+        $do();
+        // Others may have found the old one until now.
+        $this->losses[] = \hrtime(true);
+    }
+}

@@ -1,0 +1,148 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Reentrancy;
+
+use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * A destructor, a signal's handler or a value's own methods may call the cache in the middle of any of its calls, over
+ * every engine: each answers as if it were alone, and nobody gets another key's value, a lock twice, or an Error.
+ *
+ * This folder holds that test and nothing that others use. drill.php is its command.
+ */
+#[CoversNothing]
+final class ReentrancyTest extends TestCase
+{
+    private static ?TemporaryDirectory $directory = null;
+    private static ?RedisServer $redis = null;
+    private static ?MemcachedServer $memcached = null;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$memcached?->end();
+        self::$directory = self::$redis = self::$memcached = null;
+    }
+
+    #[DataProvider('engines')]
+    public function testCallsComeAfterSomeStatements(string $engine): void
+    {
+        $this->drill($engine, 'once', 25);
+    }
+
+    #[DataProvider('engines')]
+    public function testCallsComeAgainAndAgain(string $engine): void
+    {
+        $this->drill($engine, 'each', 199);
+    }
+
+    #[DataProvider('engines')]
+    public function testValuesCallWhenTheyAreStoredAndRead(string $engine): void
+    {
+        $this->drill($engine, 'wakes', 1);
+    }
+
+    #[DataProvider('engines')]
+    public function testDestructorsCallWhenTheCollectorRuns(string $engine): void
+    {
+        $this->drill($engine, 'collects', 1);
+    }
+
+    #[DataProvider('engines')]
+    public function testHandlersOfSignalsCall(string $engine): void
+    {
+        $this->drill($engine, 'signals', 1);
+    }
+
+    /** Where a store may be left in the middle it is thrown away: what is in memory alone would be lost. */
+    #[DataProvider('enginesOutside')]
+    public function testHandlersOfSignalsThrow(string $engine): void
+    {
+        $this->drill($engine, 'throws', 15);
+    }
+
+    #[DataProvider('engines')]
+    #[Group('long')]
+    public function testForLong(string $engine): void
+    {
+        foreach (['once' => 3000, 'each' => 29, 'collects' => 30, 'signals' => 100] + ($engine === 'memory' ? [] : ['throws' => 1000]) as $mode => $count) {
+            $this->drill($engine, $mode, $count);
+        }
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function engines(): iterable
+    {
+        foreach (['sqlite', 'apcu before sqlite', 'file', 'apcu', 'memory', 'redis', 'predis', 'memcached', 'disk before redis', 'segment before sqlite'] as $engine) {
+            yield $engine => [$engine];
+        }
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function enginesOutside(): iterable
+    {
+        foreach (self::engines() as $engine => $arguments) {
+            if ($engine !== 'memory') {
+                yield $engine => $arguments;
+            }
+        }
+    }
+
+    private function drill(string $engine, string $mode, int $count): void
+    {
+        $options = $this->options($engine);
+        $process = Process::php(__DIR__ . '/drill.php', [(string) self::$directory?->file('src'), (string) \json_encode($options), $mode, (string) $count], ['apc.enable_cli' => 1]);
+        $lines = $process->output(600.0);
+        self::assertSame(0, $process->wait(), $process->errors() . $lines);
+        self::assertMatchesRegularExpression('/^\d{4,} statements, [1-9]\d* interruptions, \d+ refused, 0 wrong\n$/', $lines, $process->errors());
+    }
+
+    /** @return array<string, mixed> */
+    private function options(string $engine): array
+    {
+        $needs = ['sqlite' => 'pdo_sqlite', 'apcu' => 'apcu', 'redis' => 'redis', 'memcached' => 'memcached', 'segment' => 'larder'];
+        foreach ($needs as $word => $extension) {
+            if (\str_contains($engine, $word) && $engine !== 'predis' && !\extension_loaded($extension)) {
+                self::markTestSkipped("Needs the extension $extension.");
+            }
+        }
+        $directory = (self::$directory ??= self::made())->file(\strtr($engine, ' ', '-'));
+        if (\str_contains($engine, 'redis')) {
+            RedisServer::program() ?? self::markTestSkipped('Needs redis-server.');
+            self::$redis ??= new RedisServer();
+        } elseif ($engine === 'memcached') {
+            MemcachedServer::installed() || self::markTestSkipped('Needs memcached.');
+            self::$memcached ??= new MemcachedServer();
+        }
+        $options = match ($engine) {
+            'sqlite' => ['dsn' => "sqlite://$directory"],
+            'apcu before sqlite' => ['dsn' => "sqlite://$directory", 'near' => 'apcu'],
+            'segment before sqlite' => ['dsn' => "sqlite://$directory", 'near' => "segment://$directory.segment/segment"],
+            'file' => ['dsn' => "file://$directory"],
+            'redis' => ['dsn' => 'redis://' . self::$redis?->socket],
+            'predis' => ['dsn' => 'predis://' . self::$redis?->socket],
+            'disk before redis' => ['dsn' => 'redis://' . self::$redis?->socket, 'disk' => "sqlite://$directory"],
+            'memcached' => ['dsn' => 'memcached://' . self::$memcached?->address[0]],
+            default => ['dsn' => "$engine://"],
+        };
+
+        // Time outs are long, so that a busy machine is no reason for a false.
+        return $options + ['timeout' => 5.0] + (\in_array($engine, ['apcu', 'memory'], true) ? [] : ['near' => 'none']);
+    }
+
+    private static function made(): TemporaryDirectory
+    {
+        $directory = new TemporaryDirectory('larder-r');
+        Instrumented::make($directory->file('src'));
+
+        return $directory;
+    }
+}

@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Support;
+
+use Larder\Cache;
+use Larder\Codec\Codec;
+use Larder\Store\Change;
+use Larder\Store\Changes;
+use Larder\Store\Memory;
+use Larder\Store\Store;
+use Larder\Store\View;
+use Larder\Tier\Alarm;
+use Larder\Tier\Envelope;
+use Larder\Tier\Kept;
+use Larder\Tier\Near;
+use Larder\Tier\Space;
+use Larder\Tier\Tiers;
+use Larder\Tier\Truth;
+
+/** A store with somebody else in each of its moments: before and after a call a closure may do what it likes. */
+final class HookedStore implements Store
+{
+    /** @var ?\Closure(string, array<array-key, mixed>): void name of the call, and its keys or changes; not called from within itself */
+    public ?\Closure $before = null;
+    /** @var ?\Closure(string, array<array-key, mixed>): void */
+    public ?\Closure $after = null;
+    /** Milliseconds that its clock is ahead. */
+    public int $ahead = 0;
+    private bool $within = false;
+
+    public function __construct(public Store $inner = new Memory(1 << 20)) {}
+
+    /**
+     * A request over this store.
+     *
+     * @param list<Near> $nears
+     */
+    public function cache(array $nears = []): Cache
+    {
+        $truth = new Truth($this, 'hooked', new Kept(null), new Alarm(null), \bin2hex(\random_bytes(6)));
+        $tiers = new Tiers($truth, $nears, new Envelope(null), Codec::create(null, null), 30_000, 'disk');
+        $make = \Closure::bind(static fn(Tiers $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
+
+        return $make($tiers, new Space());
+    }
+
+    public function since(string $epoch, int $position, string $token): Changes
+    {
+        return $this->inner->since($epoch, $position, $token);
+    }
+
+    public function read(array $keys): View
+    {
+        $this->call($this->before, 'read', $keys);
+        $view = $this->inner->read($keys);
+        $this->call($this->after, 'read', $keys);
+
+        return $view;
+    }
+
+    public function write(array $changes): array
+    {
+        $this->call($this->before, 'write', $changes);
+        $outcomes = $this->inner->write($changes);
+        $this->call($this->after, 'write', $changes);
+
+        return $outcomes;
+    }
+
+    public function now(): int
+    {
+        return $this->inner->now() + $this->ahead;
+    }
+
+    public function forgets(): bool
+    {
+        return $this->inner->forgets();
+    }
+
+    public function tidy(): void {}
+
+    public function each(): iterable
+    {
+        return $this->inner->each();
+    }
+
+    public function stats(): array
+    {
+        return $this->inner->stats();
+    }
+
+    /**
+     * @param ?\Closure(string, array<array-key, mixed>): void $hook
+     * @param array<string|Change>                             $what
+     */
+    private function call(?\Closure $hook, string $call, array $what): void
+    {
+        if ($hook !== null && !$this->within) {
+            $this->within = true;
+            try {
+                $hook($call, $what);
+            } finally {
+                $this->within = false;
+            }
+        }
+    }
+}

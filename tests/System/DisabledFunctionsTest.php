@@ -1,0 +1,106 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\System;
+
+use Larder\System\Process as ThisProcess;
+use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** Hosts that many share take functions away (disable_functions); a cache is not one of the things that need them. */
+#[CoversClass(ThisProcess::class)]
+final class DisabledFunctionsTest extends TestCase
+{
+    /** Of lists that hosts publish, all. What WordPress itself cannot do without is in none. */
+    public const COMMON = 'apache_child_terminate,apache_setenv,chgrp,chown,closelog,curl_multi_exec,debug_zval_refcount,define_syslog_variables,disk_free_space,disk_total_space,diskfreespace,dl,'
+        . 'error_log,escapeshellarg,escapeshellcmd,eval,exec,fpassthru,fp,fput,fsockopen,ftok,get_cfg_var,get_current_user,gethostname,getlastmod,getmygid,getmyinode,getmypid,getmyuid,getrusage,highlight_file,'
+        . 'ignore_user_abort,ini_alter,ini_restore,ini_set,inject_code,lchgrp,lchown,leak,link,listen,mail,mb_send_mail,openlog,parse_ini_file,passthru,pclose,pcntl_alarm,pcntl_exec,pcntl_fork,'
+        . 'pcntl_get_last_error,pcntl_getpriority,pcntl_setpriority,pcntl_signal,pcntl_signal_dispatch,pcntl_sigprocmask,pcntl_sigtimedwait,pcntl_sigwaitinfo,pcntl_strerror,pcntl_wait,pcntl_waitpid,'
+        . 'pfsockopen,php_uname,phpinfo,phpversion,popen,posix_ctermid,posix_getcwd,posix_getegid,posix_geteuid,posix_getgid,posix_getgrgid,posix_getgrnam,posix_getgroups,posix_getlogin,posix_getpgid,'
+        . 'posix_getpgrp,posix_getpid,posix_getppid,posix_getpwnam,posix_getpwuid,posix_getrlimit,posix_getsid,posix_getuid,posix_get_last_error,posix_initgroups,posix_isatty,posix_kill,posix_mkfifo,posix_mknod,'
+        . 'posix_setegid,posix_seteuid,posix_setgid,posix_setpgid,posix_setsid,posix_setuid,posix_strerror,posix_times,posix_ttyname,posix_uname,proc_close,proc_get_status,proc_nice,proc_open,proc_terminate,putenv,'
+        . 'readlink,set_time_limit,shell_exec,show_source,sleep,socket_create,stream_socket_server,symlink,sys_getloadavg,syslog,system,umask,usleep,virtual';
+
+    private const ROUND = <<<'PHP'
+        set_error_handler(function (int $level, string $message) { throw new ErrorException($message); });
+        $cache = Larder\Cache::open(json_decode($argv[1], true));
+        $before = $cache->get('counter', 0);
+        $cache->set('counter', $before + 1) || exit('set');
+        $cache->set('float', [0.1, ['x' => 1.5e100]]) && $cache->get('float') === [0.1, ['x' => 1.5e100]] || exit('float');
+        $cache->add('lock', 1, 60) && !$cache->add('lock', 1, 60) && $cache->delete('lock') || exit('add');
+        $cache->increment('n') === $before + 1 || exit('increment');
+        $cache->intend('counter');
+        $cache->set('counter', $before + 1) || exit('set after an intent');
+        $cache->remember('r', fn() => 'computed', soft: 1) === 'computed' || exit('remember');
+        $cache->set('tagged', 1, tags: ['t']) && $cache->invalidateTags('t') && $cache->get('tagged') === null || exit('tags');
+        $group = $cache->group('g');
+        $group->set('k', 1) && $group->flush() && $group->get('k') === null || exit('flush');
+        $cache->fill('filled', 1);
+        $cache->commit();
+        $cache->stats();
+        $cache->refresh();
+        $cache->get('filled') === 1 || exit('fill');
+        echo $before;
+        PHP;
+
+    /** @param array<string, string> $source */
+    #[DataProvider('caches')]
+    public function testItIsAsPersistentWithoutThem(array $source): void
+    {
+        $directory = new TemporaryDirectory();
+        $servers = [];
+        $dsn = $source['dsn'] ?? '';
+        if (\str_contains($dsn, 'redis')) {
+            $servers[] = $server = new RedisServer();
+            $source['dsn'] = $dsn . $server->socket;
+        } elseif (\str_contains($dsn, 'memcached')) {
+            $servers[] = $server = new MemcachedServer();
+            $source['dsn'] = $dsn . $server->address[0];
+        } else {
+            $source['dsn'] = $dsn . $directory->file('cache');
+        }
+        foreach (['0', '1', '2'] as $round) {
+            // The last one has them all, and goes on with it.
+            $child = Process::snippet(self::ROUND, [(string) \json_encode($source)], $round === '2' ? [] : ['disable_functions' => self::COMMON, 'serialize_precision' => 14]);
+            $child->wait(20.0);
+            self::assertSame([$round, ''], [$child->output(), $child->errors()]);
+        }
+    }
+
+    /** @return iterable<string, array{array<string, string>}> */
+    public static function caches(): iterable
+    {
+        yield 'SQLite' => [['dsn' => 'sqlite://', 'near' => 'none']];
+        yield 'SQLite with what is near by itself' => [['dsn' => 'sqlite://']];
+        yield 'SQLite below APCu' => [['dsn' => 'sqlite://', 'near' => 'apcu']];
+        yield 'files' => [['dsn' => 'file://']];
+        yield 'Memcached' => [['dsn' => 'memcached://']];
+        yield 'Predis' => [['dsn' => 'predis://']];
+        if (\extension_loaded('redis')) {
+            yield 'Redis' => [['dsn' => 'redis://']];
+        }
+    }
+
+    public function testTheNumberOfAProcessStaysAndIsNobodyElses(): void
+    {
+        $code = '$id = Larder\System\Process::id(); usleep(1); echo $id, " ", (int) ($id === Larder\System\Process::id());';
+        $with = Process::snippet($code);
+        self::assertSame("$with->pid 1", $with->output());
+        $numbers = [];
+        foreach ([1, 2] as $time) {
+            $without = Process::snippet(\str_replace('usleep(1);', '', $code), ini: ['disable_functions' => self::COMMON, 'open_basedir' => \dirname(__DIR__, 2)]);
+            [$number, $stays] = \explode(' ', $without->output()) + ['', ''];
+            self::assertSame(['1', ''], [$stays, $without->errors()]);
+            // No process has so high a number (proc(5), pid_max).
+            self::assertGreaterThan(2 ** 22, (int) $number);
+            $numbers[] = $number;
+        }
+        self::assertNotSame($numbers[0], $numbers[1]);
+    }
+}

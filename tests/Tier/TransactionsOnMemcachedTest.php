@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier;
+
+use Larder\Tests\Psr\Engine\OnMemcached;
+
+final class TransactionsOnMemcachedTest extends Transactions
+{
+    use OnMemcached;
+}

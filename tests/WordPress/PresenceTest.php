@@ -1,0 +1,274 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Tests\Support\RedisServer;
+use Larder\WordPress\Presence;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/** Whatever a site has been without the cache for: nothing that was changed meanwhile is old when it is back. */
+#[CoversClass(Presence::class)]
+#[Group('wordpress')]
+final class PresenceTest extends TestCase
+{
+    private const SEEN = '[get_option("presence_a"), get_option("presence_b"), wp_cache_get("kept", "presence")]';
+
+    private static ?CliSite $site = null;
+    private static int $number = 0;
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$site?->site->stop();
+        self::$site = null;
+    }
+
+    protected function setUp(): void
+    {
+        self::$site ??= new CliSite();
+    }
+
+    public function testNothingIsEmptiedThatWasThereAllTheTime(): void
+    {
+        $this->fill();
+        foreach ([1, 2, 3] as $time) {
+            self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+            self::assertSame($this->values('kept'), \json_decode(self::site()->site->cli('echo json_encode(' . self::SEEN . ');'), true));
+            self::site()->site->restart();
+        }
+    }
+
+    public function testTheDropInWasDeletedAndCopiedBack(): void
+    {
+        $this->without(function (\Closure $change): void {
+            $dropIn = self::site()->site->content('object-cache.php');
+            $code = (string) \file_get_contents($dropIn);
+            \unlink($dropIn);
+            $change();
+            \file_put_contents($dropIn, $code);
+            self::site()->site->account->receive($dropIn);
+        });
+    }
+
+    public function testTheDropInWasMovedAwayAndBack(): void
+    {
+        $this->without(function (\Closure $change): void {
+            $dropIn = self::site()->site->content('object-cache.php');
+            \rename($dropIn, "$dropIn.off");
+            $change();
+            \rename("$dropIn.off", $dropIn);
+        });
+    }
+
+    public function testAnotherOnesDropInWasThere(): void
+    {
+        $this->without(function (\Closure $change): void {
+            $dropIn = self::site()->site->content('object-cache.php');
+            \rename($dropIn, "$dropIn.off");
+            \file_put_contents($dropIn, '<?php // another');
+            self::site()->web('update_option("presence_a", "of another"); return 1;');
+            $change();
+            \rename("$dropIn.off", $dropIn);
+        });
+    }
+
+    /** Without a trace in the files of this release: each has a directory of its own. */
+    public function testAReleaseWasRolledBack(): void
+    {
+        $root = self::site()->site->root;
+        self::succeed('mv', $root, "$root-1");
+        self::succeed('cp', '-a', "$root-1", "$root-2");
+        $release = function (int $number) use ($root): void {
+            \is_link($root) && \unlink($root);
+            \symlink("$root-$number", $root);
+            self::site()->site->restart();
+        };
+        try {
+            $release(1);
+            $this->without(static function (\Closure $change) use ($release): void {
+                $release(2);
+                self::site()->web('update_option("presence_a", "of the second release"); return 1;');
+                $change();
+                $release(1);
+            });
+        } finally {
+            \unlink($root);
+            \rename("$root-1", $root);
+            self::succeed('rm', '-r', "$root-2");
+            self::site()->site->restart();
+        }
+    }
+
+    public function testAnotherCacheWasInUse(): void
+    {
+        $this->without(function (\Closure $change): void {
+            self::site()->site->define(['LARDER_DIRECTORY' => self::site()->site->content('another')]);
+            self::site()->web('update_option("presence_a", "of another cache"); return 1;');
+            $change();
+            self::site()->site->define([]);
+        });
+    }
+
+    #[TestWith([false])]
+    #[TestWith([true])]
+    public function testItWasSwitchedOff(bool $byCommand): void
+    {
+        $this->without(function (\Closure $change) use ($byCommand): void {
+            $update = 'update_option("presence_a", "%s", true); update_option("presence_b", "%s", false);';
+            if ($byCommand) {
+                self::site()->site->cli(\sprintf($update, 'new', 'new'), before: 'putenv("LARDER_DISABLED=1");');
+            } else {
+                self::site()->site->define(['LARDER_DISABLED' => true]);
+                self::site()->web(\sprintf($update, 'new', 'new') . 'return 1;');
+                self::site()->site->define([]);
+            }
+        });
+    }
+
+    /** Where wp-content cannot be written there is the directory for temporary files. */
+    #[TestWith([true])]
+    #[TestWith([false])]
+    public function testThePluginsFolderWasGone(bool $writable): void
+    {
+        $this->without(function (\Closure $change) use ($writable): void {
+            $plugin = self::site()->site->content('plugins/larder');
+            $content = self::site()->site->content();
+            $mode = (int) \fileperms($content) & 0o7777;
+            \rename($plugin, "$content/larder-off");
+            $writable || \chmod($content, 0o555);
+            self::site()->web('return update_option("presence_a", "new", true) && update_option("presence_b", "new", false);');
+            \chmod($content, $mode);
+            $writable || \array_map(\unlink(...), \glob("$content/.larder-away*") ?: []);
+            \rename("$content/larder-off", $plugin);
+        });
+    }
+
+    /** As the PHP of a command line that has not the extensions of the web. */
+    public function testACommandLacksPdoSqlite(): void
+    {
+        $directory = (string) self::site()->web('return Larder\WordPress\Site::current()->directory();');
+        if ((string) \file_get_contents("$directory/engine") !== 'sqlite') {
+            self::markTestSkipped('The web has no pdo_sqlite either.');
+        }
+        // What the extension is called decides; a PHP without it is not to be had here.
+        $file = self::site()->site->content('plugins/larder/src/Presence.php');
+        $code = (string) \file_get_contents($file);
+        $this->without(function (\Closure $change) use ($file, $code): void {
+            \file_put_contents($file, \str_replace('\extension_loaded(\'pdo_sqlite\')', '(\PHP_SAPI !== \'cli\')', $code));
+            $said = self::site()->site->start('update_option("presence_a", "new", true); update_option("presence_b", "new", false); echo get_class($GLOBALS["wp_object_cache"]), (int) wp_using_ext_object_cache();');
+            $said->wait();
+            self::assertStringEndsWith('0', $said->getOutput());
+            self::assertStringContainsString('pdo_sqlite', $said->getErrorOutput() . self::site()->site->errors());
+        });
+        \file_put_contents($file, $code);
+        // It is over, and has said so: not for a minute, but until the second has passed.
+        $values = [];
+        for ($end = \hrtime(true) + 20_000_000_000; $values !== $this->values('again') && \hrtime(true) < $end;) {
+            self::site()->web('return wp_cache_set("kept", "again", "presence");');
+            $values = self::site()->web('return ' . self::SEEN . ';');
+        }
+        self::assertSame($this->values('again'), $values);
+    }
+
+    public function testARequestWithoutItThatDiedMayGoOnForAMinute(): void
+    {
+        $this->fill();
+        $content = self::site()->site->content();
+        \touch("$content/.larder-away");
+        \touch("$content/.larder-away-0123456789ab");
+        self::site()->web('return wp_cache_set("kept", "now", "presence");');
+        self::assertFalse(self::site()->web('return wp_cache_get("kept", "presence");'));
+        // A minute later.
+        \touch("$content/.larder-away", \time() - 61);
+        \touch("$content/.larder-away-0123456789ab", \time() - 61);
+        self::site()->web('return wp_cache_set("kept", "later", "presence");');
+        self::assertSame('later', self::site()->web('return wp_cache_get("kept", "presence");'));
+    }
+
+    public function testTheCachesFolderWasRestoredFromABackup(): void
+    {
+        $directory = (string) self::site()->web('return Larder\WordPress\Site::current()->directory();');
+        $this->fill();
+        self::succeed('cp', '-a', $directory, "$directory-backup");
+        self::site()->web('return update_option("presence_a", "new", true) && update_option("presence_b", "new", false);');
+        self::succeed('rm', '-r', $directory);
+        self::succeed('mv', "$directory-backup", $directory);
+        self::site()->site->restart();
+        self::assertSame(['new', 'new'], self::site()->web('return [get_option("presence_a"), get_option("presence_b")];'));
+    }
+
+    public function testOverRedisANewServerEmptiesNothingAndAnOldOneWhatItMust(): void
+    {
+        RedisServer::program() !== null || self::markTestSkipped('There is no Redis.');
+        $redis = new RedisServer();
+        self::site()->site->define(['LARDER_DSN' => "redis://127.0.0.1:$redis->port"]);
+        try {
+            $this->fill();
+            // What a server has of its own is gone, as in a new container.
+            \array_map(\unlink(...), \glob('{/var/tmp,' . \sys_get_temp_dir() . '}/larder-' . '*-*', \GLOB_BRACE) ?: []);
+            self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+            $this->without(function (\Closure $change): void {
+                $dropIn = self::site()->site->content('object-cache.php');
+                \rename($dropIn, "$dropIn.off");
+                $change();
+                \rename("$dropIn.off", $dropIn);
+                \array_map(\unlink(...), \glob('{/var/tmp,' . \sys_get_temp_dir() . '}/larder-' . '*-*', \GLOB_BRACE) ?: []);
+            });
+        } finally {
+            self::site()->site->define([]);
+        }
+    }
+
+    /** @param \Closure(\Closure(): mixed): void $absent takes the cache away, changes the database, brings it back */
+    private function without(\Closure $absent): void
+    {
+        $this->fill();
+        $absent(function (): void {
+            foreach (['presence_a', 'presence_b'] as $name) {
+                self::site()->site->sql("UPDATE wp_options SET option_value = 'new' WHERE option_name = '$name'");
+            }
+        });
+        self::assertSame(['new', 'new'], \array_slice((array) self::site()->web('return ' . self::SEEN . ';'), 0, 2));
+        self::assertSame(['new', 'new'], \array_slice((array) \json_decode(self::site()->site->cli('echo json_encode(' . self::SEEN . ');'), true), 0, 2));
+    }
+
+    /** The cache has values, and nothing of what other tests have done counts any more. */
+    private function fill(): void
+    {
+        \array_map(\unlink(...), \glob(self::site()->site->content('.larder-away*')) ?: []);
+        $old = 'old ' . ++self::$number;
+        for ($try = 0; $try < 50; $try++) {
+            self::site()->web("update_option('presence_a', '$old', true); update_option('presence_b', '$old', false); return wp_cache_set('kept', 'kept', 'presence');");
+            if (self::site()->web('return ' . self::SEEN . ';') === [$old, $old, 'kept']) {
+                self::site()->site->cli(self::SEEN . ';');
+                if (self::site()->web('return ' . self::SEEN . ';') === [$old, $old, 'kept']) {
+                    return;
+                }
+            }
+            \usleep(200_000);
+        }
+        self::fail('The cache keeps nothing.');
+    }
+
+    /** @return list<string> */
+    private function values(string $kept): array
+    {
+        $values = \array_map(static fn(array $row): string => (string) $row['option_value'], self::site()->site->sql("SELECT option_value FROM wp_options WHERE option_name IN ('presence_a', 'presence_b') ORDER BY option_name"));
+
+        return [...$values, $kept];
+    }
+
+    private static function succeed(string ...$words): void
+    {
+        (new \Symfony\Component\Process\Process($words))->mustRun();
+    }
+
+    private static function site(): CliSite
+    {
+        return self::$site ?? throw new \LogicException('There is no site.');
+    }
+}

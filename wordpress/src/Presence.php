@@ -1,0 +1,255 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress;
+
+use Larder\Cache;
+use Larder\Config\Directory;
+
+/**
+ * Whether every request since the last one had this cache. If not, nobody told it what they changed, and it begins empty.
+ *
+ * A request without it leaves a mark: the drop-in does, where it finds no plugin or cannot use it, and the plugin, where
+ * it finds no drop-in (drop-ins/object-cache.php). What had neither left nothing. So this server keeps a file whose name
+ * says which cache it was, and by which drop-in, that last ran here: where one of these went away and came back, there is
+ * no such file. What is copied has another number (inode), what is moved another time of its last change of status
+ * (ctime), which nobody can set. Several releases may share a cache; each has a file, until there is another cache.
+ *
+ * That costs a look at six files, and writes none.
+ */
+final class Presence
+{
+    /** In WP_CONTENT_DIR. */
+    public const MARK = '/.larder-away';
+
+    /** Seconds that a statement of a request that has died may go on for: longer than MySQL lets it wait for a lock. */
+    private const LONGEST = 60;
+
+    /** Seconds for which the cache itself knows a server. */
+    private const KNOWN = 90 * 86_400;
+
+    /** Which engine the web has, in a directory that was found: a command must have the same. */
+    private const ENGINE = '/engine';
+
+    /** @var ?list<string> */
+    private ?array $places = null;
+
+    private readonly string $name;
+
+    public function __construct(private readonly Site $site, private readonly Cache $root)
+    {
+        $this->name = self::name();
+    }
+
+    /** A request begins. False: the cache should have been emptied, and could not be. */
+    public function confirm(): bool
+    {
+        return Quietly::call(function (): bool {
+            \clearstatcache();
+            $note = '';
+            $seen = $this->seen($this->identity(), $note);
+            if ($seen === null) {
+                return true;
+            }
+            $isOld = $this->mark() < $seen - self::LONGEST;
+            $marks = $isOld ? '' : $this->marked();
+            if ($seen > 0 && $seen <= \time() && ($isOld || ($note !== '' && $marks === \file_get_contents($note) && !$this->isAway()))) {
+                return true;
+            }
+            // All sites of a network.
+            if (!$this->root->group('s')->flush()) {
+                return false;
+            }
+            // That may have made the files that the cache is known by.
+            \clearstatcache();
+            $this->write($this->identity(), $marks);
+
+            return true;
+        });
+    }
+
+    /** A request goes on without the cache. */
+    public static function leave(): void
+    {
+        try {
+            $GLOBALS['larder_directories'] = Quietly::call(static fn(): array => \array_filter(
+                [...Site::current()->directories(), Site::setting('DIRECTORY')],
+                static fn(string $directory): bool => $directory !== '' && \is_dir($directory),
+            ));
+            require \dirname(__DIR__) . '/drop-ins/object-cache.php';
+        } catch (\Throwable) {
+            // It has more to do than that.
+        }
+    }
+
+    /** What command and web must both have: the web's engine where it is known, and this PHP's own elsewhere. */
+    public static function engine(string $directory): string
+    {
+        $own = \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file';
+        $web = \PHP_SAPI === 'cli' ? Quietly::call(static fn(): string => (string) \file_get_contents($directory . self::ENGINE, length: 10)) : '';
+        if ($web === 'sqlite' && $own !== 'sqlite') {
+            throw new \RuntimeException('this PHP has no pdo_sqlite, and that of the web has. Install the extension for the command line too.');
+        }
+
+        return $web === 'file' ? $web : $own;
+    }
+
+    /** The plugin is deleted. */
+    public static function remove(Site $site): void
+    {
+        Quietly::call(static function (): void {
+            foreach (self::temporary() as $place) {
+                foreach (\glob($place . '/larder-' . self::name() . '-*') ?: [] as $file) {
+                    \unlink($file);
+                }
+            }
+            foreach (\glob(\WP_CONTENT_DIR . self::MARK . '*') ?: [] as $file) {
+                \unlink($file);
+            }
+        });
+    }
+
+    /** @return array{string, string} which cache, by which drop-in */
+    private function identity(): array
+    {
+        $source = $this->site->source();
+        $cache = [$source['dsn'], $source['prefix'] ?? ''];
+        $local = $this->root->local();
+        if ($local !== null && !$this->site->isFar()) {
+            // One that was restored from a backup is another one.
+            \array_push($cache, \fileinode(\dirname($local)), \fileinode(\dirname($local) . '/larder.db'));
+        }
+        $dropIn = \lstat(\WP_CONTENT_DIR . '/object-cache.php');
+
+        return [\substr(\hash('sha256', \implode("\n", $cache)), 0, 16), \substr(\hash('sha256', ($dropIn['ino'] ?? '') . ' ' . ($dropIn['ctime'] ?? '')), 0, 16)];
+    }
+
+    /**
+     * When it was last confirmed, here.
+     *
+     * @param array{string, string} $identity
+     * @param string                $note     set to the file that says so, where there is one: in it are the marks that are known
+     *
+     * @return ?int 0: never; null: this server is a new one, so it has not been without it either
+     */
+    private function seen(array $identity, string &$note): ?int
+    {
+        foreach ($this->places() as $place) {
+            $file = $place . '/larder-' . $this->name . '-' . \implode('-', $identity);
+            if (\is_file($file) && \fileowner($file) === Directory::user()) {
+                return (int) \filemtime($note = $file);
+            }
+        }
+        if (!$this->site->isFar()) {
+            return 0;
+        }
+        // A file may get lost, and others would have to do without what they all share.
+        $record = $this->record()->get($this->server());
+        if (!\is_array($record)) {
+            $isNew = $this->mark() === 0;
+            $isNew && $this->write($identity, '');
+
+            return $isNew ? null : 0;
+        }
+
+        return ($record[0] ?? '') === \implode('-', $identity) && \is_int($record[1] ?? null) ? $record[1] : 0;
+    }
+
+    /** When the last mark was left. */
+    private function mark(): int
+    {
+        return \max(\array_map(static fn(string $file): int => (int) \filemtime($file), $this->marks()));
+    }
+
+    /** What the marks say, another thing each time; '' where there is none. */
+    private function marked(): string
+    {
+        $text = \implode('', \array_map(static fn(string $file): string => (string) \file_get_contents($file), $this->marks()));
+
+        return $text === '' ? '' : \hash('xxh128', $text);
+    }
+
+    /** Whether a request without the cache goes on, or has ended without saying so. */
+    private function isAway(): bool
+    {
+        foreach ($this->marks() as $mark) {
+            foreach (\glob($mark . '-*') ?: [] as $file) {
+                if ((int) \filemtime($file) > \time() - self::LONGEST) {
+                    return true;
+                }
+                \unlink($file);
+            }
+        }
+
+        return false;
+    }
+
+    /** @return non-empty-list<string> */
+    private function marks(): array
+    {
+        $directory = $this->site->directory();
+        $marks = [\WP_CONTENT_DIR . self::MARK, ...\array_map(fn(string $place): string => $place . '/larder-' . $this->name . '-away', self::temporary())];
+
+        return $directory === null ? $marks : [...$marks, $directory . '/away'];
+    }
+
+    /** @param array{string, string} $identity */
+    private function write(array $identity, string $marks): void
+    {
+        $name = '/larder-' . $this->name . '-';
+        foreach ($this->places() as $place) {
+            if (\file_put_contents($place . $name . \implode('-', $identity), $marks) !== false) {
+                \chmod($place . $name . \implode('-', $identity), 0o600);
+                break;
+            }
+        }
+        foreach ($this->places() as $place) {
+            foreach (\glob($place . $name . '*-*') ?: [] as $other) {
+                // Whoever comes back to another cache has been without it.
+                \str_starts_with($other, $place . $name . $identity[0]) || \str_starts_with($other, $place . $name . 'away') || \unlink($other);
+            }
+        }
+        if ($this->site->isFar()) {
+            $this->record()->set($this->server(), [\implode('-', $identity), \time()], self::KNOWN);
+        } elseif (\PHP_SAPI !== 'cli' && Site::setting('DSN') === '') {
+            \file_put_contents($this->site->directory() . self::ENGINE, \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file');
+        }
+    }
+
+    private function record(): Cache
+    {
+        return ObjectCache::records($this->root);
+    }
+
+    /** Where releases have directories of their own, each is one. */
+    private function server(): string
+    {
+        return 'seen-' . \hash('xxh128', (\function_exists('gethostname') ? \gethostname() : '') . ' ' . \WP_CONTENT_DIR);
+    }
+
+    /** @return list<string> the first that can be written has the file: not where a backup of the cache would have it too */
+    private function places(): array
+    {
+        return $this->places ??= [...self::temporary(), \WP_CONTENT_DIR, ...($this->site->directory() === null ? [] : [(string) $this->site->directory()])];
+    }
+
+    /** @return list<string> */
+    private static function temporary(): array
+    {
+        return \array_values(\array_unique(['/var/tmp', \rtrim(\sys_get_temp_dir(), '/')]));
+    }
+
+    /** Tells sites apart by what no other user knows; as in the drop-in. */
+    private static function name(): string
+    {
+        $site = '';
+        foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
+            $value = \defined($name) ? \constant($name) : '';
+            $site .= \is_string($value) ? $value . ' ' : '';
+        }
+        $table = $GLOBALS['table_prefix'] ?? '';
+
+        return \substr(\hash('sha256', $site . (\is_string($table) ? $table : '')), 0, 32);
+    }
+}
