@@ -45,4 +45,28 @@ trait StoreOwnChanges
         self::assertFalse(self::attempt($store, new Change('k', 'v', self::A, $at))->done);
         self::assertFalse(self::attempt($store, new Change('l', 'v', self::A, $at, guards: ['k' => $at]))->done);
     }
+
+    /** Whoever follows the log either gets to hear of the change among them, or that there is a gap. */
+    public function testWhoFollowsTheLogNeverMissesAChangeBeforeOrAmongManyOwnOnes(): void
+    {
+        foreach (['before', 'among'] as $where) {
+            $store = $this->store();
+            $follower = $this->store();
+            self::put($store, "seen $where", 'v');
+            $seen = $follower->since('', 0, '');
+            $many = static fn(int $count): array => \array_map(
+                static fn(int $i): Change => new Change("$where$i", null, self::A, kind: 'd'),
+                \range(1, $count),
+            );
+            $where === 'among' && $store->write($many(3_000));
+            self::put($this->store(), "k $where", 'v', self::B);
+            $store->write($many(self::MORE_THAN_A_LOG));
+            foreach (['the one who followed' => $follower, 'another' => $this->store()] as $who => $any) {
+                $changes = $any->since($seen->epoch, $seen->end, $seen->token);
+                self::assertSame($seen->epoch, $changes->epoch);
+                self::assertTrue(!$changes->complete || \in_array("k $where", \array_column($changes->list, 0), true), "$where: $who");
+                self::assertTrue($any->since($changes->epoch, $changes->end, $changes->token)->complete, 'From there on it goes on.');
+            }
+        }
+    }
 }
