@@ -14,9 +14,17 @@ export COMPOSER_NO_INTERACTION := 1
 
 # apc.enable_cli and apc.shm_size can only be set when PHP starts, so neither phpunit.xml.dist nor ini_set() can.
 # With the extension, where `make ext` has built it (LARDER_EXT=0: without all the same).
-PHP := ext/with php -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1 -d larder.segment=/dev/shm/larder-test-$$$$-%u/segment
+PHP_OPTIONS := -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1
+PHP := ext/with php $(PHP_OPTIONS) -d larder.segment=/dev/shm/larder-test-$$$$-%u/segment
 # Last in what CI prints is to be what has failed.
-PHPUNIT := $(PHP) vendor/bin/phpunit $(if $(CI),,--display-skipped)
+DISPLAY := $(if $(CI),,--display-skipped)
+PHPUNIT := $(PHP) vendor/bin/phpunit $(DISPLAY)
+# Test classes side by side, each process with a segment of its own (PHP puts in TEST_TOKEN, the process's number).
+PROCESSES := $(shell nproc)
+PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment'"
+# With one of these, which Paratest does not know, PHPUnit runs them one after the other.
+ONLY_PHPUNIT := --exclude-filter --fail-on-empty-test-suite --list- --debug --extension
+RUN_TESTS = $(if $(strip $(foreach option,$(ONLY_PHPUNIT),$(findstring $(option),$(ARGS)))),$(PHPUNIT),$(PARATEST))
 
 help: ## list the targets
 	@echo 'Larder: one cache for PHP. make TARGET, where TARGET is one of'
@@ -35,8 +43,8 @@ vendor/autoload.php: composer.json
 demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
-test: setup ## run the tests, on private servers of their own
-	$(PHPUNIT) --exclude-group long --exclude-group wordpress $(ARGS)
+test: setup ## run the tests, on private servers of their own (PROCESSES=2 at a time, by default as many as cores)
+	$(RUN_TESTS) --exclude-group long --exclude-group wordpress $(ARGS)
 
 test-long: setup ## run the long ones too
 	$(PHPUNIT) --exclude-group wordpress $(ARGS)
