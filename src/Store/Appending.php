@@ -24,7 +24,8 @@ interface Appending extends Store
     public function append(Change $change): bool;
 
     /**
-     * Applies what waits, of all processes.
+     * Applies what waits, of all processes. A request's view may begin with the next read(), which is not of an epoch that
+     * had ended before this was called.
      *
      * @return array<string, Outcome> what became of this process's appended changes since this was last asked, by key,
      *                                as far as it applied them

@@ -124,6 +124,41 @@ final class LazyViewTest extends TestCase
         self::assertNull($this->cache($engine)->get('k'));
     }
 
+    /** @return iterable<string, array{string, bool, bool}> engine, whether another process begins anew at once, lazy */
+    public static function removals(): iterable
+    {
+        foreach (['sqlite', 'file'] as $engine) {
+            foreach ([false, true] as $isBegunAnew) {
+                yield "$engine, " . ($isBegunAnew ? 'begun anew' : 'left empty') => [$engine, $isBegunAnew, true];
+                yield "$engine, " . ($isBegunAnew ? 'begun anew' : 'left empty') . ', not lazy' => [$engine, $isBegunAnew, false];
+            }
+        }
+    }
+
+    #[DataProvider('removals')]
+    public function testARequestAfterTheDirectoryWasRemovedByAnotherProcessSeesThat(string $engine, bool $isBegunAnew, bool $lazy): void
+    {
+        $place = $this->directory->path . '/cache';
+        $options = ['dsn' => "$engine://$place", 'prefix' => $this->prefix, 'near' => 'none', 'lazy' => $lazy];
+        $cache = Cache::open($options);
+        $cache->set('k', 'old');
+        $cache->group('transients', true)->set('k', 'old');
+        $cache->refresh();
+        self::assertSame('old', $cache->get('k'));
+        \exec('rm -rf ' . \escapeshellarg($place));
+        self::assertDirectoryDoesNotExist($place);
+        if ($isBegunAnew) {
+            $other = \sprintf('require %s; Larder\\Cache::open(%s)->set("k", "new");', \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true), \var_export($options, true));
+            \exec(\escapeshellarg(\PHP_BINARY) . ' -r ' . \escapeshellarg($other), result_code: $code);
+            self::assertSame(0, $code);
+        }
+        $cache->refresh();
+        self::assertSame($isBegunAnew ? 'new' : null, $cache->get('k'));
+        self::assertNull($cache->group('transients', true)->get('k'));
+        self::assertTrue($cache->set('k', 'newer'));
+        self::assertSame('newer', Cache::open($options)->get('k'));
+    }
+
     public function testANearTierHasToFollowFirst(): void
     {
         if (!\apcu_enabled()) {

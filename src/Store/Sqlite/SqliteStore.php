@@ -200,6 +200,10 @@ final class SqliteStore implements Appending
 
     public function settle(): array
     {
+        // A request begins, in a process that has the database open: its directory may have been removed since.
+        if ($this->database?->bell->exists() === false) {
+            $this->database = $this->writing = null;
+        }
         if (!$this->database()->tail->isEmpty()) {
             $this->apply();
         }
