@@ -144,8 +144,16 @@ final class Truth
         $start = \hrtime(true);
         try {
             $this->writes += \count($changes);
+            $outcomes = $this->store->write($changes);
+            foreach ($outcomes as $outcome) {
+                if ($outcome->kind === Outcome::REFUSED && !$outcome->done) {
+                    $this->alarm->ring($this->name, $this->name . ' has no room for a value, or never for one so large, and did not store it;'
+                        . ' give it more memory (Redis: maxmemory and maxmemory-policy; Memcached: -m and -I), or a larger budget');
+                    break;
+                }
+            }
 
-            return $this->store->write($changes);
+            return $outcomes;
         } catch (StoreBusy) {
             $this->deferred = [...$this->deferred, ...$invalidated];
 

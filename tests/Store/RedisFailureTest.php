@@ -11,6 +11,7 @@ use Larder\Store\Redis\Endpoint;
 use Larder\Store\Redis\PhpRedisConnection;
 use Larder\Store\Redis\PredisConnection;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
 
@@ -312,7 +313,8 @@ final class RedisFailureTest extends RedisFixture
     public function testAFullServerIsReadOn(string $connection): void
     {
         $this->server = new RedisServer();
-        $options = ['dsn' => ($connection === PredisConnection::class ? 'predis' : 'redis') . '://' . $this->server->socket, 'near' => 'none', 'timeout' => 2.0];
+        $log = new Lines();
+        $options = ['dsn' => ($connection === PredisConnection::class ? 'predis' : 'redis') . '://' . $this->server->socket, 'near' => 'none', 'timeout' => 2.0, 'logger' => $log];
         $cache = Cache::open($options);
         foreach (['there', 'replaced', 'deleted'] as $key) {
             self::assertTrue($cache->set($key, 'old'));
@@ -337,6 +339,8 @@ final class RedisFailureTest extends RedisFixture
         self::assertSame([null, null, null, 'old'], [
             $reader->get('deleted'), $reader->get('tagged'), $reader->group('flushed')->get('k'), $reader->get('there'),
         ]);
+        self::assertCount(1, $log->lines, 'One line a process and minute, however many were refused.');
+        self::assertMatchesRegularExpression('/^warning: larder: (predis|redis):.* has no room for a value.*maxmemory/', $log->lines[0]);
     }
 
     /** @param class-string<Connection> $connection */
