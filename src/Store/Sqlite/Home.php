@@ -224,9 +224,8 @@ final class Home
         $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
         $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
         $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-        $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;'
-            . ' PRAGMA application_id=' . Schema::APPLICATION);
-        Schema::upgrade($pdo, 0);
+        $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
+        Schema::create($pdo);
         $known = [
             'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0, 'file' => (int) \fileinode($new),
             'boot' => $boot->id, 'booted' => $boot->time,

@@ -92,9 +92,6 @@ final class Opening
         $this->home->inspect('-wal', '-shm');
         try {
             $pdo = $this->connect($pid, $inode);
-            if (self::value($pdo, 'PRAGMA user_version') !== Schema::newest()) {
-                return null;
-            }
             $this->setUp($pdo);
 
             $database = $this->current($pdo, $pid, $inode, Boot::current());
@@ -106,9 +103,16 @@ final class Opening
         }
     }
 
-    /** The database on this connection, if it belongs to this boot, this file and a living epoch. */
+    /**
+     * The database on this connection, if it is of this version, and belongs to this boot, this file and a living epoch.
+     *
+     * @throws StoreFailure|\PDOException
+     */
     private function current(\PDO $pdo, int $pid, int $inode, Boot $boot): ?Database
     {
+        if (!Schema::isCurrent((int) self::text(self::value($pdo, 'PRAGMA user_version')))) {
+            return null;
+        }
         $known = $this->known($pdo);
         $bell = $this->home->bell($known['epoch'] ?? '');
 
@@ -133,7 +137,7 @@ final class Opening
                 $this->setUp($pdo);
                 $database = $this->current($pdo, $pid, $inode, $boot);
                 if ($database === null) {
-                    // Perhaps behind, or a copy of an older state (a restored backup), or half removed.
+                    // Perhaps behind, of an older release, or a copy of an older state (a restored backup), or half removed.
                     $pdo = null;
                     $this->home->create($boot);
                     continue;
@@ -156,8 +160,9 @@ final class Opening
     {
         return new \PDO('sqlite:' . $this->home->database, null, null, [
             \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
-            // Named after the process, for a fork must not share it, and the file, which may be another next time.
-            \PDO::ATTR_PERSISTENT => $this->isPersistent() ? "larder-$pid-$inode" : false,
+            // Named after the process, for a fork must not share it, and the file, which may be another next time; and the
+            // version, for it may have been set up by the release before.
+            \PDO::ATTR_PERSISTENT => $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : false,
             self::OPEN_FLAGS => self::READ_WRITE,
             self::EXTENDED_CODES => true,
         ]);
@@ -189,7 +194,6 @@ final class Opening
         $log = self::logPages($this->budget);
         $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$log;"
             . ' PRAGMA journal_size_limit=' . $log * 4096);
-        Schema::upgrade($pdo, (int) self::text(self::value($pdo, 'PRAGMA user_version')));
     }
 
     /** Length at which the write-ahead log is written back, in pages: a quarter of the budget, at most 4 MB. */

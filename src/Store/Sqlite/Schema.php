@@ -7,7 +7,7 @@ namespace Larder\Store\Sqlite;
 use Larder\Store\StoreFailure;
 
 /**
- * The tables, and how those of an older version become these.
+ * The tables, and their version.
  *
  *     e   one row a key: its last change and, unless it was removed, its record. Rows sorted by `pos` are the log,
  *         from which older changes of a key have gone. body NULL: removed, evicted or expired; the change is still
@@ -27,52 +27,41 @@ final class Schema
     public const APPLICATION = 0x4C617264;
 
     /**
-     * Version to statements that lead to it. Statements of the version before must go on working with the new
-     * tables: processes that run it may have the database open.
+     * Goes up with all that a process of the release before would do wrong with the tables, or not do: it must neither
+     * write nor read in what this one has made. Version 2: floors (see Past).
      */
-    public const STEPS = [
-        1 => [
-            'CREATE TABLE e(id INTEGER PRIMARY KEY, k BLOB NOT NULL UNIQUE, pos INTEGER NOT NULL, writer TEXT NOT NULL,'
-                . ' kind TEXT NOT NULL, expiry INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB)',
-            'CREATE INDEX e_pos ON e(pos)',
-            'CREATE TABLE m(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID',
-        ],
+    public const VERSION = 2;
+
+    private const TABLES = [
+        'CREATE TABLE e(id INTEGER PRIMARY KEY, k BLOB NOT NULL UNIQUE, pos INTEGER NOT NULL, writer TEXT NOT NULL,'
+            . ' kind TEXT NOT NULL, expiry INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB)',
+        'CREATE INDEX e_pos ON e(pos)',
+        'CREATE TABLE m(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID',
+        'PRAGMA application_id=' . self::APPLICATION,
+        'PRAGMA user_version=' . self::VERSION,
     ];
 
-    public static function newest(): int
+    /** @throws \PDOException */
+    public static function create(\PDO $pdo): void
     {
-        return \max(\array_keys(self::STEPS));
+        foreach (self::TABLES as $statement) {
+            $pdo->exec($statement);
+        }
     }
 
     /**
-     * Brings a database to the newest version, in one transaction.
-     *
-     * @param non-empty-array<int, list<string>> $steps
+     * Whether a database is of this version. One of an older release is not brought up to date: its epoch is ended, with
+     * its bell, so that a process of that release which has it open goes no further than this either.
      *
      * @throws StoreFailure if a newer Larder made it
      */
-    public static function upgrade(\PDO $pdo, int $from, array $steps = self::STEPS): void
+    public static function isCurrent(int $version): bool
     {
-        $newest = \max(\array_keys($steps));
-        if ($from > $newest) {
-            throw StoreFailure::because('sqlite', "the database has version $from, this Larder knows $newest;"
+        if ($version > self::VERSION) {
+            throw StoreFailure::because('sqlite', "the database has version $version, this Larder knows " . self::VERSION . ';'
                 . ' update it, or give each version a directory of its own');
         }
-        if ($from === $newest) {
-            return;
-        }
-        $pdo->exec('BEGIN IMMEDIATE');
-        try {
-            for ($version = $from + 1; $version <= $newest; $version++) {
-                foreach ($steps[$version] ?? [] as $statement) {
-                    $pdo->exec($statement);
-                }
-            }
-            $pdo->exec("PRAGMA user_version=$newest");
-        } catch (\PDOException $e) {
-            $pdo->exec('ROLLBACK');
-            throw $e;
-        }
-        $pdo->exec('COMMIT');
+
+        return $version === self::VERSION;
     }
 }

@@ -26,6 +26,13 @@ final class SqliteWebTest extends TestCase
             case 'get':
                 echo ($store->read([$key])->records[$key] ?? null)?->body ?? 'nothing';
                 break;
+            case 'older':
+                // A connection as the release before left it in this worker.
+                $file = $_GET['directory'] . '/larder.db';
+                $pdo = new PDO("sqlite:$file", options: [PDO::ATTR_PERSISTENT => 'larder-' . getmypid() . '-' . fileinode($file)]);
+                $pdo->exec('PRAGMA busy_timeout=250; PRAGMA user_version=1');
+                echo 'done';
+                break;
             case 'set':
                 echo $store->write([new Larder\Store\Change($key, $_GET['value'], 'aaaaaaaaaaaa')])[0]->done ? 'done' : 'not done';
                 break;
@@ -86,6 +93,15 @@ final class SqliteWebTest extends TestCase
         self::assertSame('0', $answer[2], 'No file of the database is open.');
         $position = self::put($this->store(), 'k', 'w');
         self::assertSame([['k', $position, 'aaaaaaaaaaaa', 's']], \json_decode($ask()[0])[4]);
+    }
+
+    public function testAConnectionThatAnOlderReleaseHasSetUpIsNotUsed(): void
+    {
+        self::put($this->store(), 'k', 'of the older release');
+        self::assertSame('done', $this->ask('older'));
+        self::assertSame('nothing', $this->ask('get'));
+        self::assertSame('done', $this->ask('set', value: 'new'));
+        self::assertSame('new', self::get($this->store(), 'k'));
     }
 
     public function testARequestThatDiesInATransactionHoldsUpNobody(): void
