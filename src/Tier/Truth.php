@@ -86,6 +86,8 @@ final class Truth
                 return $now;
             } catch (StoreFailure $failure) {
                 $this->failed($failure);
+            } finally {
+                $this->deferred === [] || $this->writeDeferred();
             }
         }
 
@@ -159,8 +161,7 @@ final class Truth
 
             return null;
         } catch (StoreFailure $failure) {
-            $this->keep([...$this->deferred, ...$invalidated]);
-            $this->deferred = [];
+            $this->keep($invalidated);
 
             return $this->failed($failure);
         } finally {
@@ -279,6 +280,8 @@ final class Truth
             $this->failed($failure);
 
             return false;
+        } finally {
+            $this->deferred === [] || $this->writeDeferred();
         }
     }
 
@@ -300,22 +303,26 @@ final class Truth
         ));
     }
 
-    /** After a call: what calls inside it could not invalidate. */
+    /**
+     * After a call: what calls inside it could not invalidate, and calls inside this one neither. All of it now, for later it
+     * would take away what has been set since.
+     */
     private function writeDeferred(): void
     {
-        $keys = $this->deferred;
-        $this->deferred = [];
-        if ($keys === []) {
-            return;
-        }
-        try {
-            $this->invalidate($keys);
-        } catch (StoreBusy) {
-            // This one was inside another call too.
-            $this->deferred = [...$keys, ...$this->deferred];
-        } catch (StoreFailure $failure) {
-            $this->keep($keys);
-            $this->failed($failure);
+        while ($this->deferred !== []) {
+            $keys = $this->deferred;
+            $this->deferred = [];
+            try {
+                $this->invalidate($keys);
+            } catch (StoreBusy) {
+                // This one was inside another call too, which will.
+                $this->deferred = [...$keys, ...$this->deferred];
+
+                return;
+            } catch (StoreFailure $failure) {
+                $this->keep($keys);
+                $this->failed($failure);
+            }
         }
     }
 
@@ -332,6 +339,10 @@ final class Truth
         if ($failure instanceof StoreBusy) {
             return null;
         }
+        // Nor are these to wait for another time-out.
+        $keys = $this->deferred;
+        $this->deferred = [];
+        $this->keep($keys);
         $this->errors++;
         $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
         $this->alarm->ring($this->name, $failure->getMessage() . '; going on without it');

@@ -152,4 +152,27 @@ final class MomentsTest extends TestCase
         self::assertNull($next->get('tagged'));
         self::assertTrue($request->set('and it goes', 'on'));
     }
+
+    // Seen to fail: what a call inside the late invalidation could not invalidate waited for the next set, and took its value.
+    public function testWhatACallInsideALateInvalidationCouldNotInvalidateDoesNotTakeWhatIsSetLater(): void
+    {
+        $store = new HookedStore();
+        $request = $store->cache();
+        $inside = ['k', 'l'];
+        $store->before = function (string $call) use ($store, $request, &$inside): void {
+            // Inside the set, and inside the write after it that invalidates k.
+            if ($call === 'write' && $inside !== []) {
+                $busy = new HookedStore($store->inner);
+                $outer = $store->inner;
+                $busy->before = static fn() => throw StoreBusy::because('hooked', 'in use');
+                $store->inner = $busy;
+                self::assertFalse($request->set(\array_shift($inside), 'not now'));
+                $store->inner = $outer;
+            }
+        };
+        self::assertTrue($request->set('other', 'v'));
+        self::assertSame([], $inside);
+        self::assertTrue($request->set('l', 'set later'));
+        self::assertSame('set later', $store->cache()->get('l'));
+    }
 }
