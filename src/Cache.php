@@ -98,6 +98,7 @@ final class Cache
      */
     public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {
+        $held = Signals::hold();
         [$tiers, $space] = Assembly::build($source);
 
         return new self($tiers, $space);
@@ -149,6 +150,7 @@ final class Cache
      */
     public function add(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
+        $held = Signals::hold();
         $entry = $this->entry($value, $ttl, $tags);
 
         return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
@@ -163,6 +165,7 @@ final class Cache
      */
     public function replace(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
+        $held = Signals::hold();
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return $this->has($key) && $this->delete($key);
@@ -222,6 +225,7 @@ final class Cache
         if (isset($this->values[$key])) {
             return $this->values[$key];
         }
+        $held = Signals::hold();
         $name = $this->space->key($key);
         if (isset($this->copies->entries[$key])) {
             $value = $this->copies->decode($key, $found);
@@ -234,7 +238,7 @@ final class Cache
             // Everybody computes for himself then: what one sees is not what others see.
             $value = $this->get($key, $this->tiers);
             if ($value === $this->tiers) {
-                $value = $compute();
+                $value = Signals::letIn($compute);
                 $this->fill($key, $value, $ttl, $tags);
             }
 
@@ -327,6 +331,7 @@ final class Cache
         if ($names === []) {
             return $found;
         }
+        $held = Signals::hold();
         $changes = $this->stack->changes;
         $entries = $this->stack->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
@@ -466,6 +471,7 @@ final class Cache
         foreach ($wanted as [$cache, $keys]) {
             $lists[] = [$cache->space, $keys];
         }
+        $held = Signals::hold();
         $this->tiers->here();
         $this->stack->prefetch($lists);
     }
@@ -555,6 +561,7 @@ final class Cache
     /** After a ROLLBACK TO a savepoint: drops what was set or filled in the transaction so far, which goes on. */
     public function rollBackToSavepoint(): void
     {
+        $held = Signals::hold();
         $this->tiers->here();
         $this->tiers->transaction?->rollBackTo();
     }
@@ -576,6 +583,8 @@ final class Cache
      */
     public function stats(bool $stored = true): array
     {
+        $held = Signals::hold();
+
         return Report::stats($this->tiers, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
     }
 
@@ -586,6 +595,8 @@ final class Cache
      */
     public function inspect(string $key): array
     {
+        $held = Signals::hold();
+
         return Report::inspect($this->tiers, $this->space, $this->space->key($key), $this->copies->has($key));
     }
 
@@ -693,6 +704,7 @@ final class Cache
             || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->tiers->truth->now()))) {
             return null;
         }
+        $held = Signals::hold();
         $changes = $this->stack->changes;
         $value = $this->copies->put($key, $entry, $found);
         $changes === $this->stack->changes || $this->copies->drop($key);
@@ -705,6 +717,7 @@ final class Cache
 
     private function find(string $key, mixed $default, bool $below): mixed
     {
+        $held = Signals::hold();
         $this->lookups++;
         if (isset($this->copies->entries[$key])) {
             $value = $this->copies->decode($key, $found);
@@ -753,6 +766,7 @@ final class Cache
      */
     private function derive(): void
     {
+        $held = Signals::hold();
         $stack = $this->stack;
         $this->near = null;
         $this->segment = null;

@@ -156,6 +156,7 @@ final class ReentrantStore implements Appending
 
     public function each(): iterable
     {
+        $held = Signals::hold();
         // Its reader uses the cache between two records: a store object of its own, as long as that lasts.
         try {
             $store = $this->spare();
@@ -163,7 +164,11 @@ final class ReentrantStore implements Appending
             // One that cannot be had twice is gone through as it is now.
             $store = $this->store ?? $this->made(false);
         }
-        yield from $store->each();
+        foreach ($store->each() as $key => $record) {
+            $held = null;
+            yield $key => $record;
+            $held = Signals::hold();
+        }
     }
 
     public function stats(): array

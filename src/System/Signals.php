@@ -11,6 +11,10 @@ namespace Larder\System;
  * A job's time-out that throws would otherwise leave a lock taken and not noted, or a lease that nobody gives back: an
  * engine cannot undo what it does not know to have done. Every call of an engine is bounded, so a handler waits no
  * longer than the time-out.
+ *
+ * A try with a finally does not help there: PHP looks for signals at the jump into the finally, and what a handler throws
+ * then counts as thrown inside it, so that nothing of it is done (php-src, Zend/zend_vm_def.h, ZEND_FAST_CALL and
+ * zend_dispatch_try_catch_finally_helper). So whatever takes something that must be given back is held.
  */
 final class Signals
 {
@@ -19,11 +23,13 @@ final class Signals
     /** @phpstan-ignore property.onlyWritten */
     private static bool $settled = false;
 
-    private function __construct() {}
+    /** @param int $before holds when this one began, which also count again should one inside it not have been counted back */
+    private function __construct(private readonly int $before) {}
 
     public function __destruct()
     {
-        if (--self::$holds === 0) {
+        self::$holds = $this->before;
+        if ($this->before === 0) {
             \pcntl_async_signals(true);
             \pcntl_signal_dispatch();
         }
@@ -33,9 +39,7 @@ final class Signals
     public static function hold(): ?self
     {
         if (self::$holds !== 0) {
-            self::$holds++;
-
-            return new self();
+            return new self(self::$holds++);
         }
         if (!\function_exists('pcntl_async_signals') || !\pcntl_async_signals()) {
             return null;
@@ -51,7 +55,7 @@ final class Signals
         }
         self::$holds = 1;
 
-        return new self();
+        return new self(0);
     }
 
     /**
@@ -69,17 +73,31 @@ final class Signals
         if ($holds === 0) {
             return $work();
         }
-        self::$holds = 0;
+        $result = $thrown = null;
+        // No finally, see above: where the work ends, the next function that is called keeps them out. A handler may throw
+        // before that, also on the way into the first catch.
         try {
-            \pcntl_async_signals(true);
-            \pcntl_signal_dispatch();
-
-            return $work();
-        } finally {
-            self::$holds = $holds;
+            try {
+                self::$holds = 0;
+                \pcntl_async_signals(true);
+                \pcntl_signal_dispatch();
+                $result = $work();
+            } catch (\Throwable $thrown) {
+            }
             \pcntl_async_signals(false);
+            self::$holds = $holds;
+            self::settle();
+        } catch (\Throwable $thrown) {
+            \pcntl_async_signals(false);
+            self::$holds = $holds;
             self::settle();
         }
+        if ($thrown !== null) {
+            throw $thrown;
+        }
+
+        /** @var T $result */
+        return $result;
     }
 
     /**

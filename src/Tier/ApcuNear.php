@@ -6,6 +6,7 @@ namespace Larder\Tier;
 
 use Larder\Store\Changes;
 use Larder\System\Process;
+use Larder\System\Signals;
 
 /**
  * APCu as the near tier.
@@ -72,6 +73,7 @@ final class ApcuNear implements Near
 
     public function follow(Changes $changes): bool
     {
+        $held = Signals::hold();
         if (!$this->lock()) {
             return false;
         }
@@ -172,6 +174,7 @@ final class ApcuNear implements Near
 
     private function store(string $key, mixed $raw, int $position, int $at, int $seconds): void
     {
+        $held = Signals::hold();
         if (!$this->lock()) {
             $this->drop($key);
 

@@ -12,6 +12,7 @@ use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\Store\View;
 use Larder\System\Process;
+use Larder\System\Signals;
 
 /**
  * How tiers stack: what one request sees of them, and how it reads.
@@ -162,6 +163,7 @@ final class Stack
     /** What others change from now on counts. */
     public function start(): void
     {
+        $held = Signals::hold();
         $this->isBegun = true;
         $known = ['', 0, ''];
         foreach ($this->nears as $near) {
@@ -190,6 +192,8 @@ final class Stack
     /** Learns what others changed meanwhile, and drops the copies of it; what was read stays the measure of writes. */
     public function renew(): void
     {
+        // All of it, or none: what was learned and not dropped would stay.
+        $held = Signals::hold();
         $this->due = \hrtime(true) + self::RENEWAL;
         if (!$this->isBegun) {
             $this->start();

@@ -8,6 +8,7 @@ use Larder\Codec\Codec;
 use Larder\Journal\Ledger;
 use Larder\Lease\Leases;
 use Larder\Store\Store;
+use Larder\System\Signals;
 
 /**
  * Everything that one request works with, and its two ends: the beginning of its view, and the commit of what it
@@ -151,6 +152,7 @@ final class Tiers
 
     private function finish(): void
     {
+        $held = Signals::hold();
         while ($this->transaction !== null) {
             // Whoever ends without a COMMIT is rolled back by the database.
             $this->end(false);

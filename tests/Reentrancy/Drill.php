@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Reentrancy;
 
 use Larder\Cache;
+use Larder\Tier\Space;
+use Larder\Tier\Tiers;
 
 /**
  * Calls of the front door one after the other, in the middle of which other calls come: what each returns is held
@@ -23,6 +25,9 @@ final class Drill
 
     /** @var list<string> what was wrong */
     public array $failures = [];
+
+    /** @var array<string, true> where a finally ran while signals were let in */
+    private static array $open = [];
 
     private Cache $cache;
 
@@ -102,6 +107,20 @@ final class Drill
         if (!$this->busy && ($this->comes)(++$this->steps)) {
             $this->interrupt();
         }
+    }
+
+    /** Called by each finally of the cache: one that a signal's handler may leave out by throwing guards nothing. */
+    public static function finally(): void
+    {
+        if (self::letsIn()) {
+            $place = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 1)[0];
+            self::$open[\basename($place['file'] ?? '') . ':' . ($place['line'] ?? 0)] = true;
+        }
+    }
+
+    private static function letsIn(): bool
+    {
+        return \function_exists('pcntl_async_signals') && \pcntl_async_signals();
     }
 
     /** What comes in the middle. */
@@ -217,6 +236,21 @@ final class Drill
         }
         // The rest is looked at in peace.
         $this->busy = true;
+        foreach (\array_keys(self::$open) as $place) {
+            $this->failures[] = 'signals are let in while a finally runs, and may leave it out: ' . $place;
+        }
+        self::$open = [];
+        if (self::letsIn()) {
+            $this->cache->refresh();
+            $tiers = (new \ReflectionProperty(Cache::class, 'tiers'))->getValue($this->cache);
+            \assert($tiers instanceof Tiers);
+            foreach (['r0', 'r1'] as $key) {
+                $lease = Space::lease((new \ReflectionProperty(Cache::class, 'space'))->getValue($this->cache)->key($key));
+                if (isset($tiers->store()->read([$lease])->records[$lease])) {
+                    $this->failures[] = "$key: the lease was not given back";
+                }
+            }
+        }
         foreach ($this->counts as $counter => $given) {
             $count = $this->cache->get($counter);
             $unknown = $this->unknown[$counter] ?? 0;

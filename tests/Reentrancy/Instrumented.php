@@ -7,6 +7,7 @@ namespace Larder\Tests\Reentrancy;
 /**
  * A copy of src/ in which PHP calls a function of the test's after every statement (declare(ticks=1)), loaded in the
  * place of src/. A destructor that the garbage collector runs, or a signal's handler, may come at any of these places.
+ * Each finally says first that it runs: see Drill::finally().
  */
 final class Instrumented
 {
@@ -27,6 +28,7 @@ final class Instrumented
             if ($count !== 1) {
                 throw new \LogicException("$name declares its types $count times.");
             }
+            $source = \str_replace('finally {', 'finally { \\' . Drill::class . '::finally();', $source);
             $copy = "$directory/$name";
             \is_dir(\dirname($copy)) || \mkdir(\dirname($copy), 0o700, true);
             \file_put_contents($copy, $source);

@@ -69,11 +69,18 @@ final class ReentrancyTest extends TestCase
         $this->drill($engine, 'throws', 15);
     }
 
+    /** Nor may what they throw keep anything taken: a lease, a lock, a copy whose end is not noted. */
+    #[DataProvider('engines')]
+    public function testSignalsAreRaisedWhoseHandlersThrow(string $engine): void
+    {
+        $this->drill($engine, 'raises', 15);
+    }
+
     #[DataProvider('engines')]
     #[Group('long')]
     public function testForLong(string $engine): void
     {
-        foreach (['once' => 3000, 'each' => 29, 'collects' => 30, 'signals' => 100] + ($engine === 'memory' ? [] : ['throws' => 1000]) as $mode => $count) {
+        foreach (['once' => 3000, 'each' => 29, 'collects' => 30, 'signals' => 100, 'raises' => 1000] + ($engine === 'memory' ? [] : ['throws' => 1000]) as $mode => $count) {
             $this->drill($engine, $mode, $count);
         }
     }

@@ -6,6 +6,7 @@
 //
 //     once      COUNT drills, in each calls come after one statement: FIRST, and others at the same distance
 //     throws    the same, and then an exception comes
+//     raises    the same, where signals are let in: by a signal that is raised after the statement
 //     each      one drill, in which calls come after each COUNT-th statement
 //     wakes     COUNT drills, in which calls come whenever a value's object is stored or read
 //     collects  COUNT drills, in which they come from destructors that the garbage collector runs
@@ -34,7 +35,7 @@ $drill = null;
 });
 $number = 0;
 $run = static function (\Closure $comes, ?\Closure $before = null) use (&$drill, $options, $mode, &$number, &$statements, &$interruptions, &$refused, &$wrong): void {
-    $drill = new Drill(['prefix' => 'drill-' . \getmypid() . '-' . ++$number] + $options, $comes, $mode === 'throws', $before ?? static fn() => null);
+    $drill = new Drill(['prefix' => 'drill-' . \getmypid() . '-' . ++$number] + $options, $comes, \in_array($mode, ['throws', 'raises'], true), $before ?? static fn() => null);
     $drill->run();
     $statements = \max($statements, $drill->steps);
     $interruptions += $drill->interruptions;
@@ -57,6 +58,22 @@ if ($mode === 'once' || $mode === 'throws') {
         $drill = null;
         \ob_start(static fn(string $text): string => $text === '' ? '' : "statement $at: $text");
         $run(static fn(int $statement): bool => $statement === $at);
+        \ob_end_flush();
+    }
+} elseif ($mode === 'raises') {
+    \pcntl_async_signals(true);
+    $due = false;
+    \pcntl_signal(\SIGUSR1, static function () use (&$drill, &$due): void {
+        // Where there are ticks PHP calls it at each, also while it is kept out: then it comes again.
+        $due = !\pcntl_async_signals();
+        $due || $drill?->interrupt();
+    });
+    for ($i = 0; $i < $count; $i++) {
+        $at = $first + \intdiv($last * $i, $count);
+        \ob_start(static fn(string $text): string => $text === '' ? '' : "statement $at: $text");
+        $run(static function (int $statement) use ($at, &$due): bool {
+            return ($statement === $at || $due) && !\posix_kill((int) \getmypid(), \SIGUSR1);
+        });
         \ob_end_flush();
     }
 } elseif ($mode === 'each') {
