@@ -108,8 +108,8 @@ final class Copies
     /** The value of an encoded copy; null (and $found false) where it cannot be decoded, and then the copy goes. */
     public function decode(string $key, mixed &$found = null): mixed
     {
-        $entry = $this->entries[$key];
         $turn = $this->turn;
+        $entry = $this->entries[$key];
         $before = \memory_get_usage();
         $value = $this->value($entry, $found);
         if (!$found) {
