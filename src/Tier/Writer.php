@@ -605,11 +605,11 @@ final class Writer
                     continue;
                 }
             }
-            $verdict = $this->judge($key, $space, $entry, $how, $current);
-            $strict = $current->record !== null && $current->guard === null;
+            $verdict = $this->judge($key, $space, $entry, $how, $current, $verdict);
             if ($current->guard !== null) {
                 $guards[$current->guard] = $current->position < 0 ? Change::ALWAYS : $current->position;
             } else {
+                $strict = $current->record !== null;
                 $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
             }
             $epoch = $limit === Change::ALWAYS ? '' : $ledger->epoch;
@@ -628,13 +628,16 @@ final class Writer
         return $outcome !== null && ($outcome->done || $this->takeAway($key, $outcome, Entry::DROPPED) !== null);
     }
 
-    private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict): Verdict
+    /** @param Verdict $before what it was before this conflict came in the way */
+    private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict, Verdict $before): Verdict
     {
         if ($conflict->guard !== null) {
             if ($conflict->kind === Entry::MADE) {
                 $this->stack->renew();
-                if (!$this->stack->ledger->changed($conflict->guard, $this->stack->ledger->reference($key)[1])) {
-                    return Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
+                $ledger = $this->stack->ledger;
+                if ($ledger->seen >= $conflict->position && !$ledger->changed($conflict->guard, $ledger->reference($key)[1])) {
+                    // That it was missing changes nothing.
+                    return $before;
                 }
             }
 

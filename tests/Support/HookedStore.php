@@ -28,6 +28,8 @@ final class HookedStore implements Store
     public ?\Closure $after = null;
     /** Milliseconds that its clock is ahead. */
     public int $ahead = 0;
+    /** Whether it may lose markers; null: as the one inside. */
+    public ?bool $forgets = null;
     private bool $within = false;
 
     public function __construct(public Store $inner = new Memory(1 << 20)) {}
@@ -76,7 +78,7 @@ final class HookedStore implements Store
 
     public function forgets(): bool
     {
-        return $this->inner->forgets();
+        return $this->forgets ?? $this->inner->forgets();
     }
 
     public function tidy(): void {}

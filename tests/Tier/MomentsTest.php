@@ -175,4 +175,19 @@ final class MomentsTest extends TestCase
         self::assertTrue($request->set('l', 'set later'));
         self::assertSame('set later', $store->cache()->get('l'));
     }
+
+    // Seen to fail: the request kept it for good, since the tag's marker that was made anew was the last that was in its way.
+    public function testTheOlderOfTwoSetsHasABoundedLifeAlsoWhereATagWasMadeAnew(): void
+    {
+        $store = new HookedStore();
+        $store->forgets = true;
+        $request = $store->cache();
+        self::assertNull($request->get('k'));
+        self::assertTrue($store->cache()->set('k', 'newer', 0, ['t']));
+        self::assertTrue($request->set('k', 'computed from what was before', 0, ['t']));
+        self::assertSame(1, $request->stats()['conflicts']['bounded']);
+        self::assertSame('computed from what was before', $store->cache()->get('k'));
+        $store->cache()->delete('k');
+        self::assertNull($request->get('k'), 'it keeps no copy');
+    }
 }
