@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Bench;
 
+use Larder\Driver\Redis\PredisConnection;
 use Larder\Store\Change;
-use Larder\Store\Redis\PredisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Support\RedisServer;
 use Predis\Client;

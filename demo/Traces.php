@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Demo;
 
-use Larder\Config\Directory;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
+use Larder\System\PrivateDirectory;
 
 /**
  * What a cache without a disk tier leaves in the user's own directory: the file for what could not be recorded. The
@@ -21,7 +21,7 @@ final readonly class Traces
 
     public function __construct()
     {
-        $this->directory = Directory::default();
+        $this->directory = PrivateDirectory::default();
         $this->wasThere = \is_dir($this->directory);
     }
 
@@ -38,7 +38,7 @@ final readonly class Traces
                 \unlink($file);
             }
         }
-        $tag = $this->directory . '/' . Directory::MARK;
+        $tag = $this->directory . '/' . PrivateDirectory::MARK;
         if (!$this->wasThere && \is_file($tag) && \count((array) \scandir($this->directory)) === 3) {
             \unlink($tag);
             \rmdir($this->directory);

@@ -8,18 +8,18 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
-use Larder\Config\WrongUser;
 use Larder\System\Signals;
-use Larder\Tier\ApcuNear;
-use Larder\Tier\Copies;
+use Larder\System\WrongUser;
 use Larder\Tier\Entry;
 use Larder\Tier\InvalidKey;
+use Larder\Tier\Near\ApcuNear;
+use Larder\Tier\Near\SegmentNear;
 use Larder\Tier\Report;
-use Larder\Tier\SegmentNear;
+use Larder\Tier\Request;
+use Larder\Tier\RequestTier;
 use Larder\Tier\Space;
-use Larder\Tier\Stack;
-use Larder\Tier\Tiers;
 use Larder\Tier\Verdict;
+use Larder\Tier\View;
 
 /**
  * The front door: one cache over up to four tiers.
@@ -45,7 +45,7 @@ final class Cache
 
     /** @var array<array-key, mixed> the copies' $values, by reference: a hit is an array look-up */
     private array $values;
-    private readonly Copies $copies;
+    private readonly RequestTier $copies;
 
     /** @var array<array-key, int> the copies' $own, by reference */
     private array $own;
@@ -73,15 +73,15 @@ final class Cache
     /** The stack's count when learn() was last asked. */
     private int $news;
 
-    private readonly Stack $stack;
+    private readonly View $stack;
 
-    private function __construct(private readonly Tiers $tiers, private readonly Space $space)
+    private function __construct(private readonly Request $tiers, private readonly Space $space)
     {
         $this->stack = $tiers->stack;
         $this->news = $tiers->stack->news;
         $copies = $tiers->stack->copies($space);
         if ($copies === null) {
-            $copies = new Copies($tiers->codec, $tiers->stack->ledger, $tiers->truth, $space->entries);
+            $copies = new RequestTier($tiers->codec, $tiers->stack->ledger, $tiers->truth, $space->entries);
             $tiers->stack->register($space, $copies);
         }
         $this->copies = $copies;

@@ -8,16 +8,18 @@ use Larder\Codec\Codec;
 use Larder\Codec\Signer;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
-use Larder\Store\StoreFailure;
-use Larder\Tier\Alarm;
-use Larder\Tier\ApcuNear;
+use Larder\System\Failure;
+use Larder\System\FailureLog;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 use Larder\Tier\Envelope;
-use Larder\Tier\Kept;
-use Larder\Tier\Near;
-use Larder\Tier\SegmentNear;
+use Larder\Tier\Near\ApcuNear;
+use Larder\Tier\Near\Near;
+use Larder\Tier\Near\SegmentNear;
+use Larder\Tier\Near\StoreNear;
+use Larder\Tier\PendingInvalidations;
+use Larder\Tier\Request;
 use Larder\Tier\Space;
-use Larder\Tier\StoreNear;
-use Larder\Tier\Tiers;
 use Larder\Tier\Truth;
 
 /** From what was asked for to tiers that stand on each other. */
@@ -26,28 +28,28 @@ final class Assembly
     /**
      * @param null|string|array<array-key, mixed> $source
      *
-     * @return array{Tiers, Space}
+     * @return array{Request, Space}
      *
      * @throws InvalidConfiguration|WrongUser
      */
     public static function build(#[\SensitiveParameter] string|array|null $source): array
     {
         $options = Options::from($source);
-        $alarm = new Alarm($options->logger);
+        $alarm = new FailureLog($options->logger);
         [$runtime, $mark] = self::place($options, $alarm);
         $name = $options->truth->toString();
         try {
             $store = StoreFactory::make($options->truth, $options);
-        } catch (StoreFailure) {
+        } catch (Failure) {
             // The place for it cannot be had now. The truth says so, and tries again.
             $store = null;
         }
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $isOwn = $options->truth->scheme === 'memory';
-        $kept = new Kept($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
+        $kept = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
         $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $alarm, \bin2hex(\random_bytes(6)));
         $codec = Codec::create($options->serializer, $options->compressor);
-        $tiers = new Tiers(
+        $tiers = new Request(
             $truth,
             self::nears($options, $codec, $alarm, $runtime, $mark),
             new Envelope($options->secret === null ? null : new Signer($options->secret)),
@@ -67,7 +69,7 @@ final class Assembly
     }
 
     /** @return list<Near> */
-    private static function nears(Options $options, Codec $codec, Alarm $alarm, ?string $runtime, string $mark): array
+    private static function nears(Options $options, Codec $codec, FailureLog $alarm, ?string $runtime, string $mark): array
     {
         $nears = [];
         // What is not signed there is for those alone who have the secret.
@@ -89,7 +91,7 @@ final class Assembly
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
                 }
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
                     $alarm->ring($dsn->toString(), $failure->getMessage() . '; going on without it');
                 }
@@ -100,18 +102,18 @@ final class Assembly
     }
 
     /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark */
-    private static function place(Options $options, Alarm $alarm): array
+    private static function place(Options $options, FailureLog $alarm): array
     {
         try {
             $runtime = StoreFactory::runtime($options);
             $alarm->noteIn($runtime . '/said');
 
             return [$runtime, StoreFactory::mark($options)];
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             try {
-                Directory::prepare(self::spare());
+                PrivateDirectory::prepare(self::spare());
                 $alarm->noteIn(self::spare() . '/said');
-            } catch (StoreFailure|InvalidConfiguration|WrongUser) {
+            } catch (Failure|InvalidConfiguration|WrongUser) {
                 // Then it is said at each request.
             }
             // Under the name of the tier that lies there, which has failed with it.
@@ -124,6 +126,6 @@ final class Assembly
     /** For what must be known while the directory itself cannot be written. */
     private static function spare(): string
     {
-        return \sys_get_temp_dir() . '/larder-' . Directory::user();
+        return \sys_get_temp_dir() . '/larder-' . PrivateDirectory::user();
     }
 }

@@ -215,7 +215,7 @@ final readonly class Dsn
         if (\str_contains($path, "\0")) {
             throw InvalidConfiguration::malformed($text, 'its path contains a NUL byte', 'remove it');
         }
-        // With a slash at the end lstat() follows a symbolic link (path_resolution(7)), and Directory must not.
+        // With a slash at the end lstat() follows a symbolic link (path_resolution(7)), and PrivateDirectory must not.
         $path = \rtrim($path, '/');
         if ($path === '') {
             throw InvalidConfiguration::malformed($text, 'it names the root directory', 'give Larder a directory of its own, as in ' . $scheme . ':///var/cache/app');

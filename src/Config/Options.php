@@ -9,7 +9,7 @@ use Psr\Log\LoggerInterface;
 /**
  * What Cache::open() was asked for, checked: the tiers and every option, each with its default.
  *
- * This folder turns a DSN, an array or nothing into tiers: Options and Dsn read, Directory finds and guards the
+ * This folder turns a DSN, an array or nothing into tiers: Options and Dsn read, PrivateDirectory finds and guards the
  * place for files, StoreFactory builds the engines, and InvalidConfiguration and WrongUser say what is wrong. It
  * does not know what the tiers do with each other.
  */

@@ -6,7 +6,9 @@ namespace Larder\Config;
 
 use Larder\Segment;
 use Larder\SegmentException;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 
 /** Where the segment lies, and whether this PHP can have it. */
 final class SegmentPlace
@@ -42,7 +44,7 @@ final class SegmentPlace
         }
         $set = self::setting();
 
-        return \str_replace('%u', (string) Directory::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
+        return \str_replace('%u', (string) PrivateDirectory::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
     }
 
     private static function setting(): string
@@ -75,7 +77,7 @@ final class SegmentPlace
     }
 
     /**
-     * @throws StoreFailure
+     * @throws Failure
      */
     public static function open(Dsn $dsn, int $budget): Segment
     {
@@ -97,11 +99,11 @@ final class SegmentPlace
             }
             // Under a name that is Larder's own nothing else is kept: what has got there goes, and the next request has a segment.
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
-                throw StoreFailure::because('segment', $path . ' had something else in it and was removed: the next request makes a new one', null);
+                throw Failure::because('segment', $path . ' had something else in it and was removed: the next request makes a new one', null);
             }
-            throw StoreFailure::because('segment', $e->getMessage(), null);
+            throw Failure::because('segment', $e->getMessage(), null);
         } catch (InvalidConfiguration|WrongUser $e) {
-            throw StoreFailure::because('segment', $e->getMessage(), null);
+            throw Failure::because('segment', $e->getMessage(), null);
         }
     }
 
@@ -111,7 +113,7 @@ final class SegmentPlace
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws StoreFailure
+     * @throws Failure
      */
     private static function prepare(string $directory): void
     {
@@ -124,7 +126,7 @@ final class SegmentPlace
                 return;
             }
         }
-        Directory::prepare($directory);
+        PrivateDirectory::prepare($directory);
     }
 
     private static function remove(string $path): bool

@@ -4,18 +4,20 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
-use Larder\Store\Apcu;
-use Larder\Store\Files;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\PredisConnection;
+use Larder\Store\ApcuStore;
+use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
-use Larder\Store\Memory;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PhpRedisConnection;
-use Larder\Store\Redis\PredisConnection;
+use Larder\Store\MemoryStore;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 
 /** From a DSN to its engine. Directories are checked here and made; servers are not spoken to yet. */
 final class StoreFactory
@@ -25,7 +27,7 @@ final class StoreFactory
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws StoreFailure when a directory cannot be created now, or the engine is this process's own memory and $spare
+     * @throws Failure when a directory cannot be created now, or the engine is this process's own memory and $spare
      */
     public static function make(Dsn $dsn, Options $options, bool $spare = false): Store
     {
@@ -33,21 +35,21 @@ final class StoreFactory
             case 'sqlite':
             case 'file':
                 $directory = self::directory($dsn, $options);
-                Directory::prepare($directory);
+                PrivateDirectory::prepare($directory);
 
                 return $dsn->scheme === 'sqlite'
                     ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
-                    : new Files($directory, $options->budget, $options->timeout);
+                    : new FileStore($directory, $options->budget, $options->timeout);
             case 'memory':
                 if ($spare) {
                     throw StoreBusy::because('memory', 'it is one array, and in use');
                 }
 
-                return new Memory($options->nearBudget);
+                return new MemoryStore($options->nearBudget);
             case 'apcu':
                 $mark = self::mark($options);
 
-                return new Apcu($options->prefix . ':' . $mark, self::runtime($options) . '/apcu-' . $mark . '.lock', $options->timeout);
+                return new ApcuStore($options->prefix . ':' . $mark, self::runtime($options) . '/apcu-' . $mark . '.lock', $options->timeout);
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
             default:
@@ -61,7 +63,7 @@ final class StoreFactory
      */
     public static function directory(Dsn $dsn, Options $options): string
     {
-        $path = $dsn->path === '' ? Directory::default() : $dsn->path;
+        $path = $dsn->path === '' ? PrivateDirectory::default() : $dsn->path;
 
         return $options->prefix === Options::PREFIX ? $path : $path . '/prefix-' . $options->prefix;
     }
@@ -72,21 +74,21 @@ final class StoreFactory
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws StoreFailure when it cannot be created now; also when it is nobody's choice, and somebody else has made it
+     * @throws Failure when it cannot be created now; also when it is nobody's choice, and somebody else has made it
      */
     public static function runtime(Options $options): string
     {
         if ($options->disk !== null) {
             $path = self::directory($options->disk, $options);
-            Directory::prepare($path);
+            PrivateDirectory::prepare($path);
 
             return $path;
         }
-        $path = Directory::default();
+        $path = PrivateDirectory::default();
         try {
-            Directory::prepare($path);
+            PrivateDirectory::prepare($path);
         } catch (InvalidConfiguration|WrongUser $e) {
-            throw StoreFailure::because('directory', $e->getMessage());
+            throw Failure::because('directory', $e->getMessage());
         }
 
         return $path;
@@ -121,6 +123,6 @@ final class StoreFactory
         $truth = $options->truth;
         $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();
 
-        return \substr(\md5(Directory::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
+        return \substr(\md5(PrivateDirectory::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
     }
 }

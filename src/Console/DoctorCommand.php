@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Console;
 
-use Larder\Config\Directory;
 use Larder\Config\InvalidConfiguration;
-use Larder\Config\WrongUser;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -72,7 +72,7 @@ final class DoctorCommand extends Command
     private static function look(Place $place, int &$status): iterable
     {
         try {
-            $was = Directory::name(Directory::user());
+            $was = PrivateDirectory::name(PrivateDirectory::user());
             $became = $place->become();
             yield Finding::ok('cache', $place->describe() . ($became ? ' (was ' . $was . ')' : ''));
             yield from Machine::findings($place->options);

@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
-use Larder\Config\WrongUser;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 
 /** Which cache a command works on, and as whom. */
 final readonly class Place
@@ -52,7 +52,7 @@ final readonly class Place
      */
     public function become(): bool
     {
-        return $this->directory !== null && Directory::become($this->directory);
+        return $this->directory !== null && PrivateDirectory::become($this->directory);
     }
 
     /** @throws InvalidConfiguration */
@@ -108,8 +108,8 @@ final readonly class Place
         } elseif ($truth->scheme === 'apcu') {
             $text .= ' (the command line\'s own: the web\'s APCu cannot be seen from here)';
         }
-        $text .= ', as ' . Directory::name(Directory::user());
-        if ($this->directory !== null && Directory::user() === 0 && !\is_dir($this->directory)) {
+        $text .= ', as ' . PrivateDirectory::name(PrivateDirectory::user());
+        if ($this->directory !== null && PrivateDirectory::user() === 0 && !\is_dir($this->directory)) {
             $text .= ' (a new directory, which will be root\'s: to share it with the web, run this as the web\'s user)';
         }
 

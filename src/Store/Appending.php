@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\System\Failure;
+
 /**
  * A store that can take a change now and judge it later: an append, which outlives the process that made it, in place of
  * a commit. Whoever begins a request, writes, or swaps, applies what waits before that.
@@ -19,7 +21,7 @@ interface Appending extends Store
      *
      * @return bool false: nothing was taken, and the change is to be written
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function append(Change $change): bool;
 
@@ -30,7 +32,7 @@ interface Appending extends Store
      * @return array<string, Outcome> what became of this process's appended changes since this was last asked, by key,
      *                                as far as it applied them
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function settle(): array;
 }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\System\Failure;
 use Larder\System\Signals;
 
 /**
@@ -49,11 +50,11 @@ final class ReentrantStore implements Appending
         }
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         $held = Signals::hold();
         if ($this->busy || $this->store === null) {
-            return $this->otherwise(static fn(Store $store): View => $store->read($keys));
+            return $this->otherwise(static fn(Store $store): Snapshot => $store->read($keys));
         }
         $this->busy = true;
         try {
@@ -181,7 +182,7 @@ final class ReentrantStore implements Appending
     /** What is thrown on: a store object that something else than a failure of its own has left is given up. */
     private function left(\Throwable $thrown): \Throwable
     {
-        if (!$thrown instanceof StoreFailure) {
+        if (!$thrown instanceof Failure) {
             $this->store = null;
             // It goes now, and with it its locks and transactions: parts of it refer to each other.
             \gc_collect_cycles();
@@ -221,7 +222,7 @@ final class ReentrantStore implements Appending
             $this->spares[] = $spare;
 
             return $result;
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             if ($spare !== null) {
                 $this->spares[] = $spare;
             }
@@ -239,11 +240,11 @@ final class ReentrantStore implements Appending
     {
         try {
             return ($this->make)($spare);
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             throw $failure;
         } catch (\Exception $refusal) {
             // Meanwhile somebody else may have made the directory, for himself.
-            throw StoreFailure::because($this->name, $refusal->getMessage(), $refusal);
+            throw Failure::because($this->name, $refusal->getMessage(), $refusal);
         }
     }
 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\System\Failure;
+
 /**
  * One engine: a record a key, and a log of what changed.
  *
@@ -19,7 +21,7 @@ namespace Larder\Store;
  *    before `at` is already in them. (A process between "announce" and "store" must not be counted in `at`.)
  *  - write() is atomic for each change, across processes and servers; the log names a change no later than
  *    anybody can read its record, so that a reader of the log never misses one, whoever is killed meanwhile.
- *  - a call that cannot reach the engine, or finds it damaged, throws StoreFailure within the time-out, and
+ *  - a call that cannot reach the engine, or finds it damaged, throws Failure within the time-out, and
  *    nothing else; no notice or warning leaves it.
  *  - a forked child never speaks over its parent's connection.
  *
@@ -33,7 +35,7 @@ interface Store
      * Cheap when nothing changed: an engine may recognise its own token without opening anything.
      * With $epoch '' (nothing known yet): an incomplete answer that says where the log ends.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function since(string $epoch, int $position, string $token): Changes;
 
@@ -42,9 +44,9 @@ interface Store
      *
      * @param non-empty-list<string> $keys
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
-    public function read(array $keys): View;
+    public function read(array $keys): Snapshot;
 
     /**
      * Applies changes in their order, each atomically by itself, in one round trip or transaction unless they are very
@@ -54,7 +56,7 @@ interface Store
      *
      * @return non-empty-list<Outcome> one for each change
      *
-     * @throws StoreFailure when it is not known whether they were applied
+     * @throws Failure when it is not known whether they were applied
      */
     public function write(array $changes): array;
 
@@ -63,7 +65,7 @@ interface Store
      * on one machine the one that counts from its boot. Change::$expiry, and every time in a record's body, is of this
      * clock. Costs no round trip after the first read() or since().
      *
-     * @throws StoreFailure where a server must be asked for it, and cannot be
+     * @throws Failure where a server must be asked for it, and cannot be
      */
     public function now(): int;
 
@@ -85,14 +87,14 @@ interface Store
      *
      * @return iterable<string, Record> key to record
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function each(): iterable;
 
     /**
      * @return array{engine: string, entries: int, bytes: int, budget: int} budget 0: the engine's own
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function stats(): array;
 }

@@ -13,7 +13,7 @@ namespace Larder\Tier;
  *     w | created 8 | expiry 8 | soft 8 | sure 8 | n 2 | n x (length 2, tag) | payload
  *     d deleted      x dropped (by the table of conflicts)      m marker (a flush or a tag's invalidation)
  *     c marker made anew where the store may have lost one
- *     i intents, see Intent      l lease, see Lease\Owner
+ *     i intents, see Intent      l lease, see System\ProcessId
  *
  * All times are milliseconds by the truth tier's clock (Truth::now()), big-endian; 0 means none.
  */

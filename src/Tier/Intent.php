@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Lease\Owner;
+use Larder\System\ProcessId;
 
 /**
  * The notices standing on one key: "I am about to change what this is computed from".
@@ -42,7 +42,7 @@ final class Intent
      */
     public static function begin(int $now, bool $lasting): array
     {
-        return [$now + self::STATEMENT, Owner::current(), $lasting];
+        return [$now + self::STATEMENT, ProcessId::current(), $lasting];
     }
 
     /** @return array<string, array{int, string, bool}> by writer: until when at the longest, process, whether it lasts */
@@ -83,7 +83,7 @@ final class Intent
     public static function alive(array $standing, int $now): array
     {
         foreach ($standing as $writer => [$until, $process, $lasting]) {
-            $living = $process === self::DEAD ? null : Owner::isAlive($process);
+            $living = $process === self::DEAD ? null : ProcessId::isAlive($process);
             if ($living === false) {
                 $standing[$writer] = [$now + self::STATEMENT, self::DEAD, $lasting];
             } elseif ($living === true ? !$lasting && $now >= $until - self::STATEMENT + self::LIFE : $now >= $until

@@ -18,7 +18,7 @@ final class Intents
     private array $untold = [];
 
     public function __construct(
-        private readonly Stack $stack,
+        private readonly View $stack,
         private readonly Truth $truth,
         private readonly Writer $writer,
     ) {}

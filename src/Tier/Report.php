@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Store\Record;
+use Larder\Tier\Near\Near;
+use Larder\Tier\Near\StoreNear;
 
 /** What the tiers hold and did, for people: statistics, where a key lies, what there is. Off every hot path. */
 final class Report
@@ -14,7 +16,7 @@ final class Report
      *
      * @return array<string, array<string, int|float|string>>
      */
-    public static function stats(Tiers $tiers, int $gets, int $nearHits, int $lookups, Copies $copies, bool $stored): array
+    public static function stats(Request $tiers, int $gets, int $nearHits, int $lookups, RequestTier $copies, bool $stored): array
     {
         $stack = $tiers->stack;
         $truth = $tiers->truth;
@@ -51,7 +53,7 @@ final class Report
     }
 
     /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
-    public static function inspect(Tiers $tiers, Space $space, string $name, bool $copied): array
+    public static function inspect(Request $tiers, Space $space, string $name, bool $copied): array
     {
         // First, since with it comes when the space was flushed.
         $view = $tiers->stack->read([$name], $space);
@@ -84,7 +86,7 @@ final class Report
      *
      * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}>
      */
-    public static function entries(Tiers $tiers): iterable
+    public static function entries(Request $tiers): iterable
     {
         $now = $tiers->truth->now();
         $spaces = [];
@@ -114,7 +116,7 @@ final class Report
         return $near instanceof StoreNear ? 'disk' : 'near';
     }
 
-    private static function value(Tiers $tiers, string $name, Record $record): ?Entry
+    private static function value(Request $tiers, string $name, Record $record): ?Entry
     {
         return $name[0] === 'e' ? $tiers->stack->envelope->open($name, $record->body) : null;
     }

@@ -36,7 +36,7 @@ final class Transaction
     private int $due;
 
     public function __construct(
-        private readonly Stack $stack,
+        private readonly View $stack,
         private readonly Writer $writer,
         private readonly Intents $standing,
     ) {

@@ -9,16 +9,17 @@ use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
-use Larder\Store\StoreFailure;
-use Larder\Store\View;
+use Larder\System\Failure;
+use Larder\System\FailureLog;
 
 /**
  * The truth tier, failing open: every call answers null where the store could not.
  *
  * After a failure the store is left alone for a while, so that a request waits for it once and not at every call.
- * Invalidations that could not be recorded are kept (see Kept), and applied by whoever reaches the store first,
+ * Invalidations that could not be recorded are kept (see PendingInvalidations), and applied by whoever reaches the store first,
  * before it reads.
  *
  * A call inside a call (see ReentrantStore) that could not be done is no failure of the store: what it was to invalidate
@@ -56,8 +57,8 @@ final class Truth
     public function __construct(
         public readonly Store $store,
         private readonly string $name,
-        private readonly Kept $kept,
-        private readonly Alarm $alarm,
+        private readonly PendingInvalidations $kept,
+        private readonly FailureLog $alarm,
         /** Names the request that opened it. */
         public readonly string $writer,
     ) {}
@@ -84,7 +85,7 @@ final class Truth
                 $this->compared = $uptime + self::COMPARED;
 
                 return $now;
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 $this->failed($failure);
             } finally {
                 $this->deferred === [] || $this->writeDeferred();
@@ -103,7 +104,7 @@ final class Truth
         $start = \hrtime(true);
         try {
             return $this->store->since($epoch, $position, $token);
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             return $this->failed($failure);
         } finally {
             $this->time += \hrtime(true) - $start;
@@ -112,7 +113,7 @@ final class Truth
     }
 
     /** @param non-empty-list<string> $keys */
-    public function read(array $keys): ?View
+    public function read(array $keys): ?Snapshot
     {
         if ($this->rest !== 0 && !$this->reachable()) {
             return null;
@@ -121,7 +122,7 @@ final class Truth
         $start = \hrtime(true);
         try {
             return $this->store->read($keys);
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             return $this->failed($failure);
         } finally {
             $this->time += \hrtime(true) - $start;
@@ -160,7 +161,7 @@ final class Truth
             $this->deferred = [...$this->deferred, ...$invalidated];
 
             return null;
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             $this->keep($invalidated);
 
             return $this->failed($failure);
@@ -186,7 +187,7 @@ final class Truth
         $start = \hrtime(true);
         try {
             return $this->store->append($change);
-        } catch (StoreFailure) {
+        } catch (Failure) {
             // Writing it says why.
             return false;
         } finally {
@@ -204,7 +205,7 @@ final class Truth
         $start = \hrtime(true);
         try {
             return $this->store->settle();
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             $this->failed($failure);
 
             return [];
@@ -228,7 +229,7 @@ final class Truth
     {
         try {
             yield from $this->store->each();
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             $this->failed($failure);
         }
     }
@@ -239,7 +240,7 @@ final class Truth
         if ($this->reachable()) {
             try {
                 return $this->store->stats();
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 $this->failed($failure);
             }
         }
@@ -272,11 +273,11 @@ final class Truth
             if ($applied) {
                 $this->rest = 0;
             } else {
-                $this->failed(StoreFailure::because($this->name, 'invalidations kept while it was away could not be applied yet'));
+                $this->failed(Failure::because($this->name, 'invalidations kept while it was away could not be applied yet'));
             }
 
             return $applied;
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             $this->failed($failure);
 
             return false;
@@ -288,7 +289,7 @@ final class Truth
     /**
      * @param non-empty-list<string> $keys
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     private function invalidate(array $keys): void
     {
@@ -319,7 +320,7 @@ final class Truth
                 $this->deferred = [...$keys, ...$this->deferred];
 
                 return;
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 $this->keep($keys);
                 $this->failed($failure);
             }
@@ -334,7 +335,7 @@ final class Truth
         }
     }
 
-    private function failed(StoreFailure $failure): null
+    private function failed(Failure $failure): null
     {
         if ($failure instanceof StoreBusy) {
             return null;

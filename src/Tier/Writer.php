@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Journal\Ledger;
-use Larder\Lease\Leases;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
@@ -15,7 +13,7 @@ use Larder\System\Process;
  * How one request writes: fills behind, at its end; everything else at once, before it returns.
  *
  * Every write carries the position by which it is judged; where the store finds a newer change by somebody else,
- * the table of conflicts (Judge) says what becomes of it, and the verdict is carried out by compare-and-swap on
+ * the table of conflicts (ConflictTable) says what becomes of it, and the verdict is carried out by compare-and-swap on
  * exactly that change. A newer one still, and it is judged again.
  *
  * Longer than other files, since every kind of write must treat what waits to be filled, the copies and the near
@@ -58,7 +56,7 @@ final class Writer
     public array $intended = [];
 
     public function __construct(
-        private readonly Stack $stack,
+        private readonly View $stack,
         private readonly Truth $truth,
     ) {}
 
@@ -112,7 +110,7 @@ final class Writer
         // Others may have it from the near tiers at once, if it was missed and not held by an intent. Nobody changed
         // the key up to `seen`, as was just learned.
         [$how, $reference] = $this->stack->ledger->reference($key);
-        if ($how === Ledger::MISSED && !$this->stack->isHeld($key)) {
+        if ($how === RequestHistory::MISSED && !$this->stack->isHeld($key)) {
             $at = \max($reference, $this->stack->ledger->seen);
             $this->stack->copyNear($key, $entry, $at, $at);
         }
@@ -343,7 +341,7 @@ final class Writer
     public function append(string $key, Space $space, ?Entry $entry): bool
     {
         if (!$space->cacheOnly || ($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key])
-            || $this->stack->isHeld($key) || $this->stack->ledger->reference($key)[0] !== Ledger::SEEN) {
+            || $this->stack->isHeld($key) || $this->stack->ledger->reference($key)[0] !== RequestHistory::SEEN) {
             return false;
         }
         $body = $entry === null ? null : $this->stack->envelope->seal($key, $entry);
@@ -536,11 +534,11 @@ final class Writer
     {
         $ledger = $this->stack->ledger;
         [$how, $reference] = $ledger->reference($key);
-        $verdict = Judge::verdict(false, $how, $space->cacheOnly, null, false, false);
+        $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
         $epoch = $ledger->epoch;
-        if ($how === Ledger::SEEN && $space->cacheOnly) {
+        if ($how === RequestHistory::SEEN && $space->cacheOnly) {
             // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
             $limit = Change::ALWAYS;
             $guards = [];
@@ -552,7 +550,7 @@ final class Writer
             $strict = $ledger->changed($key, $reference);
             if ($limit < 0 || \in_array(-1, $guards, true)) {
                 // What happened meanwhile is not known any more: that counts as a conflict.
-                $verdict = Judge::verdict(false, $how, $space->cacheOnly, '', false, false);
+                $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, '', false, false);
                 $limit = Change::ALWAYS;
                 $strict = false;
                 $guards = [];
@@ -641,7 +639,7 @@ final class Writer
                 }
             }
 
-            return Judge::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
+            return ConflictTable::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
         }
         if ($conflict->writer === $this->stack->writer) {
             // This request's own change, or its intent: only what others did before it counts.
@@ -655,7 +653,7 @@ final class Writer
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 
-        $verdict = Judge::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
+        $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
 
         // It has said that the database changes, so the next reader may go there: not even for a moment the older of two.
         return $verdict === Verdict::Bounded && isset($this->intended[$key]) ? Verdict::Drop : $verdict;
@@ -666,7 +664,7 @@ final class Writer
     {
         $ledger = $this->stack->ledger;
         [$how, $reference] = $ledger->reference($key);
-        if ($how === Ledger::UNSURE || $ledger->changed($key, $reference)) {
+        if ($how === RequestHistory::UNSURE || $ledger->changed($key, $reference)) {
             return false;
         }
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
@@ -700,7 +698,7 @@ final class Writer
         }
     }
 
-    private function own(string $key, Space $space, int $position): ?Copies
+    private function own(string $key, Space $space, int $position): ?RequestTier
     {
         $this->stack->changes++;
         if ($this->stack->nears === []) {

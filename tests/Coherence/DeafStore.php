@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Coherence;
 
 use Larder\Store\Changes;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\View;
 
 /** A store whose journal is switched off: whoever asks what changed hears "nothing". The experiment must notice. */
 final class DeafStore implements Store
@@ -18,7 +18,7 @@ final class DeafStore implements Store
         return $epoch === '' ? $this->store->since('', 0, '') : new Changes($epoch, $position, $token, true);
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         return $this->store->read($keys);
     }

@@ -10,15 +10,15 @@ use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
-use Larder\Store\Apcu;
-use Larder\Tier\Alarm;
-use Larder\Tier\ApcuNear;
+use Larder\Store\ApcuStore;
+use Larder\System\FailureLog;
 use Larder\Tier\Envelope;
 use Larder\Tier\Intents;
-use Larder\Tier\Kept;
-use Larder\Tier\SegmentNear;
+use Larder\Tier\Near\ApcuNear;
+use Larder\Tier\Near\SegmentNear;
+use Larder\Tier\PendingInvalidations;
+use Larder\Tier\Request;
 use Larder\Tier\Space;
-use Larder\Tier\Tiers;
 use Larder\Tier\Truth;
 
 /**
@@ -30,7 +30,7 @@ use Larder\Tier\Truth;
  */
 final class Door
 {
-    private function __construct(public readonly Tiers $tiers, public readonly Cache $cache) {}
+    private function __construct(public readonly Request $tiers, public readonly Cache $cache) {}
 
     public static function open(Settings $settings, string $prefix = 'items'): self
     {
@@ -47,12 +47,12 @@ final class Door
         $options = Options::from($source);
         $files = $settings->directory . '/' . $prefix;
         $store = $settings->dsn === 'apcu://'
-            ? new Apcu($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options);
+            ? new ApcuStore($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options);
         $truth = new Truth(
             $settings->journal ? $store : new DeafStore($store),
             $settings->dsn,
-            new Kept($files . '.kept'),
-            new Alarm(null),
+            new PendingInvalidations($files . '.kept'),
+            new FailureLog(null),
             \bin2hex(\random_bytes(6)),
         );
         $codec = Codec::create(null, null);
@@ -63,14 +63,14 @@ final class Door
         };
 
         return self::over(
-            new Tiers($truth, $nears, new Envelope(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
+            new Request($truth, $nears, new Envelope(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
             new Space(),
         );
     }
 
-    private static function over(Tiers $tiers, Space $space): self
+    private static function over(Request $tiers, Space $space): self
     {
-        $make = \Closure::bind(static fn(Tiers $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
+        $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
         return new self($tiers, $make($tiers, $space));
     }

@@ -20,7 +20,7 @@ final readonly class Child
         $prelude = 'error_reporting(-1); ini_set("display_errors", "stderr");'
             . '$autoload = ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . '; require $autoload;';
         if ($user !== null) {
-            $prelude .= 'foreach (["Config\Directory", "Config\Dsn", "Config\Options", "Config\InvalidConfiguration", "Config\WrongUser", "Config\StoreFactory", "Store\StoreFailure", "Store\Files", "System\Ownership"] as $class) { class_exists("Larder\\\\" . $class); }'
+            $prelude .= 'foreach (["System\PrivateDirectory", "Config\Dsn", "Config\Options", "Config\InvalidConfiguration", "System\WrongUser", "Config\StoreFactory", "System\Failure", "Store\File\FileStore", "System\Ownership"] as $class) { class_exists("Larder\\\\" . $class); }'
                 . 'posix_setgid(' . $user . '); posix_setuid(' . $user . ');';
         }
 

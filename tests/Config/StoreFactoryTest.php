@@ -4,20 +4,20 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Config;
 
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\PredisConnection;
 use Larder\Store\Change;
-use Larder\Store\Files;
+use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
-use Larder\Store\Memory;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PhpRedisConnection;
-use Larder\Store\Redis\PredisConnection;
+use Larder\Store\MemoryStore;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Sqlite\SqliteStore;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
+use Larder\System\PrivateDirectory;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -38,8 +38,8 @@ final class StoreFactoryTest extends TestCase
     public static function engines(): iterable
     {
         yield 'sqlite' => ['sqlite://%s/d', SqliteStore::class];
-        yield 'file' => ['file://%s/d', Files::class];
-        yield 'memory' => ['memory://', Memory::class];
+        yield 'file' => ['file://%s/d', FileStore::class];
+        yield 'memory' => ['memory://', MemoryStore::class];
         yield 'redis' => ['redis://127.0.0.1:1/2', RedisStore::class];
         yield 'predis' => ['predis://127.0.0.1:1', RedisStore::class];
         yield 'memcached' => ['memcached:///nonexistent.sock', MemcachedStore::class];
@@ -132,7 +132,7 @@ final class StoreFactoryTest extends TestCase
     {
         $options = Options::from('file:///proc/larder/cache');
 
-        $this->expectException(StoreFailure::class);
+        $this->expectException(Failure::class);
         StoreFactory::make($options->truth, $options);
     }
 
@@ -140,8 +140,8 @@ final class StoreFactoryTest extends TestCase
     {
         $options = Options::from(['disk' => 'sqlite']);
 
-        self::assertSame(Directory::default(), StoreFactory::directory($options->truth, $options));
-        self::assertSame(Directory::default(), StoreFactory::directory(new Dsn('file'), $options));
+        self::assertSame(PrivateDirectory::default(), StoreFactory::directory($options->truth, $options));
+        self::assertSame(PrivateDirectory::default(), StoreFactory::directory(new Dsn('file'), $options));
     }
 
     public function testLockFilesLieWithTheDiskTier(): void

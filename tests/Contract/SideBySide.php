@@ -6,7 +6,7 @@ namespace Larder\Tests\Contract;
 
 use Larder\Store\Change;
 use Larder\Store\Store;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 
 /**
  * Two store objects of one engine in one process, one of them in the middle of a write: the part of StoreContract for
@@ -35,7 +35,7 @@ trait SideBySide
                 $failed = false;
                 try {
                     $second->write([new Change('k', 'w', self::B)]);
-                } catch (StoreFailure) {
+                } catch (Failure) {
                     $failed = true;
                 }
                 self::assertTrue($failed);

@@ -15,10 +15,10 @@ final class Copy
 {
     /** Class to the one in Inside/ that takes its place. */
     private const DOUBLES = [
-        'Lease\Owner' => 'Owner',
-        'Tier\Lock' => 'Lock',
-        'Store\Holders' => 'Holders',
-        'Store\Memcached\Batch' => 'Batch',
+        'System\ProcessId' => 'Owner',
+        'System\BoundedLock' => 'Lock',
+        'System\LockHolders' => 'Holders',
+        'Driver\Memcached\Batch' => 'Batch',
     ];
 
     private static int $copies = 0;

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Reentrancy;
 
 use Larder\Cache;
+use Larder\Tier\Request;
 use Larder\Tier\Space;
-use Larder\Tier\Tiers;
 
 /**
  * Calls of the front door one after the other, in the middle of which other calls come: what each returns is held
@@ -243,7 +243,7 @@ final class Drill
         if (self::letsIn()) {
             $this->cache->refresh();
             $tiers = (new \ReflectionProperty(Cache::class, 'tiers'))->getValue($this->cache);
-            \assert($tiers instanceof Tiers);
+            \assert($tiers instanceof Request);
             foreach (['r0', 'r1'] as $key) {
                 $lease = Space::lease((new \ReflectionProperty(Cache::class, 'space'))->getValue($this->cache)->key($key));
                 if (isset($tiers->store()->read([$lease])->records[$lease])) {

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Security;
 
 use Larder\Cache;
+use Larder\System\BoundedLock;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\Lock;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -113,16 +113,16 @@ final class PlantedFilesTest extends TestCase
         \file_put_contents($victim, 'precious');
         $path = $this->directory->file('kept');
         \symlink($victim, $path);
-        self::assertNull(Lock::open($path));
+        self::assertNull(BoundedLock::open($path));
         \unlink($path);
         \link($victim, $path);
-        self::assertNull(Lock::open($path));
+        self::assertNull(BoundedLock::open($path));
         \unlink($path);
         \posix_mkfifo($path, 0o600);
-        self::assertNull(Lock::open($path));
+        self::assertNull(BoundedLock::open($path));
         \unlink($path);
-        self::assertNotNull(Lock::open($path));
-        self::assertNotNull(Lock::open($path));
+        self::assertNotNull(BoundedLock::open($path));
+        self::assertNotNull(BoundedLock::open($path));
     }
 
     /** What is left of older epochs is cleared away by name. */

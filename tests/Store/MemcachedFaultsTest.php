@@ -7,7 +7,7 @@ namespace Larder\Tests\Store;
 use Larder\Store\Change;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\Outcome;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\MemcachedServer;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -301,7 +301,7 @@ final class MemcachedFaultsTest extends TestCase
                 try {
                     $store->read(['l']);
                     self::fail('The handler threw.');
-                } catch (\LogicException|StoreFailure) {
+                } catch (\LogicException|Failure) {
                     $server->resume();
                 }
                 self::assertSame('right', ($store->read(['k'])->records['k'] ?? null)?->body);
@@ -385,7 +385,7 @@ final class MemcachedFaultsTest extends TestCase
                 $key = 'k' . $i % 40;
                 try {
                     $outcome = $store->write([new Change($key, "$i " . \str_repeat('x', ($i * 7919) % 300_000), self::A)])[0];
-                } catch (StoreFailure) {
+                } catch (Failure) {
                     // Nothing is known then: the caller has to keep the invalidation itself.
                     $failed++;
                     continue;
@@ -460,7 +460,7 @@ final class MemcachedFaultsTest extends TestCase
             try {
                 $call();
                 self::fail('It should have failed.');
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 self::assertStringContainsString('memcached', $failure->getMessage());
             }
         }

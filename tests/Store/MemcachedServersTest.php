@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Memcached\MemcachedStore;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\Tests\Contract\StoreContract;
 use Larder\Tests\Contract\StoreEpochs;
 use Larder\Tests\Contract\StoreOwnChanges;
@@ -92,7 +92,7 @@ final class MemcachedServersTest extends StoreContract
             foreach ($keys as $key) {
                 try {
                     self::assertSame('v', self::record($store, $key)?->body);
-                } catch (StoreFailure) {
+                } catch (Failure) {
                     $failed++;
                 }
             }
@@ -122,7 +122,7 @@ final class MemcachedServersTest extends StoreContract
                 $this->store(0.05)->since('', 0, '');
                 $down = $server;
                 break;
-            } catch (StoreFailure) {
+            } catch (Failure) {
                 $server->resume();
             }
         }
@@ -134,7 +134,7 @@ final class MemcachedServersTest extends StoreContract
                 try {
                     self::put($store, $key, 'new');
                     $up[] = $key;
-                } catch (StoreFailure) {
+                } catch (Failure) {
                     $failed[] = $key;
                 }
             }

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
+use Larder\Driver\Redis\Connection;
 use Larder\Store\Change;
-use Larder\Store\Redis\Connection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\RedisServer;

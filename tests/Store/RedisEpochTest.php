@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
 use Larder\Store\Change;
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Cache;
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\PredisConnection;
 use Larder\Store\Change;
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PhpRedisConnection;
-use Larder\Store\Redis\PredisConnection;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\RedisServer;

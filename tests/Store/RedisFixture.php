@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\PredisConnection;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PhpRedisConnection;
-use Larder\Store\Redis\PredisConnection;
 use Larder\Store\Redis\RedisStore;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\TestCase;
 
@@ -67,11 +67,11 @@ abstract class RedisFixture extends TestCase
         return ($store->read([$key])->records[$key] ?? null)?->body;
     }
 
-    protected static function failure(\Closure $work): StoreFailure
+    protected static function failure(\Closure $work): Failure
     {
         try {
             $work();
-        } catch (StoreFailure $e) {
+        } catch (Failure $e) {
             return $e;
         }
         self::fail('No StoreFailure.');

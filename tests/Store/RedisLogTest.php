@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Cache;
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\PhpRedisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Redis\Script;
 use Larder\Tests\Support\RedisServer;

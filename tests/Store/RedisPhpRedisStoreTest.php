@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PhpRedisConnection;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 
 #[RequiresPhpExtension('redis')]

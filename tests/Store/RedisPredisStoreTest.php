@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
-use Larder\Store\Redis\PredisConnection;
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\PredisConnection;
 
 final class RedisPredisStoreTest extends RedisStoreTestCase
 {

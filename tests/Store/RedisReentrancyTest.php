@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Store\Redis\Connection;
+use Larder\Driver\Redis\Connection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Store\Redis\Connection;
-use Larder\Store\Redis\Endpoint;
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Endpoint;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Store;
 use Larder\Tests\Contract\StoreContract;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Store\Redis\Connection;
+use Larder\Driver\Redis\Connection;
 use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;

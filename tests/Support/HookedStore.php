@@ -8,15 +8,15 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Store\Change;
 use Larder\Store\Changes;
-use Larder\Store\Memory;
+use Larder\Store\MemoryStore;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\View;
-use Larder\Tier\Alarm;
+use Larder\System\FailureLog;
 use Larder\Tier\Envelope;
-use Larder\Tier\Kept;
-use Larder\Tier\Near;
+use Larder\Tier\Near\Near;
+use Larder\Tier\PendingInvalidations;
+use Larder\Tier\Request;
 use Larder\Tier\Space;
-use Larder\Tier\Tiers;
 use Larder\Tier\Truth;
 
 /** A store with somebody else in each of its moments: before and after a call a closure may do what it likes. */
@@ -32,7 +32,7 @@ final class HookedStore implements Store
     public ?bool $forgets = null;
     private bool $within = false;
 
-    public function __construct(public Store $inner = new Memory(1 << 20)) {}
+    public function __construct(public Store $inner = new MemoryStore(1 << 20)) {}
 
     /**
      * A request over this store.
@@ -41,9 +41,9 @@ final class HookedStore implements Store
      */
     public function cache(array $nears = []): Cache
     {
-        $truth = new Truth($this, 'hooked', new Kept(null), new Alarm(null), \bin2hex(\random_bytes(6)));
-        $tiers = new Tiers($truth, $nears, new Envelope(null), Codec::create(null, null), 30_000, 'disk');
-        $make = \Closure::bind(static fn(Tiers $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
+        $truth = new Truth($this, 'hooked', new PendingInvalidations(null), new FailureLog(null), \bin2hex(\random_bytes(6)));
+        $tiers = new Request($truth, $nears, new Envelope(null), Codec::create(null, null), 30_000, 'disk');
+        $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
         return $make($tiers, new Space());
     }
@@ -53,7 +53,7 @@ final class HookedStore implements Store
         return $this->inner->since($epoch, $position, $token);
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         $this->call($this->before, 'read', $keys);
         $view = $this->inner->read($keys);

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
-use Larder\Store\Redis\Endpoint;
+use Larder\Driver\Redis\Endpoint;
 use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;

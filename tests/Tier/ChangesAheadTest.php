@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Store\Changes;
-use Larder\Store\Memory;
+use Larder\Store\MemoryStore;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\ApcuNear;
 use Larder\Tier\Entry;
-use Larder\Tier\Near;
-use Larder\Tier\StoreNear;
+use Larder\Tier\Near\ApcuNear;
+use Larder\Tier\Near\Near;
+use Larder\Tier\Near\StoreNear;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
@@ -33,7 +33,7 @@ final class ChangesAheadTest extends TestCase
 
     public function testStore(): void
     {
-        $store = new Memory(1 << 20);
+        $store = new MemoryStore(1 << 20);
         $this->follows(static fn(): Near => new StoreNear($store, 'n'));
     }
 

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnApcuOverSqlite;
 
-final class ConflictTableOnApcuOverSqliteTest extends ConflictTable
+final class ConflictTableOnApcuOverSqliteTest extends ConflictTableRules
 {
     use OnApcuOverSqlite;
 }

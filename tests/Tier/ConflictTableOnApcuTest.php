@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnApcu;
 
-final class ConflictTableOnApcuTest extends ConflictTable
+final class ConflictTableOnApcuTest extends ConflictTableRules
 {
     use OnApcu;
 }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnEmbedded;
 
-final class ConflictTableOnEmbeddedTest extends ConflictTable
+final class ConflictTableOnEmbeddedTest extends ConflictTableRules
 {
     use OnEmbedded;
 }

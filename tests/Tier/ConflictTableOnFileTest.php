@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnFile;
 
-final class ConflictTableOnFileTest extends ConflictTable
+final class ConflictTableOnFileTest extends ConflictTableRules
 {
     use OnFile;
 }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnMemcached;
 
-final class ConflictTableOnMemcachedTest extends ConflictTable
+final class ConflictTableOnMemcachedTest extends ConflictTableRules
 {
     use OnMemcached;
 }

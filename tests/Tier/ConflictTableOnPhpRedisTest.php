@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnPhpRedis;
 
-final class ConflictTableOnPhpRedisTest extends ConflictTable
+final class ConflictTableOnPhpRedisTest extends ConflictTableRules
 {
     use OnPhpRedis;
 }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnPredis;
 
-final class ConflictTableOnPredisTest extends ConflictTable
+final class ConflictTableOnPredisTest extends ConflictTableRules
 {
     use OnPredis;
 }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnSegmentOverSqlite;
 
-final class ConflictTableOnSegmentOverSqliteTest extends ConflictTable
+final class ConflictTableOnSegmentOverSqliteTest extends ConflictTableRules
 {
     use OnSegmentOverSqlite;
 }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Tests\Psr\Engine\OnStack;
 
-final class ConflictTableOnStackTest extends ConflictTable
+final class ConflictTableOnStackTest extends ConflictTableRules
 {
     use OnStack;
 }

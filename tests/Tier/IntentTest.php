@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
-use Larder\Lease\Owner;
+use Larder\System\ProcessId;
 use Larder\Tests\Contract\Forks;
 use Larder\Tier\Entry;
 use Larder\Tier\Intent;
@@ -58,7 +58,7 @@ final class IntentTest extends TestCase
     /** Its last statement may still wait in the database for a row lock. */
     public function testThatOfADeadWriterStandsForAWhileAfterItWasFoundDead(): void
     {
-        [$name] = $this->inProcesses(1, static fn(): string => Owner::current());
+        [$name] = $this->inProcesses(1, static fn(): string => ProcessId::current());
         $standing = ['wdead' => [self::NOW + 1, $name, false], 'walive' => Intent::begin(self::NOW, false)];
         $found = Intent::alive($standing, self::NOW);
         self::assertSame(['wdead', 'walive'], \array_keys($found));

@@ -7,7 +7,7 @@ namespace Larder\Tests\Tier;
 use Larder\Cache;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\Kept;
+use Larder\Tier\PendingInvalidations;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -120,7 +120,7 @@ final class LazyViewTest extends TestCase
         $writer->set('k', 'what could not be deleted');
         $file = \str_replace('/local-', '/kept-', (string) $writer->local());
         self::assertFileExists($file);
-        self::assertTrue((new Kept($file))->keep(['e::k']));
+        self::assertTrue((new PendingInvalidations($file))->keep(['e::k']));
         self::assertNull($this->cache($engine)->get('k'));
     }
 

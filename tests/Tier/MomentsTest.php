@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Cache;
 use Larder\Store\Change;
-use Larder\Store\Memory;
+use Larder\Store\MemoryStore;
 use Larder\Store\StoreBusy;
 use Larder\Tests\Support\HookedStore;
 use PHPUnit\Framework\TestCase;
@@ -48,7 +48,7 @@ final class MomentsTest extends TestCase
             if ($call === 'read' && \in_array('e::k', $keys, true)) {
                 $store->after = null;
                 // Its memory is lost, and with it that the tag has been invalidated.
-                $store->inner = new Memory(1 << 20);
+                $store->inner = new MemoryStore(1 << 20);
             }
         };
         self::assertNull($request->get('k'));
@@ -83,7 +83,7 @@ final class MomentsTest extends TestCase
         $request = $store->cache();
         self::assertNull($request->get('k'));
         self::assertTrue($request->fill('k', 'older than what comes'));
-        $store->inner = new Memory(1 << 20);
+        $store->inner = new MemoryStore(1 << 20);
         $other = $store->cache();
         $other->set('k', 'newer');
         $other->delete('k');
@@ -100,7 +100,7 @@ final class MomentsTest extends TestCase
         }
         $request = $store->cache();
         $request->get('k');
-        $store->inner = new Memory(1 << 20);
+        $store->inner = new MemoryStore(1 << 20);
         $store->cache()->set('k', 'newer');
         $request->set('k', 'computed from what was before');
         self::assertNotSame('computed from what was before', $store->cache()->get('k'));

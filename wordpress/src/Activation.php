@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
-use Larder\Config\WrongUser;
+use Larder\System\WrongUser;
 
 /**
  * The plugin comes and goes, and with it the drop-in.

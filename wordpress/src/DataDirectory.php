@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
-use Larder\Config\Directory;
+use Larder\System\PrivateDirectory;
 
 /**
  * Where a site's cache lies on disk if its owner does not say: found by web and command line alike, where the web server
@@ -116,7 +116,7 @@ final class DataDirectory
      */
     private static function isOurs(string $content): bool
     {
-        $user = Directory::user();
+        $user = PrivateDirectory::user();
 
         return \PHP_SAPI !== 'cli' || $user === 0 || $user === self::web($content);
     }
@@ -147,7 +147,7 @@ final class DataDirectory
     private static function make(string $path, string $content): bool
     {
         try {
-            Directory::prepare($path);
+            PrivateDirectory::prepare($path);
         } catch (\Throwable) {
             return false;
         }
@@ -159,7 +159,7 @@ final class DataDirectory
             }
         }
         $owner = self::web($content);
-        if (Directory::user() === 0 && $owner !== 0) {
+        if (PrivateDirectory::user() === 0 && $owner !== 0) {
             foreach (\scandir($path) ?: [] as $name) {
                 if ($name !== '..') {
                     \chown($path . '/' . $name, $owner);

@@ -6,8 +6,8 @@ namespace Larder\WordPress;
 
 use Larder\Cache;
 use Larder\Codec\NotStorable;
-use Larder\Config\WrongUser;
 use Larder\System\ErrorLog;
+use Larder\System\WrongUser;
 
 /**
  * WordPress's object cache: what $wp_object_cache is, with every method and property of WordPress's own class.

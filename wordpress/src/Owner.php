@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
-use Larder\Config\Directory;
-use Larder\Config\WrongUser;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 
 /**
  * Whose the cache's directory is, where that is not who runs this command: root does what the cache does as its owner, so
@@ -33,10 +33,10 @@ final class Owner
         if (self::$current !== null) {
             return true;
         }
-        if (\PHP_SAPI !== 'cli' || Directory::user() !== 0) {
+        if (\PHP_SAPI !== 'cli' || PrivateDirectory::user() !== 0) {
             return false;
         }
-        $user = Directory::owner($directory);
+        $user = PrivateDirectory::owner($directory);
         if ($user === 0) {
             return false;
         }

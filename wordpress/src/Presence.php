@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
-use Larder\Config\Directory;
+use Larder\System\PrivateDirectory;
 
 /**
  * Whether every request since the last one had this cache. If not, nobody told it what they changed, and it begins empty.
@@ -137,7 +137,7 @@ final class Presence
     {
         foreach ($this->places() as $place) {
             $file = $place . '/larder-' . $this->name . '-' . \implode('-', $identity);
-            if (\is_file($file) && \fileowner($file) === Directory::user()) {
+            if (\is_file($file) && \fileowner($file) === PrivateDirectory::user()) {
                 return (int) \filemtime($note = $file);
             }
         }

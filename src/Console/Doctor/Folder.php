@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
-use Larder\Config\Directory;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
-use Larder\Config\WrongUser;
 use Larder\Console\Text;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 
 /**
  * The directory: whose it is, who can enter, how much space it has, and how fast its file system is.
@@ -33,8 +33,8 @@ final class Folder
     {
         $there = \is_dir($path);
         try {
-            Directory::prepare($path);
-        } catch (InvalidConfiguration|StoreFailure $e) {
+            PrivateDirectory::prepare($path);
+        } catch (InvalidConfiguration|Failure $e) {
             yield Finding::fail('directory', $e->getMessage(), 'Do as it says, or give another directory.');
 
             return;
@@ -43,7 +43,7 @@ final class Folder
             '%s, %s, of %s, mode %04o',
             $path,
             $there ? 'there' : 'made just now',
-            Directory::name(Directory::owner($path)),
+            PrivateDirectory::name(PrivateDirectory::owner($path)),
             (int) \fileperms($path) & 0o7777,
         ));
         yield from self::mishaps($path);

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Console\Doctor;
 
 use Larder\Config\InvalidConfiguration;
-use Larder\Config\WrongUser;
 use Larder\Console\Place;
 use Larder\Console\Text;
+use Larder\System\WrongUser;
 
 /** The truth tier: whether it answers, whether it gives back what it got, and how long that takes. */
 final class RoundTrip

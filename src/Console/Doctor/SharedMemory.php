@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\Extension;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Console\Text;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
+use Larder\System\PrivateDirectory;
 
 /** The segment: whether it is used, what is in it, and if it is not there, why. */
 final class SharedMemory
@@ -81,7 +81,7 @@ final class SharedMemory
         $path = SegmentPlace::path($dsn);
         try {
             $segment = SegmentPlace::open($dsn, $options->nearBudget);
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Mend that, or give another file (near=segment:///dev/shm/app/segment), or near=none.');
 
             return;
@@ -106,7 +106,7 @@ final class SharedMemory
             yield Finding::warn(
                 'segment, damaged',
                 'its file was truncated or written over by another program, ' . $stats['damaged'] . ' times in all, seen last on ' . \date('Y-m-d H:i', $stats['damaged_at']) . '; requests that were reading from it were ended (an error 502)',
-                'Find what empties files in ' . \dirname($path) . ' as user ' . Directory::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
+                'Find what empties files in ' . \dirname($path) . ' as user ' . PrivateDirectory::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
             );
         }
         if ($stats['recoveries'] > 0) {

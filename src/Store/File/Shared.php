@@ -4,23 +4,25 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
+use Larder\System\FileLock;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
+use Larder\System\Silence;
 
 /** A directory as its processes share it: the lock, what they agree on, and the log; of one epoch or the next. */
 final class Shared
 {
-    private readonly Lock $lock;
+    private readonly FileLock $lock;
     private ?string $boot = null;
-    private ?Log $log = null;
+    private ?Journal $log = null;
     private string $epoch = '';
     private int $opened = 0;
     private string $values = '';
 
-    public function __construct(private readonly string $directory, float $timeout, private readonly Quiet $quiet)
+    public function __construct(private readonly string $directory, float $timeout, private readonly Silence $quiet)
     {
-        $this->lock = new Lock('files', "$directory/lock", $timeout, $quiet);
+        $this->lock = new FileLock('files', "$directory/lock", $timeout, $quiet);
     }
 
     public function epoch(): string
@@ -35,24 +37,24 @@ final class Shared
     }
 
     /** The log, as far as it was read. */
-    public function log(): Log
+    public function log(): Journal
     {
-        return $this->log ??= new Log($this->directory, $this->epoch);
+        return $this->log ??= new Journal($this->directory, $this->epoch);
     }
 
     /**
      * Takes the lock.
      *
-     * @return array{resource, State, Log} the lock's file, the state, and the log read to its end and ready to be written to
+     * @return array{resource, State, Journal} the lock's file, the state, and the log read to its end and ready to be written to
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function hold(): array
     {
         $handle = $this->lock->exclusive();
         try {
             return [$handle, ...$this->current($handle)];
-        } catch (StoreFailure $failure) {
+        } catch (Failure $failure) {
             $this->lock->release();
 
             throw $failure;
@@ -64,7 +66,7 @@ final class Shared
      *
      * @return ?resource the lock's file
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function tryToHold(): mixed
     {
@@ -72,7 +74,7 @@ final class Shared
         if ($handle !== null) {
             try {
                 $this->current($handle);
-            } catch (StoreFailure $failure) {
+            } catch (Failure $failure) {
                 $this->lock->release();
 
                 throw $failure;
@@ -90,7 +92,7 @@ final class Shared
     /**
      * @return resource the lock's file, not held
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function look(): mixed
     {
@@ -100,7 +102,7 @@ final class Shared
     /**
      * What the processes agree on now, without a lock if there is anything to read.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function state(): State
     {
@@ -113,7 +115,7 @@ final class Shared
         }
         if (!\is_writable($this->directory)) {
             // What others tell through it would not be seen, what is told here not kept.
-            throw StoreFailure::because('files', "{$this->directory} is read-only");
+            throw Failure::because('files', "{$this->directory} is read-only");
         }
         $this->enter($state);
 
@@ -135,14 +137,14 @@ final class Shared
             $this->opened = $this->lock->opened();
             $this->values = "$this->directory/v.$state->epoch";
             if (Ownership::isForeign($this->values)) {
-                throw StoreFailure::because('files', "{$this->values} was put there by somebody else; remove it");
+                throw Failure::because('files', "{$this->values} was put there by somebody else; remove it");
             }
             $this->log = null;
         }
     }
 
     /** The log, read to its end, without a lock if there is anything to read. */
-    public function follow(): Log
+    public function follow(): Journal
     {
         $state = $this->state();
         $log = $this->log();
@@ -159,9 +161,9 @@ final class Shared
      *
      * @param resource $handle
      *
-     * @return array{State, Log}
+     * @return array{State, Journal}
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     private function current(mixed $handle): array
     {
@@ -172,7 +174,7 @@ final class Shared
             if ($log->follow($state)) {
                 $base = $state->base;
                 if (!$log->prepare($state)) {
-                    throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+                    throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
                 }
                 $base === $state->base || $this->save($state, $handle);
 
@@ -194,9 +196,9 @@ final class Shared
      *
      * @param resource $handle
      *
-     * @return array{State, Log}
+     * @return array{State, Journal}
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     private function begin(mixed $handle): array
     {
@@ -207,16 +209,16 @@ final class Shared
             }
         }
         $this->boot ??= State::boot();
-        $state = new State(\bin2hex(\random_bytes(8)), 0, -1, LogFile::HEADER, 0, $this->boot, $this->lock->inode());
-        $log = new Log($this->directory, $state->epoch);
+        $state = new State(\bin2hex(\random_bytes(8)), 0, -1, JournalFile::HEADER, 0, $this->boot, $this->lock->inode());
+        $log = new Journal($this->directory, $state->epoch);
         if (!$log->create() || !Sizes::clear($handle)) {
-            throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
         }
         $this->save($state, $handle);
         $this->enter($state);
         $this->log = $log;
         if (!$log->follow($state)) {
-            throw StoreFailure::because('files', "{$this->directory} does not keep what is written to it");
+            throw Failure::because('files', "{$this->directory} does not keep what is written to it");
         }
 
         return [$state, $log];
@@ -225,12 +227,12 @@ final class Shared
     /**
      * @param resource $handle
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function save(State $state, mixed $handle): void
     {
         if (!$state->write($handle)) {
-            throw StoreFailure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
         }
     }
 }

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
-use Larder\Store\StoreFailure;
+use Larder\Driver\Memcached\Batch;
+use Larder\Driver\Memcached\Servers;
+use Larder\System\Failure;
 use Larder\System\Process;
 
 /** Goes through whole servers, for the command line. */
@@ -23,14 +25,14 @@ final class Dump
      *
      * @return iterable<non-empty-list<string>>
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function names(): iterable
     {
         for ($server = 0; $server < $this->servers->count; $server++) {
             $found = \fopen('php://temp', 'w+');
             if ($found === false) {
-                throw StoreFailure::because('memcached', 'no temporary file can be made');
+                throw Failure::because('memcached', 'no temporary file can be made');
             }
             foreach ($this->ask($server, 'lru_crawler metadump all') as $line) {
                 // key=<percent-encoded> exp=... la=... cas=...
@@ -60,7 +62,7 @@ final class Dump
      *
      * @return array{entries: int, bytes: int, budget: int}
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function totals(): array
     {

@@ -4,11 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
+use Larder\Driver\Memcached\Batch;
+use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 
 /**
- * Settles what writers left behind that died, or were stopped, between the steps of Logged, so that the log's end does
+ * Settles what writers left behind that died, or were stopped, between the steps of JournaledWrite, so that the log's end does
  * not stand still. That is safe at any time, also for a writer that lives and is only slow: it begins anew. So when it
  * is done is a question of patience: readers have it for some seconds from when one of them first saw that something is
  * not settled, which they leave on the server by the server's clock; no writer's clock is asked. A writer who has to
@@ -43,14 +45,14 @@ final class Healer
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
-        private readonly Log $log,
-        private readonly Logged $logged,
+        private readonly Journal $log,
+        private readonly JournaledWrite $logged,
     ) {}
 
     /**
      * Settles what has been seen unsettled for long enough.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function heal(Window $window): void
     {
@@ -96,7 +98,7 @@ final class Healer
     /**
      * Settles all that is not settled up to a position, without any patience.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function force(Window $window, int $upTo): void
     {
@@ -111,7 +113,7 @@ final class Healer
     /**
      * Shuts out those who have positions and have not said what for.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function shutGaps(Window $window): void
     {

@@ -4,13 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
+use Larder\Driver\Memcached\Batch;
+use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\StoreFailure;
-use Larder\Store\View;
+use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
@@ -20,9 +22,9 @@ use Larder\System\Process;
  * This folder holds that engine:
  *
  *     MemcachedStore  the interface
- *     Log             epoch, positions, end; Slot and Window: what it says about each position
- *     Logged          the steps of a write; Look: what it reads, Past: what it knew, Judge: may it be made, Writing: the item
- *     Unlogged        leases
+ *     Journal             epoch, positions, end; Slot and Window: what it says about each position
+ *     JournaledWrite          the steps of a write; WriteSnapshot: what it reads, Past: what it knew, WriteConditions: may it be made, ItemWrite: the item
+ *     UnjournaledWrite        leases
  *     Healer          what writers leave behind that die in between
  *     Item, Parts     what lies under a record's key; bodies beyond a megabyte
  *     Keys            what things are called on the servers
@@ -44,10 +46,10 @@ final class MemcachedStore implements Store
 
     private readonly Servers $servers;
     private readonly Keys $keys;
-    private readonly Log $log;
+    private readonly Journal $log;
     private readonly Parts $parts;
-    private readonly Logged $logged;
-    private readonly Unlogged $unlogged;
+    private readonly JournaledWrite $logged;
+    private readonly UnjournaledWrite $unlogged;
 
     /** hrtime() until which nothing is healed, because a server did not answer. */
     private int $rest = 0;
@@ -62,10 +64,10 @@ final class MemcachedStore implements Store
     {
         $this->servers = new Servers($servers, $prefix, $timeout);
         $this->keys = new Keys($prefix);
-        $this->log = new Log($this->servers, $this->keys);
+        $this->log = new Journal($this->servers, $this->keys);
         $this->parts = new Parts($this->servers, $this->keys, $this->log->clock);
-        $this->logged = new Logged($this->servers, $this->keys, $this->log, $this->parts, $timeout);
-        $this->unlogged = new Unlogged($this->servers, $this->keys, $this->log, $this->parts, $this->logged, $timeout);
+        $this->logged = new JournaledWrite($this->servers, $this->keys, $this->log, $this->parts, $timeout);
+        $this->unlogged = new UnjournaledWrite($this->servers, $this->keys, $this->log, $this->parts, $this->logged, $timeout);
     }
 
     public function since(string $epoch, int $position, string $token): Changes
@@ -94,7 +96,7 @@ final class MemcachedStore implements Store
         }
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         $view = $this->some(\array_slice($keys, 0, Batch::KEYS));
         for ($n = Batch::KEYS; $n < \count($keys); $n += Batch::KEYS) {
@@ -102,7 +104,7 @@ final class MemcachedStore implements Store
             if ($more->epoch !== $view->epoch) {
                 return $this->read($keys);
             }
-            $view = new View($view->epoch, \min($view->at, $more->at), $view->records + $more->records);
+            $view = new Snapshot($view->epoch, \min($view->at, $more->at), $view->records + $more->records);
         }
 
         return $view;
@@ -195,7 +197,7 @@ final class MemcachedStore implements Store
      *
      * @param list<string> $keys
      */
-    private function some(array $keys): View
+    private function some(array $keys): Snapshot
     {
         [$top, $items] = $this->look($keys);
         if ($top > $this->log->end) {
@@ -216,7 +218,7 @@ final class MemcachedStore implements Store
             }
         }
 
-        return new View($epoch, $at, $records);
+        return new Snapshot($epoch, $at, $records);
     }
 
     /** The record of an item, with all its parts. */
@@ -253,7 +255,7 @@ final class MemcachedStore implements Store
         if ($end < $top && \hrtime(true) >= $this->rest) {
             try {
                 $this->logged->healer()->heal($window);
-            } catch (StoreFailure) {
+            } catch (Failure) {
                 // The records of a dead writer may lie on a server that is down: no reason to fail others, nor
                 // to let them wait for it again and again.
                 $this->rest = \hrtime(true) + Healer::PATIENCE * 1_000_000;
@@ -284,6 +286,6 @@ final class MemcachedStore implements Store
             }
             $this->log->open();
         }
-        throw StoreFailure::because('memcached', 'forgets its log at once; give the server more memory (-m)');
+        throw Failure::because('memcached', 'forgets its log at once; give the server more memory (-m)');
     }
 }

@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
+use Larder\Driver\Memcached\Batch;
+use Larder\Driver\Memcached\Servers;
 use Larder\Store\Record;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 
 /**
  * The records in items, and bodies beyond the megabyte that one item can hold: stored in parts under a random name, on
@@ -40,7 +42,7 @@ final class Parts
      *
      * @return ?string what the record has to hold; null if the server refused a part, or did not keep it
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function store(string $record, string $body, int $exptime): ?string
     {
@@ -79,7 +81,7 @@ final class Parts
     /**
      * The record of an item; null if it has none, or part of its body is lost.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function record(?Item $item): ?Record
     {
@@ -94,7 +96,7 @@ final class Parts
         return new Record($body, $item->position, $item->writer);
     }
 
-    /** @throws StoreFailure */
+    /** @throws Failure */
     private function whole(Item $item): ?string
     {
         if ($item->type !== Item::PARTS) {
@@ -123,7 +125,7 @@ final class Parts
     /**
      * Deletes the parts that a record held, or was to hold.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function forget(string $record, string $held): void
     {

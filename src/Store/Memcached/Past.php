@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 use Larder\Store\LastChanges;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 
 /**
  * What one writer knows of the log before the part that it reads for a write: what others did there.
@@ -26,7 +26,7 @@ final class Past
     /** What was read for one change, for the others of its batch. */
     private ?Window $older = null;
 
-    public function __construct(private readonly Log $log)
+    public function __construct(private readonly Journal $log)
     {
         $this->known = new LastChanges(0);
     }
@@ -88,7 +88,7 @@ final class Past
      *
      * @return ?array{int, string, string} position, writer, kind; position -1 where that is not known any more
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function change(string $key, int $after, int $until, string $except): ?array
     {

@@ -4,14 +4,16 @@ declare(strict_types=1);
 
 namespace Larder\Store\Redis;
 
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\StoreFailure;
-use Larder\Store\View;
 use Larder\System\Clock;
+use Larder\System\Failure;
 
 /**
  * Records and their log in a Redis (5 or newer) or Valkey server, shared by all servers that reach it.
@@ -127,7 +129,7 @@ final class RedisStore implements Store
         return new Changes($this->told = $this->epoch, $this->seen[0], $this->seen[1], $reply[3] === 1, $list);
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connection->ready() !== $this->connectionNumber) {
@@ -177,7 +179,7 @@ final class RedisStore implements Store
             }
         }
 
-        return new View($this->told = $this->epoch, $this->seen[0], $records);
+        return new Snapshot($this->told = $this->epoch, $this->seen[0], $records);
     }
 
     public function write(array $changes): array
@@ -227,7 +229,7 @@ final class RedisStore implements Store
             $call = ['2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)];
             [$more] = $this->evaluate([[Script::sweep(), $call]]);
             $this->unswept = $more === 1;
-        } catch (StoreFailure) {
+        } catch (Failure) {
             $this->unswept = false;
         }
     }
@@ -276,7 +278,7 @@ final class RedisStore implements Store
     /**
      * Removes every key of this prefix, for when nobody uses it any more.
      *
-     * @throws StoreFailure
+     * @throws Failure
      */
     public function erase(): void
     {
@@ -548,7 +550,7 @@ final class RedisStore implements Store
      *
      * @return array<int, mixed> a reply for each
      *
-     * @throws StoreFailure
+     * @throws Failure
      * @throws Refused      one of $before was
      */
     private function evaluate(array $calls, array $before = []): array
@@ -581,7 +583,7 @@ final class RedisStore implements Store
         return $this->prefix . ':' . $this->epoch . ':';
     }
 
-    private function failure(string $what): StoreFailure
+    private function failure(string $what): Failure
     {
         return $this->connection->failure($what);
     }

@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
  * One connection to the database of a directory, its statements, and its bell.
  *
  * A database file, its write-ahead log and its bell belong together and to one epoch; where one of them is missing
- * or wrong, Home ends the epoch and begins another. Statements live here, and nowhere else, so that a forked child
+ * or wrong, DatabaseFiles ends the epoch and begins another. Statements live here, and nowhere else, so that a forked child
  * can let go of all of them at once.
  */
 final class Database
@@ -27,7 +27,7 @@ final class Database
 
     private bool $inTransaction = false;
 
-    public readonly Tail $tail;
+    public readonly ChangeLog $tail;
 
     /** @var array<int, \WeakReference<self>> all that are open in this process */
     private static array $open = [];
@@ -35,9 +35,9 @@ final class Database
     public function __construct(
         private ?\PDO $pdo,
         public readonly string $epoch,
-        public readonly Bell $bell,
+        public readonly ChangeCounter $bell,
         private readonly int $pid,
-        private readonly Home $home,
+        private readonly DatabaseFiles $home,
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
         bool $isPersistent,
@@ -135,7 +135,7 @@ final class Database
     }
 
     /**
-     * With the bell's lock: a commit over what a killed writer may have left behind (see Bell).
+     * With the bell's lock: a commit over what a killed writer may have left behind (see ChangeCounter).
      *
      * @throws \PDOException
      */
@@ -149,13 +149,13 @@ final class Database
      *
      * @param float $timeout seconds
      *
-     * @throws StoreFailure for every other error
+     * @throws Failure for every other error
      */
     public function failed(\PDOException $error, float $timeout): void
     {
         $bell = $this->bell;
         if (!self::isDamage($error) && $bell->exists() && $this->home->inode() !== 0) {
-            throw StoreFailure::because('sqlite', self::advice($error) . ': ' . $this->home->database, $error);
+            throw Failure::because('sqlite', self::advice($error) . ': ' . $this->home->database, $error);
         }
         $home = $this->home;
         $home->locked($timeout, static function () use ($bell, $home): void {
@@ -223,7 +223,7 @@ final class Database
                 }
                 $this->close();
             });
-        } catch (StoreFailure) {
+        } catch (Failure) {
             // Then nobody can write there.
             $this->close();
         }
@@ -237,7 +237,7 @@ final class Database
 
     private function pdo(): \PDO
     {
-        return $this->pdo ?? throw StoreFailure::because('sqlite', 'a connection from before the fork was used');
+        return $this->pdo ?? throw Failure::because('sqlite', 'a connection from before the fork was used');
     }
 
     /** Heals what a killed writer left, if nobody is writing. */

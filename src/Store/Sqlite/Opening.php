@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\StoreFailure;
+use Larder\System\Boot;
+use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
@@ -34,13 +35,13 @@ final class Opening
      * @param bool  $spare   a connection that shares nothing with others of this process
      */
     public function __construct(
-        private readonly Home $home,
+        private readonly DatabaseFiles $home,
         private readonly int $budget,
         private readonly float $timeout,
         private readonly bool $spare,
     ) {}
 
-    /** @throws StoreFailure */
+    /** @throws Failure */
     public function open(): Database
     {
         $pid = Process::id();
@@ -49,7 +50,7 @@ final class Opening
         try {
             return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
         } catch (\PDOException $e) {
-            throw StoreFailure::because('sqlite', 'cannot open ' . $this->home->database, $e);
+            throw Failure::because('sqlite', 'cannot open ' . $this->home->database, $e);
         }
     }
 
@@ -106,7 +107,7 @@ final class Opening
     /**
      * The database on this connection, if it is of this version, and belongs to this boot, this file and a living epoch.
      *
-     * @throws StoreFailure|\PDOException
+     * @throws Failure|\PDOException
      */
     private function current(\PDO $pdo, int $pid, int $inode, Boot $boot): ?Database
     {
@@ -153,7 +154,7 @@ final class Opening
                 $this->home->clear(true);
             }
         }
-        throw StoreFailure::because('sqlite', $this->home->database . ' is damaged as soon as it is made; is the disk sound?');
+        throw Failure::because('sqlite', $this->home->database . ' is damaged as soon as it is made; is the disk sound?');
     }
 
     private function connect(int $pid, int $inode): \PDO
@@ -177,19 +178,19 @@ final class Opening
     /**
      * No mmap: a file that is cut short by somebody else must give an error, not a SIGBUS.
      *
-     * @throws StoreFailure|\PDOException
+     * @throws Failure|\PDOException
      */
     private function setUp(\PDO $pdo): void
     {
         $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
         if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
-            throw StoreFailure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
+            throw Failure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
         }
         if (self::value($pdo, 'PRAGMA application_id') !== Schema::APPLICATION) {
-            throw StoreFailure::because('sqlite', 'larder.db is not one of Larder\'s own; move it away, or name another directory');
+            throw Failure::because('sqlite', 'larder.db is not one of Larder\'s own; move it away, or name another directory');
         }
         if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
-            throw StoreFailure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
+            throw Failure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
         }
         $log = self::logPages($this->budget);
         $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$log;"

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 
 /**
  * The tables, and their version.
@@ -53,12 +53,12 @@ final class Schema
      * Whether a database is of this version. One of an older release is not brought up to date: its epoch is ended, with
      * its bell, so that a process of that release which has it open goes no further than this either.
      *
-     * @throws StoreFailure if a newer Larder made it
+     * @throws Failure if a newer Larder made it
      */
     public static function isCurrent(int $version): bool
     {
         if ($version > self::VERSION) {
-            throw StoreFailure::because('sqlite', "the database has version $version, this Larder knows " . self::VERSION . ';'
+            throw Failure::because('sqlite', "the database has version $version, this Larder knows " . self::VERSION . ';'
                 . ' update it, or give each version a directory of its own');
         }
 

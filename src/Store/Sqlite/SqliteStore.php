@@ -10,15 +10,15 @@ use Larder\Store\Changes;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
-use Larder\Store\StoreFailure;
-use Larder\Store\View;
+use Larder\Store\Snapshot;
 use Larder\System\Clock;
+use Larder\System\Failure;
 
 /**
  * Records and log in one SQLite database, for the processes of one server and one user.
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening makes one,
- * Home is the directory, Bell tells cheaply whether anything changed, Tail has what waits to be written, Sweeper keeps the
+ * DatabaseFiles is the directory, ChangeCounter tells cheaply whether anything changed, ChangeLog has what waits to be written, Sweeper keeps the
  * budget, Past knows of what is gone, Schema has the tables. Nothing here knows what a body means, or chooses the directory, or checks whose it is.
  *
  * The table is the log: each key has its last change in it, also when that was a removal, until the Sweeper deletes
@@ -59,7 +59,7 @@ final class SqliteStore implements Appending
 
     private static bool $hasJson = true;
 
-    private readonly Home $home;
+    private readonly DatabaseFiles $home;
     private ?Database $database = null;
     private ?Writing $writing = null;
 
@@ -80,7 +80,7 @@ final class SqliteStore implements Appending
      */
     public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
     {
-        $this->home = new Home($directory);
+        $this->home = new DatabaseFiles($directory);
     }
 
     public function since(string $epoch, int $position, string $token): Changes
@@ -99,7 +99,7 @@ final class SqliteStore implements Appending
                 $this->apply();
                 $database = $this->database();
             }
-            // Before the database is read: see Bell.
+            // Before the database is read: see ChangeCounter.
             $size = $database->bell->size();
             if ($size < 0) {
                 $this->epochEnded($attempt);
@@ -139,7 +139,7 @@ final class SqliteStore implements Appending
         }
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
         foreach ($this->late === [] ? [] : $keys as $key) {
             if (isset($this->late[$key])) {
@@ -165,13 +165,13 @@ final class SqliteStore implements Appending
                             return $this->readMany($database, $keys);
                         }
 
-                        return new View($database->epoch, $row[0], []);
+                        return new Snapshot($database->epoch, $row[0], []);
                     }
                     if ($row[5] === 0 && \count($this->used) < self::MOST_NOTED) {
                         $this->used[$key] = true;
                     }
 
-                    return new View($database->epoch, $row[0], [$key => new Record($row[3], $row[1] < 0 ? -$row[1] : (int) $row[1], $row[2])]);
+                    return new Snapshot($database->epoch, $row[0], [$key => new Record($row[3], $row[1] < 0 ? -$row[1] : (int) $row[1], $row[2])]);
                 }
 
                 return $this->readMany($database, $keys);
@@ -189,7 +189,7 @@ final class SqliteStore implements Appending
     public function append(Change $change): bool
     {
         $database = $this->database();
-        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > Tail::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
+        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > ChangeLog::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
             return false;
         }
         $this->late[$change->key] = true;
@@ -305,7 +305,7 @@ final class SqliteStore implements Appending
                 $this->used = [];
                 $this->written = false;
             }
-        } catch (StoreFailure|\PDOException) {
+        } catch (Failure|\PDOException) {
             // Whoever next reads or writes gets to hear of it.
         }
     }
@@ -343,7 +343,7 @@ final class SqliteStore implements Appending
     }
 
     /** @param non-empty-list<string> $keys */
-    private function readMany(Database $database, array $keys): View
+    private function readMany(Database $database, array $keys): Snapshot
     {
         $several = \count($keys) > self::MOST_KEYS;
         $several && $database->run('BEGIN');
@@ -383,7 +383,7 @@ final class SqliteStore implements Appending
             }
         }
 
-        return new View($database->epoch, $at, $records);
+        return new Snapshot($database->epoch, $at, $records);
     }
 
     /**
@@ -438,7 +438,7 @@ final class SqliteStore implements Appending
         }
     }
 
-    private function bell(string $epoch): Bell
+    private function bell(string $epoch): ChangeCounter
     {
         // A token's epoch comes from outside and becomes a file's name.
         return $this->database !== null && $this->database->epoch === $epoch
@@ -446,7 +446,7 @@ final class SqliteStore implements Appending
             : $this->home->bell(\basename($epoch));
     }
 
-    private function tail(string $epoch): Tail
+    private function tail(string $epoch): ChangeLog
     {
         return $this->database !== null && $this->database->epoch === $epoch
             ? $this->database->tail
@@ -469,7 +469,7 @@ final class SqliteStore implements Appending
     {
         $this->database = $this->writing = null;
         if ($attempt >= self::ATTEMPTS) {
-            throw StoreFailure::because('sqlite', $this->home->database . ' is removed as soon as it is made; stop whatever does that');
+            throw Failure::because('sqlite', $this->home->database . ' is removed as soon as it is made; stop whatever does that');
         }
     }
 

@@ -7,8 +7,8 @@ namespace Larder\Store\Sqlite;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
-use Larder\Store\StoreFailure;
 use Larder\System\Clock;
+use Larder\System\Failure;
 
 /**
  * Conditional writes over one connection: judges each change by the row of its key, which is there also for keys
@@ -72,7 +72,7 @@ final class Writing
      *
      * @return ?list<Outcome>
      *
-     * @throws \PDOException|StoreFailure
+     * @throws \PDOException|Failure
      */
     public function commit(array $changes, float $timeout): ?array
     {

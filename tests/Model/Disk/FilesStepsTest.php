@@ -72,15 +72,15 @@ final class FilesStepsTest extends TestCase
     public static function taken(): iterable
     {
         yield 'the position is the end of the log, not of what was read' => [
-            ['Store\Files' => ['return new View($state->epoch, $state->done, $records);' => 'return new View($state->epoch, $this->shared->follow()->end(), $records);']],
+            ['Store\File\FileStore' => ['return new Snapshot($state->epoch, $state->done, $records);' => 'return new Snapshot($state->epoch, $this->shared->follow()->end(), $records);']],
             ['fills', 'sets'], 0,
         ];
         yield 'a record is there before the log names it' => [
-            ['Store\Files' => ['$log->append($change);' => '$late = $change;', 'return new Outcome(true, $position, $writer, $previous, Judge::kind($record), step:' => 'isset($late) && $log->append($late); return new Outcome(true, $position, $writer, $previous, Judge::kind($record), step:']],
+            ['Store\File\FileStore' => ['$log->append($change);' => '$late = $change;', 'return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step:' => 'isset($late) && $log->append($late); return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step:']],
             ['sets', 'follows'], 1,
         ];
         yield 'nobody holds the lock' => [
-            ['Store\File\Lock' => ['if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {' => '$wouldBlock = 1; if (false) {']],
+            ['System\FileLock' => ['if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {' => '$wouldBlock = 1; if (false) {']],
             ['counts', 'counts'], 0,
         ];
     }
@@ -88,7 +88,7 @@ final class FilesStepsTest extends TestCase
     /** @param list<string> $names */
     private function check(Copy $copy, array $names, int $kills): int
     {
-        $store = static fn(): object => $copy->make('Store\Files', '/cache', 1 << 20, 1.0);
+        $store = static fn(): object => $copy->make('Store\File\FileStore', '/cache', 1 << 20, 1.0);
 
         return (new Clients($copy, $store))->check(new FileSystem(), $names, $kills);
     }

@@ -78,11 +78,11 @@ final class SqliteStepsTest extends TestCase
         $even = 'if ($this->held && $finished && ($this->size & 1) === 1) { $this->grow(); }';
 
         yield 'the bell rings after the commit only' => [
-            ['Store\Sqlite\Bell' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => 'if (false) { if (!$this->grow()) {', $even => '$this->grow(); $this->grow();']],
+            ['Store\Sqlite\ChangeCounter' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => 'if (false) { if (!$this->grow()) {', $even => '$this->grow(); $this->grow();']],
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell rings before the commit only' => [
-            ['Store\Sqlite\Bell' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => '$this->grow(); $this->grow(); if (false) { if (!$this->grow()) {', $even => '']],
+            ['Store\Sqlite\ChangeCounter' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => '$this->grow(); $this->grow(); if (false) { if (!$this->grow()) {', $even => '']],
             ['sets', 'follows twice'], 0,
         ];
         yield 'an odd bell is believed' => [
@@ -98,7 +98,7 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice', 'recovers'], 1,
         ];
         yield 'nobody holds the lock' => [
-            ['Store\Sqlite\Bell' => ['if (!\flock($file, \LOCK_EX | \LOCK_NB)) { $this->wait' => 'if (false) { $this->wait']],
+            ['Store\Sqlite\ChangeCounter' => ['if (!\flock($file, \LOCK_EX | \LOCK_NB)) { $this->wait' => 'if (false) { $this->wait']],
             ['counts', 'counts'], 0,
         ];
     }

@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Driver\Memcached\Servers;
 use Larder\Store\Memcached\ServerClock;
-use Larder\Store\Memcached\Servers;
 use Larder\Tests\Model\Machine;
 
 /**
- * In the place of Store\Memcached\Batch: one server, on which other clients' commands may come between any two of
+ * In the place of Driver\Memcached\Batch: one server, on which other clients' commands may come between any two of
  * ours. (memcached executes a connection's commands in their order, but those of many connections at a time.)
  */
 final class Batch

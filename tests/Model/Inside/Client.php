@@ -6,7 +6,7 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Change;
 use Larder\Store\Store;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
 
 /** One process that uses an engine, for what tiers do with it. */
@@ -129,7 +129,7 @@ final class Client
     {
         try {
             $outcome = $this->store->write([$change])[0];
-        } catch (StoreFailure) {
+        } catch (Failure) {
             return;
         }
         if ($outcome->done) {

@@ -7,7 +7,7 @@ namespace Larder\Tests\Model\Inside;
 use Larder\Tests\Model\Handle;
 use Larder\Tests\Model\Machine;
 
-/** In the place of Tier\Lock: waits as long as it takes. */
+/** In the place of System\BoundedLock: waits as long as it takes. */
 final class Lock
 {
     public static function open(string $file): Handle

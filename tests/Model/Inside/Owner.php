@@ -6,7 +6,7 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Tests\Model\Machine;
 
-/** In the place of Lease\Owner: the model knows which processes are dead. */
+/** In the place of System\ProcessId: the model knows which processes are dead. */
 final class Owner
 {
     public static function current(): string

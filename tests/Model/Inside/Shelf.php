@@ -6,15 +6,15 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Change;
 use Larder\Store\Changes;
-use Larder\Store\Judge;
 use Larder\Store\LastChanges;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
-use Larder\Store\View;
+use Larder\Store\Snapshot;
+use Larder\Store\WriteConditions;
 
 /**
  * An engine as the contract in Store\Store describes it and no better, as a value: each call in one piece, judged by
- * Store\Judge. (That the engines keep the contract between their steps is what the other models are for.)
+ * Store\WriteConditions. (That the engines keep the contract between their steps is what the other models are for.)
  */
 final class Shelf
 {
@@ -45,9 +45,9 @@ final class Shelf
     }
 
     /** @param list<string> $keys */
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
-        return new View($this->epoch(), $this->end, \array_intersect_key($this->records, \array_flip($keys)));
+        return new Snapshot($this->epoch(), $this->end, \array_intersect_key($this->records, \array_flip($keys)));
     }
 
     /**
@@ -107,12 +107,12 @@ final class Shelf
         $key = $change->key;
         $record = $this->records[$key] ?? null;
         $known = $this->known();
-        $judge = new Judge(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): LastChanges => $known);
+        $judge = new WriteConditions(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): LastChanges => $known);
         $conflict = $judge->conflict($change, $record);
         if ($conflict !== null) {
             return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
         }
-        [$previous, $writer] = Judge::before($key, $record, $known);
+        [$previous, $writer] = WriteConditions::before($key, $record, $known);
         if ($change->logged) {
             $position = ++$this->end;
             $this->log[] = [$key, $position, $change->writer, $change->kind];

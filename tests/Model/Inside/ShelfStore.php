@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Changes;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\View;
 use Larder\Tests\Model\Machine;
 
 /** A Shelf, reached by steps. */
@@ -25,9 +25,9 @@ final class ShelfStore implements Store
         return $changes;
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
-        /** @var View $view */
+        /** @var Snapshot $view */
         $view = Machine::step("$this->shelf.read", $keys);
         $this->told = $view->epoch;
 

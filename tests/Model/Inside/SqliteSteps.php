@@ -6,23 +6,23 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Changes;
 use Larder\Store\Outcome;
-use Larder\Store\Sqlite\Bell;
+use Larder\Store\Snapshot;
+use Larder\Store\Sqlite\ChangeCounter;
 use Larder\Store\Store;
-use Larder\Store\View;
 use Larder\Tests\Model\Machine;
 
 /**
  * The steps of Store\Sqlite\SqliteStore (since, read), Writing::commit() and Database::mend(), in their order, around
- * the real Bell. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
+ * the real ChangeCounter. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
  * the frames in the write-ahead log and the index that makes them visible.
  */
 final class SqliteSteps implements Store
 {
-    private readonly Bell $bell;
+    private readonly ChangeCounter $bell;
 
     public function __construct()
     {
-        $this->bell = new Bell('bell');
+        $this->bell = new ChangeCounter('bell');
     }
 
     public function since(string $epoch, int $position, string $token): Changes
@@ -44,9 +44,9 @@ final class SqliteSteps implements Store
         return new Changes($changes->epoch, $changes->end, "$changes->epoch:$size", $changes->complete, $changes->list);
     }
 
-    public function read(array $keys): View
+    public function read(array $keys): Snapshot
     {
-        /** @var View */
+        /** @var Snapshot */
         return Machine::step('db.read', $keys);
     }
 

@@ -87,11 +87,11 @@ final class MemcachedStepsTest extends TestCase
             ['sets', 'follows twice'], 0, 9,
         ];
         yield 'a change is not announced before it is made' => [
-            ['Store\Memcached\Logged' => ['Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes))' => 'Slot::encode(Slot::PENDING, $first, $last, $now, [])']],
+            ['Store\Memcached\JournaledWrite' => ['Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes))' => 'Slot::encode(Slot::PENDING, $first, $last, $now, [])']],
             ['sets', 'follows twice'], 1, 9,
         ];
         yield 'a marker under way does not stop what it guards' => [
-            ['Store\Memcached\Judge' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
+            ['Store\Memcached\WriteConditions' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
             ['fills guarded', 'marks'], 0, 9,
         ];
         yield 'a dead writer is not fenced' => [
@@ -99,7 +99,7 @@ final class MemcachedStepsTest extends TestCase
             ['sets', 'waits, follows twice'], 1, 2,
         ];
         yield 'a record is replaced without comparing' => [
-            ['Store\Memcached\Writing' => ["'cas', \$this->name," => "'set', \$this->name,"]],
+            ['Store\Memcached\ItemWrite' => ["'cas', \$this->name," => "'set', \$this->name,"]],
             ['counts', 'counts'], 0, 9,
         ];
     }

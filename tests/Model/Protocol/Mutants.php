@@ -21,7 +21,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
     private static function table(): array
     {
-        $judge = 'Tier\Judge';
+        $judge = 'Tier\ConflictTable';
 
         return [
             'a fill is stored over a change' => [
@@ -68,15 +68,15 @@ final class Mutants
     {
         return [
             'the near tier keeps what changed' => [
-                ['Tier\ApcuNear' => ['if ($changed > $position && $this->position($key) < $changed) {' => 'if ($position < 0) {']],
+                ['Tier\Near\ApcuNear' => ['if ($changed > $position && $this->position($key) < $changed) {' => 'if ($position < 0) {']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
             'the near tier takes what was read before it followed the log' => [
-                ['Tier\ApcuNear' => ['$state[2] > $at ||' => '']],
+                ['Tier\Near\ApcuNear' => ['$state[2] > $at ||' => '']],
                 ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
             ],
             'the near tier is not told of the journal' => [
-                ['Tier\Stack' => ['$readable = ($same || $near->follow($changes)) && $readable;' => '']],
+                ['Tier\View' => ['$readable = ($same || $near->follow($changes)) && $readable;' => '']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
         ];
@@ -90,23 +90,23 @@ final class Mutants
 
         return [
             'a flush does not guard fills' => [
-                ['Tier\Stack' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($entry->tags as $marker) { if']],
+                ['Tier\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($entry->tags as $marker) { if']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'a tag does not guard fills' => [
-                ['Tier\Stack' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($space->flushes as $marker) { if']],
+                ['Tier\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($space->flushes as $marker) { if']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [
-                ['Tier\Stack' => ['$record->position <= $this->floor($space)' => 'false']],
+                ['Tier\View' => ['$record->position <= $this->floor($space)' => 'false']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
             ],
             'a tag does not hide what was stored before' => [
-                ['Tier\Stack' => ['if ($this->marker($tag) >= $position) { return false; }' => '']],
+                ['Tier\View' => ['if ($this->marker($tag) >= $position) { return false; }' => '']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
             ],
             'a near copy is not asked for its flush' => [
-                ['Tier\Stack' => ['$position > $this->floor($space) && !$entry->expired' => '!$entry->expired']],
+                ['Tier\View' => ['$position > $this->floor($space) && !$entry->expired' => '!$entry->expired']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
         ];
@@ -117,12 +117,12 @@ final class Mutants
     {
         return [
             'an intent is stored over' => [
-                ['Store\Judge' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
+                ['Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'an intent ends without a change' => [
                 ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]) !== null;'],
-                    'Store\Judge' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
+                    'Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a counter is stored without comparing' => [
@@ -137,7 +137,7 @@ final class Mutants
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
             'a lease keeps nobody from computing' => [
-                ['Lease\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
+                ['Tier\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
         ];

@@ -7,7 +7,7 @@ namespace Larder\Tests\Store\Sqlite;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\Schema;
 use Larder\Store\Sqlite\SqliteStore;
-use Larder\Store\StoreFailure;
+use Larder\System\Failure;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -146,7 +146,7 @@ final class SqliteFaultsTest extends TestCase
         try {
             self::put($store, 'k', 'w');
             self::fail('Nobody can write now.');
-        } catch (StoreFailure $e) {
+        } catch (Failure $e) {
             self::assertStringContainsString('locked', $e->getMessage());
         }
         $store->tidy();
@@ -176,7 +176,7 @@ final class SqliteFaultsTest extends TestCase
                 try {
                     self::put($store, "k$i", \str_repeat("$i ", 20_000));
                     $written[] = $i;
-                } catch (StoreFailure $e) {
+                } catch (Failure $e) {
                     self::assertStringContainsString('full', $e->getMessage());
                     $failures++;
                 }
@@ -216,7 +216,7 @@ final class SqliteFaultsTest extends TestCase
                 try {
                     $call();
                     self::fail('What cannot be written must not be read.');
-                } catch (StoreFailure $e) {
+                } catch (Failure $e) {
                     self::assertStringContainsString('writable', $e->getMessage());
                 }
             }
@@ -258,7 +258,7 @@ final class SqliteFaultsTest extends TestCase
         try {
             $this->store()->read(['k']);
             self::fail('That is not ours.');
-        } catch (StoreFailure $e) {
+        } catch (Failure $e) {
             self::assertStringContainsString('another directory', $e->getMessage());
         }
         self::assertNotFalse($foreign->query('SELECT * FROM precious'));
@@ -271,7 +271,7 @@ final class SqliteFaultsTest extends TestCase
         try {
             self::get($this->store(), 'k');
             self::fail('Its tables are not known.');
-        } catch (StoreFailure $e) {
+        } catch (Failure $e) {
             self::assertStringContainsString('version 99', $e->getMessage());
         }
         $this->database()->exec('PRAGMA user_version=' . Schema::VERSION);

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Cli;
 
-use Larder\Config\Directory;
 use Larder\Console\Doctor\Finding;
+use Larder\System\PrivateDirectory;
 use Larder\WordPress\Health;
 use Larder\WordPress\Quietly;
 use Larder\WordPress\Site;
@@ -50,23 +50,23 @@ final class Doctor
     /** Who this is, whose the cache is, and who the web server seems to be. */
     private static function user(): Finding
     {
-        $me = Directory::user();
+        $me = PrivateDirectory::user();
         $directory = Site::current()->directory() ?? '';
         if (!Quietly::call(static fn(): bool => \is_dir($directory))) {
-            return Finding::ok('user', Directory::name($me));
+            return Finding::ok('user', PrivateDirectory::name($me));
         }
-        $owner = Directory::owner($directory);
+        $owner = PrivateDirectory::owner($directory);
         $uploads = Quietly::call(static fn(): int|false => \fileowner(\WP_CONTENT_DIR . '/uploads'));
         if ($uploads !== false && $uploads !== $owner) {
             return Finding::warn(
                 'user',
-                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', Directory::name($owner), Directory::name($uploads)),
-                'If the web server works as ' . Directory::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
+                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', PrivateDirectory::name($owner), PrivateDirectory::name($uploads)),
+                'If the web server works as ' . PrivateDirectory::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
             );
         }
 
         return $me === $owner
-            ? Finding::ok('user', Directory::name($me) . ', to whom the cache belongs')
-            : Finding::warn('user', Directory::name($me) . ', and the cache belongs to ' . Directory::name($owner), 'Run it as that user, or as root.');
+            ? Finding::ok('user', PrivateDirectory::name($me) . ', to whom the cache belongs')
+            : Finding::warn('user', PrivateDirectory::name($me) . ', and the cache belongs to ' . PrivateDirectory::name($owner), 'Run it as that user, or as root.');
     }
 }

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\WordPress\Cli;
 
 use Larder\Cache;
-use Larder\Config\Directory;
-use Larder\Config\WrongUser;
+use Larder\System\PrivateDirectory;
+use Larder\System\WrongUser;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Site;
 
@@ -20,7 +20,7 @@ final class Door
     {
         $directory = Site::current()->directory() ?? '';
         try {
-            $directory === '' || Directory::become($directory);
+            $directory === '' || PrivateDirectory::become($directory);
         } catch (WrongUser $wrong) {
             \WP_CLI::error($wrong->getMessage());
         }

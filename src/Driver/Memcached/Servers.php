@@ -1,0 +1,83 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Memcached;
+
+use Larder\System\Failure;
+
+/**
+ * The servers of one store, and which of them holds what.
+ *
+ * The log lives on one of them, all of it; records are spread. Nothing moves when a server fails: a key that came
+ * to another server and back would bring an old record with it.
+ */
+final class Servers
+{
+    public readonly int $count;
+
+    /** The server of the log. */
+    public readonly int $log;
+
+    /** @var list<string> */
+    private readonly array $names;
+
+    /** @var non-empty-list<Connection> */
+    private readonly array $connections;
+
+    /** @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0 */
+    public function __construct(array $servers, string $name, float $timeout)
+    {
+        $names = $connections = [];
+        foreach ($servers as [$host, $port]) {
+            $names[] = $host . ':' . $port;
+            $connections[] = new Connection($host, $port, $timeout);
+        }
+        if ($connections === []) {
+            throw Failure::because('memcached', 'no server is named; write memcached://host:port');
+        }
+        $this->names = $names;
+        $this->connections = $connections;
+        $this->count = \count($names);
+        $this->log = $this->of($name);
+    }
+
+    /**
+     * The server of a record: the one with the highest hash of its name and the key (rendezvous hashing, Thaler and
+     * Ravishankar 1998), so that adding a server moves only the keys that it gets.
+     */
+    public function of(string $key): int
+    {
+        $best = 0;
+        if ($this->count > 1) {
+            $highest = '';
+            foreach ($this->names as $i => $name) {
+                $hash = \hash('xxh64', $name . "\0" . $key);
+                if (\strcmp($hash, $highest) > 0) {
+                    $best = $i;
+                    $highest = $hash;
+                }
+            }
+        }
+
+        return $best;
+    }
+
+    public function at(int $server): Connection
+    {
+        return $this->connections[$server] ?? $this->connections[0];
+    }
+
+    /** A socket apart, for what takes a socket over. */
+    public function another(int $server): Connection
+    {
+        return clone $this->at($server);
+    }
+
+    public function drop(): void
+    {
+        foreach ($this->connections as $connection) {
+            $connection->drop();
+        }
+    }
+}

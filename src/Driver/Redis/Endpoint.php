@@ -1,0 +1,63 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Redis;
+
+/** Where a Redis or Valkey server is, and how to get in. */
+final class Endpoint
+{
+    /**
+     * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
+     * @param ?string $user     an ACL user (Redis 6); null: the password alone
+     * @param bool    $tls      the server's certificate must be valid for $host (PHP's openssl.cafile decides by whom)
+     * @param float   $timeout  seconds, above zero, for connecting and for each answer
+     */
+    public function __construct(
+        public readonly string $host = '127.0.0.1',
+        public readonly int $port = 6379,
+        public readonly ?string $socket = null,
+        public readonly int $db = 0,
+        public readonly ?string $user = null,
+        #[\SensitiveParameter]
+        public readonly ?string $password = null,
+        public readonly bool $tls = false,
+        public readonly float $timeout = 0.25,
+    ) {}
+
+    /** For messages: never the password. */
+    public function name(): string
+    {
+        return ($this->socket ?? $this->host . ':' . $this->port) . ($this->db === 0 ? '' : ' db ' . $this->db);
+    }
+
+    /** A server's own words, which may repeat what it was told: one that knows no AUTH names its arguments. */
+    public function withoutPassword(#[\SensitiveParameter] string $text): string
+    {
+        return $this->password === null ? $text : \str_replace($this->password, '***', $text);
+    }
+
+    /** @return array<mixed> for print_r() and var_dump() */
+    public function __debugInfo(): array
+    {
+        return ['password' => $this->password === null ? null : '***'] + \get_object_vars($this);
+    }
+
+    /**
+     * What has to be said first on each new connection.
+     *
+     * @return list<non-empty-list<string>>
+     */
+    public function greeting(): array
+    {
+        $commands = [];
+        if ($this->password !== null) {
+            $commands[] = $this->user === null ? ['AUTH', $this->password] : ['AUTH', $this->user, $this->password];
+        }
+        if ($this->db !== 0) {
+            $commands[] = ['SELECT', (string) $this->db];
+        }
+
+        return $commands;
+    }
+}

@@ -1,0 +1,382 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+use Larder\Store\Change;
+use Larder\Store\Changes;
+use Larder\Store\LastChanges;
+use Larder\Store\Outcome;
+use Larder\Store\Record;
+use Larder\Store\Snapshot;
+use Larder\Store\Store;
+use Larder\Store\WriteConditions;
+use Larder\System\Clock;
+use Larder\System\Failure;
+use Larder\System\Silence;
+
+/**
+ * Records in files of a directory, shared by the processes of a server and kept over their end.
+ *
+ *     lock                   what is held by whoever writes; State and Sizes stand in it
+ *     log.EPOCH.BASE         what changed, see File\Log
+ *     v.EPOCH/ab/0123…       a record, see File\RecordFile; named by a hash of its key
+ *     v.EPOCH/new            the record that is being written
+ *
+ * Writing, under the lock: the record goes to `new`, the change to the log, `new` is renamed to its place, and
+ * State::$done says that all this is so; a small record is replaced in its file instead, after the change is in the
+ * log. Reading needs no lock: what `done` said before the files were opened is in them, since whoever wrote it had
+ * put them there, and a change after it may be there or not; a checksum tells what is not whole. A process that dies on
+ * the way leaves a change in the log that never happened, which costs others a look at the file and nothing more;
+ * `done` passes over it with the next change, when the lock shows that its writer is gone.
+ *
+ * A new epoch begins when the lock file, its State or its log are gone, damaged or copied from elsewhere, and after
+ * a boot: a file system may have kept an older content of some files than of others.
+ */
+final class FileStore implements Store
+{
+    /** The file in an epoch's directory of values in which a record is written. */
+    private const NEW = '/new';
+
+    /**
+     * Up to so many bytes a record is replaced in its file, above by renaming. ext4 writes to the disk at once what is
+     * renamed over another file (mount option auto_da_alloc), which takes 50 times as long.
+     */
+    private const IN_PLACE = 65_536;
+
+    /** Of the keys read so many, chosen at random, are marked as used by tidy(). */
+    private const MARKED = 64;
+
+    /** After so many writes an instance looks after the budget by itself; a Sweep removes no less. */
+    private const WRITES = 16;
+
+    /** Of so many calls of tidy() one looks for what older epochs left, and two for what has expired. */
+    private const RARELY = 16;
+
+    private readonly Silence $quiet;
+    private readonly Shared $shared;
+    private readonly WriteConditions $judge;
+    private int $reads = 0;
+    private int $writes = 0;
+    /** @var array<int, string> paths of records that were read */
+    private array $used = [];
+
+    /**
+     * @param string $directory made if it is not there; of this user, and used by nothing else
+     * @param int    $budget    bytes, for the records
+     * @param float  $timeout   seconds that a call waits for other processes, at most
+     */
+    public function __construct(private readonly string $directory, private readonly int $budget, float $timeout)
+    {
+        $this->quiet = new Silence();
+        $this->shared = new Shared($directory, $timeout, $this->quiet);
+        $this->judge = new WriteConditions(
+            fn(string $key): ?Record => $this->peek($this->path($key), $key),
+            fn(int $limit, ?string $writer): LastChanges => $this->shared->log()->cover($limit, $writer),
+        );
+    }
+
+    public function since(string $epoch, int $position, string $token): Changes
+    {
+        // The token is the base of the log's current file. An epoch is looked at closely, as it becomes part of a path.
+        if (
+            $token !== '' && \strlen($epoch) === 16 && \strspn($epoch, '0123456789abcdef') === 16
+            && Journal::unchanged($this->directory, $epoch, (int) $token, $position)
+        ) {
+            return new Changes($epoch, $position, $token, true);
+        }
+        $this->quiet->begin();
+        try {
+            $log = $this->shared->follow();
+            $end = $log->end();
+            $token = $log->token();
+            $list = $epoch === $this->shared->epoch() && $position <= $end ? $log->cover($position)->after($position) : null;
+
+            return new Changes($this->shared->epoch(), $end, $token, $list !== null, $list ?? []);
+        } finally {
+            $this->quiet->end();
+        }
+    }
+
+    public function read(array $keys): Snapshot
+    {
+        $this->quiet->begin();
+        try {
+            $state = $this->shared->state();
+            $records = [];
+            foreach ($keys as $key) {
+                $path = $this->path($key);
+                $bytes = \file_get_contents($path);
+                if ($bytes === false) {
+                    continue;
+                }
+                $found = RecordFile::decode($bytes) ?? $this->settle($path);
+                if ($found !== null && $found[0] === $key && $found[1] !== null) {
+                    $records[$key] = $found[1];
+                    $this->use($path);
+                }
+            }
+
+            return new Snapshot($state->epoch, $state->done, $records);
+        } finally {
+            $this->quiet->end();
+        }
+    }
+
+    public function write(array $changes): array
+    {
+        $this->quiet->begin();
+        try {
+            [$handle, $state, $log] = $this->shared->hold();
+            try {
+                $outcomes = [];
+                foreach ($changes as $change) {
+                    $outcomes[] = $this->apply($change, $handle, $state, $log);
+                }
+                $state->done = $log->end();
+                $this->shared->save($state, $handle);
+                for ($this->writes += \count($changes); $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
+                    $this->sweep()->shrink($handle, $this->budget);
+                }
+            } finally {
+                $this->shared->release();
+            }
+        } finally {
+            $this->quiet->end();
+        }
+
+        return $outcomes;
+    }
+
+    public function now(): int
+    {
+        return Clock::now();
+    }
+
+    public function forgets(): bool
+    {
+        return true;
+    }
+
+    public function tidy(): void
+    {
+        $this->quiet->begin();
+        try {
+            $handle = $this->shared->tryToHold();
+            if ($handle === null) {
+                return;
+            }
+            try {
+                $sweep = $this->sweep();
+                $sweep->used($this->used);
+                $turn = \random_int(1, self::RARELY);
+                if ($turn <= 2) {
+                    $sweep->run($handle, $this->budget);
+                } else {
+                    $sweep->shrink($handle, $this->budget);
+                }
+                if ($turn === 1) {
+                    $sweep->others($this->directory);
+                }
+            } finally {
+                $this->shared->release();
+            }
+        } catch (Failure) {
+            // The next read or write says so.
+        } finally {
+            $this->used = [];
+            $this->reads = 0;
+            $this->quiet->end();
+        }
+    }
+
+    public function each(): iterable
+    {
+        for ($i = 0; $i < Sizes::DIRECTORIES; $i++) {
+            $this->quiet->begin();
+            $records = [];
+            try {
+                $this->shared->state();
+                $directory = \sprintf('%s/%02x', $this->shared->values(), $i);
+                foreach (\is_dir($directory) ? \array_slice(\scandir($directory) ?: [], 2) : [] as $name) {
+                    $bytes = \file_get_contents("$directory/$name");
+                    $found = $bytes === false ? null : RecordFile::decode($bytes) ?? $this->settle("$directory/$name");
+                    if ($found !== null && $found[1] !== null) {
+                        $records[] = [$found[0], $found[1]];
+                    }
+                }
+            } finally {
+                $this->quiet->end();
+            }
+            foreach ($records as [$key, $record]) {
+                yield $key => $record;
+            }
+        }
+    }
+
+    public function stats(): array
+    {
+        $this->quiet->begin();
+        try {
+            $this->shared->state();
+            $sizes = Sizes::all($this->shared->look());
+
+            return [
+                'engine' => 'files',
+                'entries' => (int) \array_sum(\array_column($sizes, 1)),
+                'bytes' => (int) \array_sum(\array_column($sizes, 0)),
+                'budget' => $this->budget,
+            ];
+        } finally {
+            $this->quiet->end();
+        }
+    }
+
+    /**
+     * @param resource $handle
+     *
+     * @throws Failure
+     */
+    private function apply(Change $change, mixed $handle, State $state, Journal $log): Outcome
+    {
+        if (!$change->isOf($state->epoch)) {
+            return new Outcome(false, -1);
+        }
+        $key = $change->key;
+        $path = $this->path($key);
+        $record = $this->peek($path, $key);
+        $conflict = $this->judge->conflict($change, $record);
+        if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget)) {
+            $found = $record === null ? null : RecordFile::decode((string) \file_get_contents($path));
+            if ($conflict === null) {
+                return Outcome::refused($found[1] ?? null);
+            }
+            [$position, $writer, $kind, $guard] = $conflict;
+
+            return new Outcome(false, $position, $writer, 0, $kind, $found[1] ?? null, $guard);
+        }
+        [$previous, $writer] = WriteConditions::before($key, $record, $log->cover(Change::ALWAYS));
+        $end = $log->end();
+        $position = $change->logged ? $log->position($change) : ++$state->version;
+        $values = $this->shared->values();
+        \clearstatcache();
+        $there = \is_file($path);
+        $before = $there ? (int) \filesize($path) : 0;
+        $bytes = $change->body === null ? '' : RecordFile::encode($key, new Record($change->body, $position, $change->writer), $change->expiry);
+        $size = \strlen($bytes);
+        $inPlace = $there && $size > 0 && $size <= self::IN_PLACE;
+        if ($size > 0 && !$inPlace) {
+            $this->put($values, $bytes);
+        }
+        if ($change->logged) {
+            $log->append($change);
+        } else {
+            // Before anybody can read it: a version is never given twice.
+            $this->shared->save($state, $handle);
+        }
+        if ($inPlace) {
+            $this->overwrite($path, $bytes, $before);
+        } elseif ($size > 0) {
+            $new = $values . self::NEW;
+            if (!\rename($new, $path) && !(\mkdir(\dirname($path), 0700) && \rename($new, $path))) {
+                throw Failure::because('files', "cannot write $path: {$this->quiet->reason}");
+            }
+        } elseif ($there && !\unlink($path)) {
+            throw Failure::because('files', "cannot remove $path: {$this->quiet->reason}");
+        }
+        if ($size !== $before) {
+            Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $size - $before, ($size > 0 ? 1 : 0) - ($there ? 1 : 0));
+        }
+
+        return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
+    }
+
+    /** @throws Failure with nothing left of it */
+    private function put(string $values, string $bytes): void
+    {
+        $path = $values . self::NEW;
+        $handle = \fopen($path, 'w');
+        if ($handle === false && \mkdir($values, 0700)) {
+            $handle = \fopen($path, 'w');
+        }
+        if ($handle === false || !\chmod($path, 0600) || \fwrite($handle, $bytes) !== \strlen($bytes) || !\fclose($handle)) {
+            $failure = Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            \is_file($path) && \unlink($path);
+
+            throw $failure;
+        }
+    }
+
+    /**
+     * Replaces a small record in its file. A reader that sees it half done waits for the lock, see settle().
+     *
+     * @throws Failure with nothing left of it
+     */
+    private function overwrite(string $path, string $bytes, int $before): void
+    {
+        $handle = \fopen($path, 'c');
+        if ($handle === false || \fwrite($handle, $bytes) !== \strlen($bytes) || ($before > \strlen($bytes) && !\ftruncate($handle, \strlen($bytes)))) {
+            $failure = Failure::because('files', "cannot write $path: {$this->quiet->reason}");
+            \is_file($path) && \unlink($path);
+
+            throw $failure;
+        }
+    }
+
+    private function sweep(): Sweep
+    {
+        return new Sweep($this->shared->values(), fn(string $marker): int => $this->peek($this->path($marker), $marker)->position ?? 0);
+    }
+
+    private function path(string $key): string
+    {
+        $hash = \hash('xxh128', $key);
+
+        return $this->shared->values() . "/$hash[0]$hash[1]/" . \substr($hash, 2);
+    }
+
+    /** The record of a key with the first byte of its body, with none if it is over; null also if another key's is in the place. */
+    private function peek(string $path, string $key): ?Record
+    {
+        $bytes = \file_get_contents($path, length: RecordFile::HEAD);
+        $head = $bytes === false ? null : RecordFile::head($bytes);
+
+        return $head !== null && $head[0] === $key
+            ? new Record($head[3] === 0 || $head[3] >= Clock::now() ? \substr((string) $bytes, $head[4], 1) : '', $head[1], $head[2])
+            : null;
+    }
+
+    private function use(string $path): void
+    {
+        // Each of the records read has the same chance, however many there are (reservoir sampling).
+        $place = $this->reads < self::MARKED ? $this->reads : \mt_rand(0, $this->reads);
+        $this->reads++;
+        if ($place < self::MARKED) {
+            $this->used[$place] = $path;
+        }
+    }
+
+    /**
+     * Reads again, with the lock, what was not whole: it was just being written, or it is damaged and goes.
+     *
+     * @return ?array{string, ?Record}
+     *
+     * @throws Failure
+     */
+    private function settle(string $path): ?array
+    {
+        $this->shared->hold();
+        try {
+            $bytes = \file_get_contents($path);
+            $found = $bytes === false ? null : RecordFile::decode($bytes);
+            if ($found === null && $bytes !== false) {
+                \unlink($path);
+            }
+
+            return $found;
+        } finally {
+            $this->shared->release();
+        }
+    }
+}

@@ -1,0 +1,280 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\File;
+
+use Larder\Store\Change;
+use Larder\Store\LastChanges;
+use Larder\System\Failure;
+
+/**
+ * The log of a directory in one epoch: files named log.EPOCH.BASE, to which changes are appended under the lock, and
+ * which are read without it.
+ *
+ * A position is where a change's frame ends: BASE plus its offset. So a file's size alone tells whether anything is
+ * new, and a position tells where to read on. A file that is full gets a last frame that says so, and is followed by
+ * the file whose BASE is its end; the one before it is kept, older ones go. Since the last frame makes the file grow,
+ * whoever knows its size without it notices that there is more. Each of these steps can be the last of a process:
+ * the next writer goes on with the rest.
+ */
+final class Journal
+{
+    /** A file is followed by the next after so many changes, or bytes, whichever comes first. */
+    private const CHANGES = 10_000;
+    private const BYTES = 8_388_608;
+
+    private ?JournalFile $file = null;
+    /** Base of the file before the current one, -1 if there is none. */
+    private int $previous = -1;
+    /** Offset after the last good frame; bytes that follow are half a frame. */
+    private int $offset = 0;
+    private bool $torn = false;
+    /** Number of the last frame, and whether it is a FULL one. */
+    private int $number = 0;
+    private bool $full = false;
+    private LastChanges $known;
+    /** The lowest position that cover() was asked for. */
+    private int $asked = \PHP_INT_MAX;
+
+    public function __construct(private readonly string $directory, private readonly string $epoch)
+    {
+        $this->known = new LastChanges(0);
+    }
+
+    /** Whether nothing was written to the log since it ended at this position of this file: one stat. */
+    public static function unchanged(string $directory, string $epoch, int $base, int $position): bool
+    {
+        $path = "$directory/log.$epoch.$base";
+        \clearstatcache();
+
+        return \is_file($path) && \filesize($path) === $position - $base;
+    }
+
+    /** Begins the log. */
+    public function create(): bool
+    {
+        return JournalFile::create($this->path(0), $this->epoch, 0);
+    }
+
+    /**
+     * Reads on to the end.
+     *
+     * @return bool false if the log is not what the state says: gone, or damaged
+     */
+    public function follow(State $state): bool
+    {
+        if ($this->base() !== $state->base && !$this->open($state)) {
+            return false;
+        }
+        while ($this->file !== null) {
+            $path = $this->path($this->file->base);
+            \clearstatcache();
+            $size = \is_file($path) ? (int) \filesize($path) : 0;
+            if ($size < $this->offset) {
+                break;
+            }
+            if ($size > $this->offset) {
+                $this->advance($this->file, $this->offset, $this->known);
+            }
+            $this->torn = $size > $this->offset;
+            if (!$this->full || !$this->next()) {
+                // What is done was written here before: an end below it means a damaged frame, or a lost file.
+                return $this->end() >= $state->done;
+            }
+        }
+        $this->file = null;
+
+        return false;
+    }
+
+    public function end(): int
+    {
+        return $this->base() + $this->offset;
+    }
+
+    /**
+     * For unchanged(): the current file's base. Empty while a full file has no follower: its size at its end says
+     * nothing about what comes after it.
+     */
+    public function token(): string
+    {
+        return $this->full ? '' : (string) $this->base();
+    }
+
+    /**
+     * What is known of the log, from this position on if it reaches back so far.
+     *
+     * @param ?string $writer whose own changes need not be known
+     */
+    public function cover(int $position, ?string $writer = null): LastChanges
+    {
+        if ($position >= $this->known->floor($writer) || $position >= $this->asked || $this->file === null) {
+            return $this->known;
+        }
+        $this->asked = $position;
+        $known = null;
+        if ($position < $this->file->base) {
+            $this->asked = \PHP_INT_MIN;
+            $known = $this->older($position);
+        }
+        $offset = $known === null ? \max($position - $this->file->base, JournalFile::HEADER) : JournalFile::HEADER;
+        $known ??= new LastChanges($offset === JournalFile::HEADER ? $this->file->base : $position);
+        if (!$this->file->reaches($offset, $known, $this->offset)) {
+            // No frame begins there; or, if that is not it, one is damaged.
+            $known = new LastChanges($this->file->base);
+            if (!$this->file->reaches(JournalFile::HEADER, $known, $this->offset)) {
+                $known = new LastChanges($this->end());
+            }
+        }
+
+        // What was seen while it was made reaches further back for its own writer than the files do.
+        return $known->floor($writer) > $this->known->floor($writer) ? $this->known : $this->known = $known;
+    }
+
+    /**
+     * Makes room for changes, and cuts off what a dead process left half-written; follow() has been called under
+     * the lock. The state may change.
+     *
+     * @return bool false if the disk is full
+     */
+    public function prepare(State $state): bool
+    {
+        if ($this->file === null) {
+            return false;
+        }
+        if ($this->torn) {
+            $this->file->cut($this->offset);
+            $this->torn = false;
+        }
+        if (!$this->full && ($this->number >= self::CHANGES || $this->offset >= self::BYTES)) {
+            $this->full = $this->put(JournalFile::FULL, '', '');
+            if (!$this->full) {
+                return false;
+            }
+        }
+        if ($this->full && !(JournalFile::create($this->path($this->end()), $this->epoch, $this->end()) && $this->next())) {
+            return false;
+        }
+        if ($state->base !== $this->base()) {
+            $old = $state->previous;
+            $state->previous = $this->previous;
+            $state->base = $this->base();
+            if ($old >= 0 && \is_file($this->path($old))) {
+                \unlink($this->path($old));
+            }
+        }
+
+        return true;
+    }
+
+    /** The position that append() will give to this change. */
+    public function position(Change $change): int
+    {
+        return $this->end() + JournalFile::FRAME + \strlen($change->writer) + \strlen($change->key);
+    }
+
+    /**
+     * Names a change, under the lock and after prepare().
+     *
+     * @throws Failure when the disk is full; nothing of it is left then
+     */
+    public function append(Change $change): void
+    {
+        $kind = $change->kind[0] ?? 's';
+        if (!$this->put($kind, $change->writer, $change->key)) {
+            throw Failure::because('files', "cannot write to the log in $this->directory; is the disk full?");
+        }
+        $this->known->add($change->key, $this->end(), $change->writer, $kind);
+    }
+
+    /** Base of the current file, -1 before follow(). */
+    private function base(): int
+    {
+        return $this->file === null ? -1 : $this->file->base;
+    }
+
+    private function path(int $base): string
+    {
+        return "$this->directory/log.$this->epoch.$base";
+    }
+
+    private function put(string $kind, string $writer, string $key): bool
+    {
+        $frame = $this->file?->frame($this->offset, $this->number + 1, $kind, $writer, $key) ?? '';
+        if ($this->file === null || !$this->file->put($this->offset, $frame)) {
+            return false;
+        }
+        $this->offset += \strlen($frame);
+        $this->number++;
+
+        return true;
+    }
+
+    /** Opens the state's file and finds its last frame; what is known of the log begins there. */
+    private function open(State $state): bool
+    {
+        $file = JournalFile::open($this->path($state->base), $this->epoch, $state->base);
+        $this->enter($file, $state->previous);
+        if ($file === null) {
+            return false;
+        }
+        // From the end, or, where that is torn, from the start.
+        $this->advance($file, $file->last($file->size()) ?? JournalFile::HEADER, null);
+        $this->known = new LastChanges($this->end());
+        $this->asked = \PHP_INT_MAX;
+
+        return true;
+    }
+
+    /** Goes on with the file that follows the current one, if there is one. */
+    private function next(): bool
+    {
+        $next = JournalFile::open($this->path($this->end()), $this->epoch, $this->end());
+        if ($next === null) {
+            return false;
+        }
+        $this->enter($next, $this->base());
+
+        return true;
+    }
+
+    private function enter(?JournalFile $file, int $previous): void
+    {
+        $this->file = $file;
+        $this->previous = $previous;
+        $this->offset = JournalFile::HEADER;
+        $this->number = 0;
+        $this->full = $this->torn = false;
+    }
+
+    /** Reads from an offset to the last good frame. */
+    private function advance(JournalFile $file, int $offset, ?LastChanges $into): void
+    {
+        [$length, $number, $full] = $file->scan($offset, $into, \PHP_INT_MAX);
+        if ($length > 0) {
+            $this->offset = $offset + $length;
+            $this->number = $number;
+            $this->full = $full;
+        }
+    }
+
+    /**
+     * What the file before the current one knows, if a position is in it or before it.
+     *
+     * @return ?LastChanges null if it is gone, or not whole
+     */
+    private function older(int $position): ?LastChanges
+    {
+        $file = $this->previous < 0 ? null : JournalFile::open($this->path($this->previous), $this->epoch, $this->previous);
+        $size = $this->base() - $this->previous;
+        foreach ([$position - $this->previous, JournalFile::HEADER] as $offset) {
+            $known = new LastChanges($offset > JournalFile::HEADER ? $position : $this->previous);
+            if ($offset >= JournalFile::HEADER && $file?->reaches($offset, $known, $size) === true) {
+                return $known;
+            }
+        }
+
+        return null;
+    }
+}

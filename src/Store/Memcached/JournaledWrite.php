@@ -1,0 +1,380 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Memcached;
+
+use Larder\Driver\Memcached\Batch;
+use Larder\Driver\Memcached\Servers;
+use Larder\Store\Change;
+use Larder\Store\Outcome;
+use Larder\System\Failure;
+use Larder\System\Process;
+
+/**
+ * Changes that are in the log. The steps of a round, in this order:
+ *
+ *     1  incr allocated            positions of our own
+ *     2  add slot PENDING          what we are about to change: from here on nobody can read it unannounced
+ *     3  gets slots below, head, records and guards, allocated, own slot
+ *     4  add empty items where a record is missing, and read again from "records"
+ *     5  judge (WriteConditions)
+ *     6  cas records               only by the tokens of 3 or 4, so never over anything newer than what was judged
+ *     7  cas slot SETTLED, cas head
+ *
+ * 6 and 7 go in one packet where nobody else can be in the way. A round that fails in 6 is settled as not made and
+ * begun again at 1. A writer that dies leaves its slot PENDING; the Healer then makes its CAS impossible before it
+ * settles the slot. That the own slot is still PENDING after the tokens were read is what makes this safe.
+ *
+ * A record's position only grows: over an item with a higher one a new round is made.
+ */
+final class JournaledWrite
+{
+    /** Rounds after which an unconditional write gives up: others would have had to win as many times in a row. */
+    private const ROUNDS = 200;
+
+    /** Rounds that it has also after the time-out: on a machine with more work than processors others sleep as well. */
+    private const LEAST = 20;
+
+    /** Microseconds of the first wait for a gap in the log; each next one is twice as long. */
+    private const WAIT = 200;
+
+    /**
+     * Waits for a gap: 100 ms in all, many times what lies between the steps 1 and 2 of a writer that runs. Then its
+     * writer is shut out: it may be dead, and nobody is to wait for that any longer.
+     */
+    private const WAITS = 9;
+
+    /** Unsettled positions after which a writer settles the older half itself: behind KEPT nothing could be judged. */
+    private const LAG = Slot::KEPT >> 1;
+
+    private readonly Past $past;
+
+    /** Settling what others left open writes removals, which must not begin that again. */
+    private bool $catchesUp = false;
+
+    /** @param float $patience seconds in which one change at least must be decided */
+    public function __construct(
+        private readonly Servers $servers,
+        private readonly Keys $keys,
+        private readonly Journal $log,
+        private readonly Parts $parts,
+        private readonly float $patience,
+    ) {
+        $this->past = new Past($log);
+    }
+
+    /**
+     * @param array<int, Change> $changes of one writer and different keys, none of which guards another
+     *
+     * @return array<int, Outcome> by the same numbers
+     *
+     * @throws Failure
+     */
+    public function apply(array $changes): array
+    {
+        $outcomes = [];
+        $begun = \hrtime(true);
+        for ($round = 0; $changes !== []; $round++) {
+            if ($round === self::ROUNDS || ($round > self::LEAST && \hrtime(true) - $begun > $this->patience * 1e9)) {
+                throw Failure::because('memcached', 'others were always faster');
+            }
+            $round > 2 && Process::pause(\random_int(0, 100 * \min($round, 30)));
+            if ($this->log->lag() > self::LAG && !$this->catchesUp) {
+                $this->catchesUp = true;
+                try {
+                    $this->catchUp();
+                } finally {
+                    $this->catchesUp = false;
+                }
+            }
+            $decided = $this->round($changes);
+            if ($decided !== []) {
+                $outcomes += $decided;
+                $changes = \array_diff_key($changes, $outcomes);
+                $begun = \hrtime(true);
+            }
+        }
+
+        return $outcomes;
+    }
+
+    /** Who settles what others have left open. Made anew: two that hold each other would keep their sockets for long. */
+    public function healer(): Healer
+    {
+        return new Healer($this->servers, $this->keys, $this->log, $this);
+    }
+
+    /**
+     * Whether a change's guards have moved, for one that is not in the log itself.
+     *
+     * @param array<array-key, ?Item> $items by key: the change's own and its guards'
+     * @param int                     $top   the last position given out before they were read
+     *
+     * @throws Failure
+     */
+    public function moved(Change $change, array $items, int $top): ?Outcome
+    {
+        $end = $this->log->end;
+        $window = $this->log->window(\max($end, $top - Slot::KEPT), \max($end, $top));
+
+        return (new WriteConditions($this->log, $this->past, $this->parts, $top + 1, $window))->conflict($change, $items);
+    }
+
+    /** The log's end has stood still for long, because of somebody who is slow or dead: his place is settled for him. */
+    private function catchUp(): void
+    {
+        $this->log->open();
+        $end = $this->log->end;
+        $top = $end + \min($this->log->lag(), Slot::KEPT);
+        if ($top - $end <= self::LAG) {
+            return;
+        }
+        $this->healer()->force($this->log->window($end, $top), $top - (self::LAG >> 1));
+        $settled = $this->log->window($end, $top)->settled($end);
+        if ($settled === $end) {
+            throw Failure::because('memcached', 'the log stands still');
+        }
+        $batch = new Batch($this->servers);
+        $this->log->move($batch, $settled);
+        $batch->run();
+    }
+
+    /**
+     * @param non-empty-array<int, Change> $changes
+     *
+     * @return array<int, Outcome> those that are decided
+     */
+    private function round(array $changes): array
+    {
+        $last = $this->log->allocate(\count($changes));
+        if ($last === 0) {
+            return [];
+        }
+        $first = $last - \count($changes) + 1;
+        $names = [];
+        foreach ($changes as $change) {
+            $names[$change->key] = $this->keys->record($change->key);
+        }
+        $watched = $names;
+        foreach ($changes as $change) {
+            foreach ($change->guards as $guard => $limit) {
+                $watched[$guard] ??= $this->keys->record((string) $guard);
+            }
+        }
+        $writer = \array_values($changes)[0]->writer;
+        $look = new WriteSnapshot($this->servers, $this->keys, $this->log, $this->past, $first, $last, $watched, $writer);
+        $now = Slot::now();
+        $slot = Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes));
+        for ($wait = 0; ; $wait++, $slot = '') {
+            if (!$look->take($slot)) {
+                return [];
+            }
+            if ($wait > self::WAITS || !$this->undecided($changes, $look)) {
+                break;
+            }
+            if ($wait < self::WAITS) {
+                Process::pause(self::WAIT << $wait);
+            } else {
+                $this->healer()->shutGaps($look->window);
+            }
+        }
+        $missing = [];
+        foreach ($names as $key => $name) {
+            if (!isset($look->items[$key])) {
+                $missing[$key] = $name;
+            }
+        }
+        if ($missing !== [] && !$look->place($missing)) {
+            return [];
+        }
+        $judge = new WriteConditions($this->log, $this->past, $this->parts, $first, $look->window);
+        $outcomes = $accepted = [];
+        $entry = 0;
+        foreach ($changes as $i => $change) {
+            $item = $look->items[$change->key] ?? null;
+            $conflict = $judge->conflict($change, $look->items);
+            if ($conflict !== null) {
+                $outcomes[$i] = $conflict;
+            } elseif ($item !== null && $item->position < $first && ($item->known() || !$look->overtaken($change->key))) {
+                $accepted[$i] = $entry;
+            }
+            $entry++;
+        }
+
+        return $outcomes + $this->store($changes, $accepted, $look, $now);
+    }
+
+    /**
+     * Steps 6 and 7.
+     *
+     * @param non-empty-array<int, Change> $changes
+     * @param array<int, int>              $accepted number of a change to its entry in the slot
+     *
+     * @return array<int, Outcome> of those accepted that are decided
+     */
+    private function store(array $changes, array $accepted, WriteSnapshot $look, int $now): array
+    {
+        $batch = new Batch($this->servers);
+        $numbers = $written = $keys = $outcomes = [];
+        foreach ($accepted as $i => $entry) {
+            $change = $changes[$i];
+            $writing = new ItemWrite($change, $this->keys->record($change->key), $this->parts, $this->log);
+            if ($writing->refused && $change->atomic) {
+                $outcomes[$i] = Outcome::refused();
+                unset($accepted[$i]);
+                continue;
+            }
+            $keys[$change->key] = true;
+            $written[$i] = $writing;
+            $numbers[$i] = $written[$i]->add($batch, $this->servers, $look->first + $entry, $look->items[$change->key]->token ?? '0');
+        }
+        $made = $accepted;
+        if ($this->servers->count > 1 || $look->window->gap($this->log->end) || $look->window->names($keys, true)) {
+            // Somebody may be in the way: settle only what has been made.
+            $batch->run();
+            $made = \array_filter($accepted, static fn(int $i): bool => $batch->replies[$numbers[$i]] === 'STORED', \ARRAY_FILTER_USE_KEY);
+        }
+        $entries = self::entries($changes, $made);
+        $settled = $this->settle($batch, $entries, $look, $now);
+        if ($settled === '') {
+            return [];
+        }
+        if ($settled === 'STORED') {
+            $this->past->own($look->writer, $look->first, $look->last);
+        }
+        $before = -1;
+        foreach ($accepted as $i => $entry) {
+            $position = $look->first + $entry;
+            $reply = $batch->replies[$numbers[$i]];
+            $stored = $reply === 'STORED';
+            $item = $look->items[$changes[$i]->key] ?? null;
+            $written[$i]->clean($stored, $item);
+            if ($stored && $written[$i]->refused) {
+                $outcomes[$i] = Outcome::refused();
+            } elseif ($stored) {
+                $kind = $item?->live() === true ? $item->kind : '';
+                // What lies between it and the one before are our own positions, at which nothing was done.
+                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $kind, step: $entry - $before);
+                $before = $entry;
+            } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
+                $changes[$i]->atomic || $this->remove($changes[$i], $reply);
+                $outcomes[$i] = Outcome::refused();
+            }
+        }
+
+        return $settled === 'STORED' ? $outcomes : $this->again($changes, $outcomes);
+    }
+
+    /**
+     * What the slot says.
+     *
+     * @param non-empty-array<int, Change> $changes
+     * @param array<int, mixed>            $made    those that are made, or may be
+     *
+     * @return list<array{string, string, string, bool, bool}>
+     */
+    private static function entries(array $changes, array $made): array
+    {
+        $entries = [];
+        foreach ($changes as $i => $change) {
+            $entries[] = [$change->kind, $change->writer, $change->key, isset($made[$i]), $change->atomic];
+        }
+
+        return $entries;
+    }
+
+    /**
+     * Step 7.
+     *
+     * @param list<array{string, string, string, bool, bool}> $entries
+     *
+     * @return string what became of the slot; '' if the epoch has ended, and with it all that was done in it
+     */
+    private function settle(Batch $batch, array $entries, WriteSnapshot $look, int $now): string
+    {
+        $server = $this->servers->log;
+        $slot = Slot::encode(Slot::SETTLED, $look->first, $look->last, $now, $entries);
+        $number = $batch->store($server, 'cas', $this->keys->slot($look->last), $slot, Slot::LIFE, $look->token);
+        if ($look->window->settled($this->log->end) >= $look->first - 1) {
+            $this->log->advance($batch, $look->last);
+        }
+        for ($n = $look->first - Slot::KEPT; $n <= $look->last - Slot::KEPT && $n <= $this->log->end; $n++) {
+            if ($n > $this->log->start) {
+                $batch->forget($server, $this->keys->slot($n));
+            }
+        }
+        $batch->gets($server, [$this->keys->head]);
+        $batch->run();
+        if (!$this->log->see($batch)) {
+            return '';
+        }
+        if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
+            throw Failure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');
+        }
+
+        return $batch->replies[$number];
+    }
+
+    /**
+     * Our slot was fenced or forgotten while we were making its changes: what we did make has to be in the log.
+     *
+     * @param non-empty-array<int, Change> $changes
+     * @param array<int, Outcome>          $outcomes
+     *
+     * @return array<int, Outcome>
+     */
+    private function again(array $changes, array $outcomes): array
+    {
+        $again = [];
+        foreach ($outcomes as $i => $outcome) {
+            $c = $changes[$i];
+            if ($outcome->done) {
+                $again[$i] = new Change($c->key, $c->body, $c->writer, $outcome->position, $c->expiry, [], true, $c->kind, true, atomic: $c->atomic);
+            }
+        }
+        foreach ($this->apply($again) as $i => $outcome) {
+            // Not done: somebody has changed the key since, and said so.
+            if ($outcome->done) {
+                $outcomes[$i] = new Outcome(true, $outcome->position, $outcomes[$i]->writer, $outcomes[$i]->previous, $outcomes[$i]->kind);
+            }
+        }
+
+        return $outcomes;
+    }
+
+    /** The server had no room for the new record: the old one, which it was to replace, must go all the same. */
+    private function remove(Change $change, string $reply): void
+    {
+        if ($change->body !== null) {
+            $this->apply([new Change($change->key, null, $change->writer, kind: 'x', strict: true)]);
+
+            return;
+        }
+        $name = $this->keys->record($change->key);
+        $batch = new Batch($this->servers);
+        $batch->delete($this->servers->of($name), $name);
+        $batch->run();
+        throw Failure::because('memcached', $reply . '; give the server more memory (-m)');
+    }
+
+    /**
+     * Whether the log below has a gap, and it matters.
+     *
+     * @param non-empty-array<int, Change> $changes
+     */
+    private function undecided(array $changes, WriteSnapshot $look): bool
+    {
+        if (!$look->window->gap($this->log->end)) {
+            return false;
+        }
+        foreach ($changes as $change) {
+            $item = $look->items[$change->key] ?? null;
+            if ($change->guards !== [] || ($change->limit !== Change::ALWAYS && ($item === null || !$item->known()))) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+}

@@ -1,0 +1,243 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+use Larder\System\Clock;
+
+/**
+ * Records in a PHP array: seen by this process alone and gone with it. For tests, for the command line, and for a
+ * long-running process that wants a cache of its own.
+ */
+final class MemoryStore implements Store
+{
+    /** About what a record costs beside its key and body, bytes: array slot, object, log. */
+    private const OVERHEAD = 400;
+
+    /** Looked at in one tidy(), records. */
+    private const STEP = 100;
+
+    private readonly string $epoch;
+    private readonly LastChanges $log;
+    private readonly WriteConditions $judge;
+
+    /** @var array<array-key, array{Record, int}> record and expiry by key, the least recently used first */
+    private array $records = [];
+
+    private int $bytes = 0;
+    private int $position = 0;
+    private int $version = 0;
+    private int $swept = 0;
+
+    /** Bytes of the markers among them. */
+    private int $marked = 0;
+
+    /** @var array<string, int> see Markers */
+    private array $floors = [Markers::TAGS => 0, Markers::FLUSHES => 0];
+
+    /** @param int $budget bytes, about */
+    public function __construct(private readonly int $budget = 67_108_864)
+    {
+        $this->epoch = \bin2hex(\random_bytes(8));
+        $this->log = $log = new LastChanges(0);
+        $this->judge = new WriteConditions(
+            fn(string $key): ?Record => $this->peek($key)[0],
+            static fn(): LastChanges => $log,
+        );
+    }
+
+    public function since(string $epoch, int $position, string $token): Changes
+    {
+        if ($epoch !== $this->epoch || $position > $this->position) {
+            return new Changes($this->epoch, $this->position, '', false);
+        }
+        $list = $position === $this->position ? [] : $this->log->after($position);
+
+        return new Changes($this->epoch, $this->position, '', $list !== null, $list ?? []);
+    }
+
+    public function read(array $keys): Snapshot
+    {
+        $records = [];
+        foreach ($keys as $key) {
+            $found = $this->records[$key] ?? null;
+            if ($found !== null && $found[1] !== 0 && $found[1] < Clock::now()) {
+                continue;
+            }
+            if ($found !== null) {
+                // Taken out and put in again at the end: the array is in the order of use.
+                unset($this->records[$key]);
+                $this->records[$key] = $found;
+                $records[$key] = $found[0];
+            } elseif (Markers::is($key) && $this->floors[$key[0]] > 0) {
+                $records[$key] = Markers::at($this->floors[$key[0]]);
+            }
+        }
+
+        return new Snapshot($this->epoch, $this->position, $records);
+    }
+
+    public function write(array $changes): array
+    {
+        $outcomes = [];
+        foreach ($changes as $change) {
+            $outcomes[] = $this->apply($change);
+        }
+        if ($this->bytes > $this->budget) {
+            $this->evict();
+        }
+
+        return $outcomes;
+    }
+
+    public function now(): int
+    {
+        return Clock::now();
+    }
+
+    public function forgets(): bool
+    {
+        return false;
+    }
+
+    public function tidy(): void
+    {
+        $now = Clock::now();
+        // A copy without the keys' order being touched: what is looked at is not used.
+        $some = \array_slice($this->records, $this->swept, self::STEP, true);
+        $this->swept = \count($some) < self::STEP ? 0 : $this->swept + self::STEP;
+        foreach ($some as $key => [$record, $expiry]) {
+            if (($expiry !== 0 && $expiry < $now) || $this->isCovered((string) $key, $record)) {
+                $this->remove((string) $key);
+            }
+        }
+    }
+
+    public function each(): iterable
+    {
+        $now = Clock::now();
+        foreach ($this->records as $key => [$record, $expiry]) {
+            if ($expiry === 0 || $expiry >= $now) {
+                yield (string) $key => $record;
+            }
+        }
+    }
+
+    public function stats(): array
+    {
+        return ['engine' => 'memory', 'entries' => \count($this->records), 'bytes' => $this->bytes, 'budget' => $this->budget];
+    }
+
+    private function apply(Change $change): Outcome
+    {
+        if (!$change->isOf($this->epoch)) {
+            return new Outcome(false, -1);
+        }
+        $key = $change->key;
+        [$record, $isOver] = $this->peek($key);
+        $conflict = $this->judge->conflict($change, $record);
+        if ($conflict !== null) {
+            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
+        }
+        if ($change->body !== null && \strlen($change->body) > $this->budget) {
+            // Never to be kept: refused visibly, before all the others are evicted for it.
+            return Outcome::refused($isOver ? null : $record);
+        }
+        [$previous, $writer] = WriteConditions::before($key, $record, $this->log);
+        if ($change->logged) {
+            $position = ++$this->position;
+            $this->log->add($key, $position, $change->writer, $change->kind);
+        } else {
+            $position = ++$this->version;
+        }
+        $this->remove($key);
+        if ($change->body !== null) {
+            $this->records[$key] = [new Record($change->body, $position, $change->writer), $change->expiry];
+            $this->bytes += self::bytes($key, $change->body);
+            $this->marked += self::isMarker($change->body) ? self::bytes($key, $change->body) : 0;
+        }
+
+        return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record));
+    }
+
+    /** @return array{?Record, bool} a key's record, without a body if it is over: it was a change all the same; and whether it is */
+    private function peek(string $key): array
+    {
+        [$record, $expiry] = $this->records[$key] ?? [null, 0];
+        $isOver = $expiry !== 0 && $expiry < Clock::now();
+
+        return [$record !== null && $isOver ? new Record('', $record->position, $record->writer) : $record, $isOver];
+    }
+
+    private function remove(string $key): void
+    {
+        if (isset($this->records[$key])) {
+            $body = $this->records[$key][0]->body;
+            $this->bytes -= self::bytes($key, $body);
+            $this->marked -= self::isMarker($body) ? self::bytes($key, $body) : 0;
+            unset($this->records[$key]);
+        }
+    }
+
+    private static function bytes(string $key, string $body): int
+    {
+        return \strlen($key) + \strlen($body) + self::OVERHEAD;
+    }
+
+    private static function isMarker(string $body): bool
+    {
+        return \in_array($body[0] ?? '', ['m', 'c'], true);
+    }
+
+    /** Whether a flush has made it useless. */
+    private function isCovered(string $key, Record $record): bool
+    {
+        if (($record->body[0] ?? '') !== Change::HELD) {
+            foreach (Markers::covering($key) as $marker) {
+                if ($record->position <= ($this->records[$marker][0]->position ?? 0)) {
+                    return true;
+                }
+            }
+        }
+
+        return false;
+    }
+
+    /** Removes the least recently used down to nine tenths of the budget, so that this is not done at each write. */
+    private function evict(): void
+    {
+        $part = \intdiv($this->budget, Markers::SHARE);
+        $this->marked > $part && $this->forget(Markers::TAGS, $part);
+        $this->marked > 2 * $part && $this->forget(Markers::FLUSHES, 2 * $part);
+        $enough = $this->budget - \intdiv($this->budget, 10);
+        foreach ($this->records as $key => [$record]) {
+            if ($this->bytes <= $enough) {
+                break;
+            }
+            // A marker or an intent says what must not be shown.
+            if (!\in_array($record->body[0] ?? '', Change::KEPT, true)) {
+                $this->remove((string) $key);
+            }
+        }
+    }
+
+    /** Removes the oldest markers of one sort, until all take a little less than this many bytes. */
+    private function forget(string $sort, int $bytes): void
+    {
+        $positions = [];
+        foreach ($this->records as $key => [$record]) {
+            if (self::isMarker($record->body) && Markers::is((string) $key) && ((string) $key)[0] === $sort) {
+                $positions[$key] = $record->position;
+            }
+        }
+        \asort($positions);
+        foreach ($positions as $key => $position) {
+            if ($this->marked <= $bytes - \intdiv($bytes, 4)) {
+                break;
+            }
+            $this->remove((string) $key);
+            $this->floors[$sort] = $position;
+        }
+    }
+}

@@ -1,0 +1,274 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store\Sqlite;
+
+use Larder\System\Backoff;
+use Larder\System\Boot;
+use Larder\System\Clock;
+use Larder\System\Failure;
+use Larder\System\LockHolders;
+use Larder\System\Mishaps;
+use Larder\System\Ownership;
+use Larder\System\Quiet;
+
+/**
+ * The directory: which files are in it, who may exchange them, and in which order.
+ *
+ *     larder.db, -wal, -shm     SQLite's own
+ *     bell.<epoch>              see ChangeCounter; it ends its epoch by going, so it goes first
+ *     tail.<epoch>              see ChangeLog
+ *     larder.lock               held while a connection is first opened, and while files are exchanged: SQLite opens
+ *                               database and log one after the other, and must not get them from two epochs
+ *                               (sqlite.org/howtocorrupt.html, section 4.2). It holds the position at which the
+ *                               newest epoch began.
+ *     larder.db.damaged         the last one that was found damaged
+ *     mishaps.txt               see Mishaps
+ */
+final class DatabaseFiles
+{
+    public readonly string $database;
+
+    /**
+     * Positions of one epoch lie above those of all others, so that one that came from another epoch is older than
+     * all that is known. They start at the microseconds since 1970, of which more go by than changes can be made;
+     * and, for a clock that was set back, at least so far above the last start.
+     */
+    private const BETWEEN_EPOCHS = 1_000_000_000_000;
+
+    /** Behind that position, once the database of its epoch was cleared away in order. */
+    private const CLEARED = ' cleared';
+
+    private readonly string $directory;
+
+    public function __construct(string $directory)
+    {
+        $absolute = \str_starts_with($directory, '/') || \preg_match('~^([a-z]:|\\\\)~i', $directory) === 1;
+        $this->directory = $absolute ? $directory : \getcwd() . '/' . $directory;
+        $this->database = $this->directory . '/larder.db';
+    }
+
+    public function bell(string $epoch): ChangeCounter
+    {
+        return new ChangeCounter($this->directory . '/bell.' . $epoch);
+    }
+
+    public function tail(string $epoch): ChangeLog
+    {
+        return new ChangeLog($this->directory . '/tail.' . $epoch);
+    }
+
+    /**
+     * Refuses a file of the database that somebody else may have put there. Before it is opened.
+     *
+     * @param string ...$parts after the database's own name
+     *
+     * @throws Failure
+     */
+    public function inspect(string ...$parts): void
+    {
+        foreach ($parts as $part) {
+            self::own($this->database . $part);
+        }
+    }
+
+    /** @throws Failure */
+    public static function own(string $path): string
+    {
+        $flaw = Ownership::flaw($path);
+
+        return $flaw === null ? $path : throw Failure::because('sqlite', $flaw);
+    }
+
+    /** 0: there is no database. */
+    public function inode(): int
+    {
+        \clearstatcache();
+
+        // The second question is answered from the first one's stat, so it cannot warn.
+        return \is_file($this->database) ? (int) \fileinode($this->database) : 0;
+    }
+
+    /** 0: there is no log. */
+    public function logInode(): int
+    {
+        \clearstatcache();
+
+        return \is_file($this->database . '-wal') ? (int) \fileinode($this->database . '-wal') : 0;
+    }
+
+    /** Of the database file, in bytes. */
+    public function size(): int
+    {
+        \clearstatcache();
+
+        return \is_file($this->database) ? (int) \filesize($this->database) : 0;
+    }
+
+    /** Of the write-ahead log, in bytes. */
+    public function logSize(): int
+    {
+        \clearstatcache();
+
+        return \is_file($this->database . '-wal') ? (int) \filesize($this->database . '-wal') : 0;
+    }
+
+    /**
+     * Runs $work as the only one who opens or exchanges files.
+     *
+     * @template T
+     * @param float         $timeout seconds
+     * @param \Closure(): T $work
+     *
+     * @return T
+     *
+     * @throws Failure if that was not to be had in time
+     */
+    public function locked(float $timeout, \Closure $work): mixed
+    {
+        $path = self::own($this->directory . '/larder.lock');
+        $holder = new \stdClass();
+        LockHolders::add('sqlite', $path, $holder);
+        try {
+            $file = $this->lock($path, $timeout);
+            try {
+                return $work();
+            } finally {
+                \flock($file, \LOCK_UN);
+            }
+        } finally {
+            LockHolders::remove($path, $holder);
+        }
+    }
+
+    /**
+     * @return resource
+     *
+     * @throws Failure
+     */
+    private function lock(string $path, float $timeout)
+    {
+        $patience = new Backoff($timeout);
+        for (;;) {
+            $file = Quiet::call(function () use ($path) {
+                \is_dir($this->directory) || \mkdir($this->directory, 0o700, true);
+                $file = \fopen($path, 'c+');
+                $file === false || \fileperms($path) === 0o100600 || \chmod($path, 0o600);
+
+                return $file;
+            });
+            if ($file === false) {
+                throw Failure::because('sqlite', "cannot write in $this->directory; make it writable for the user who"
+                    . ' runs this, or name another directory');
+            }
+            if (\flock($file, \LOCK_EX | \LOCK_NB)) {
+                \clearstatcache();
+                if (\is_file($path) && \fileinode($path) === ((\fstat($file) ?: [])['ino'] ?? 0)) {
+                    return $file;
+                }
+                // Somebody emptied the directory between the two calls: this lock is on a file that is gone.
+            }
+            if (!$patience->wait()) {
+                throw Failure::because('sqlite', \sprintf('another process has kept %s for %.2f s', $path, $timeout));
+            }
+        }
+    }
+
+    /**
+     * Ends the epoch. With the lock.
+     *
+     * @param bool $keep put the database aside for whoever wants to know what happened
+     *
+     * @throws Failure
+     */
+    public function clear(bool $keep): void
+    {
+        Quiet::call(function () use ($keep): void {
+            foreach (\scandir($this->directory) ?: [] as $name) {
+                if (\str_starts_with($name, 'bell.') || \str_starts_with($name, 'tail.')) {
+                    \unlink($this->directory . '/' . $name);
+                }
+            }
+            foreach (['', '-wal'] as $part) {
+                $keep && \is_file($this->database) && \rename($this->database . $part, $this->database . '.damaged' . $part);
+            }
+            foreach (['', '-wal', '-shm', '.new', '.new-wal', '.new-shm', '.new-journal'] as $part) {
+                \is_file($this->database . $part) && \unlink($this->database . $part);
+            }
+            $lock = $this->directory . '/larder.lock';
+            \is_file($lock) && \file_put_contents($lock, (int) \file_get_contents($lock) . self::CLEARED);
+        });
+        if ($keep) {
+            Mishaps::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is larder.db.damaged now');
+        }
+        if ($this->inode() !== 0) {
+            throw Failure::because('sqlite', "cannot remove $this->database; give the directory to the user who runs this");
+        }
+    }
+
+    /**
+     * Begins an epoch: a database that is complete before it gets its name, and its bell. With the lock.
+     *
+     * @throws Failure|\PDOException
+     */
+    public function create(Boot $boot): void
+    {
+        if ($this->isLost()) {
+            Mishaps::note($this->directory, 'larder.db was removed or emptied by another program');
+        }
+        $this->clear(false);
+        $new = $this->database . '.new';
+        $epoch = \bin2hex(\random_bytes(6));
+        $this->touch($new);
+        $lock = $this->directory . '/larder.lock';
+        $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
+        $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
+        $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
+        $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
+        Schema::create($pdo);
+        $known = [
+            'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0, 'file' => (int) \fileinode($new),
+            'boot' => $boot->id, 'booted' => $boot->time,
+            'evict' => 0, 'sweep' => \PHP_INT_MIN, 'mark_time' => \intdiv(Clock::now(), 1000), 'mark' => $start, 'old' => $start, 'floors' => '',
+        ];
+        $insert = $pdo->prepare('INSERT INTO m(name, value) VALUES(?, ?)');
+        foreach ($known as $name => $value) {
+            $insert->bindValue(1, $name);
+            $insert->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
+            $insert->execute();
+        }
+        // The log is never empty: its last row says where it ends. No key is empty, so nobody can read or write it.
+        $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
+        // The connection ends here, and with it the log beside the temporary name.
+        unset($insert, $pdo);
+        $this->touch($this->directory . '/tail.' . $epoch);
+        $this->touch($this->directory . '/bell.' . $epoch);
+        Quiet::call(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
+        if ($this->inode() === 0) {
+            throw Failure::because('sqlite', "cannot make $this->database; is the disk full?");
+        }
+    }
+
+    /** Whether there was a database that nobody here has cleared away. None has ever been empty under its name. */
+    private function isLost(): bool
+    {
+        if ($this->size() > 0) {
+            return false;
+        }
+        $known = (string) Quiet::call(fn() => \file_get_contents($this->directory . '/larder.lock'));
+
+        return $this->inode() !== 0 || ($known !== '' && !\str_ends_with($known, self::CLEARED));
+    }
+
+    /** An empty file of one's own. */
+    private function touch(string $path): void
+    {
+        Quiet::call(static function () use ($path): void {
+            $file = \fopen($path, 'x');
+            if ($file === false || !\chmod($path, 0o600)) {
+                throw Failure::because('sqlite', "cannot make $path; is the disk full, or the directory not writable?");
+            }
+        });
+    }
+}

@@ -1,0 +1,46 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/**
+ * Which start of the machine this is.
+ *
+ * The database is written without waiting for the disk, so after a power cut it may be behind, and whoever finds
+ * it has to start cold. Linux names each boot (random(4), /proc/sys/kernel/random/boot_id). Where that cannot be
+ * read, as under open_basedir, there is the time of the boot: the clock on the wall minus the one that counts from
+ * the boot (clock_gettime(2), CLOCK_MONOTONIC). Both run at one rate, so the difference stands still, but for a
+ * clock that is set or a machine that slept: then the start is cold for nothing.
+ */
+final class Boot
+{
+    /** Seconds by which two readings of one boot's time may differ. */
+    private const TOLERANCE = 2;
+
+    public function __construct(
+        /** '' if unknown. */
+        public readonly string $id,
+        /** Seconds since 1970. */
+        public readonly int $time,
+    ) {}
+
+    public static function current(): self
+    {
+        \set_error_handler(static fn(): bool => true);
+        try {
+            $id = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/sys/kernel/random/boot_id') : false;
+        } finally {
+            \restore_error_handler();
+        }
+
+        return new self(\trim((string) $id), (int) \round(\microtime(true) - \hrtime(true) / 1e9));
+    }
+
+    public function is(self $other): bool
+    {
+        return $this->id !== '' && $other->id !== ''
+            ? $this->id === $other->id
+            : \abs($this->time - $other->time) <= self::TOLERANCE;
+    }
+}

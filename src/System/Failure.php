@@ -1,0 +1,18 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/**
+ * An engine that could not be reached, or is damaged. Stays inside Larder: the front door answers a miss or false.
+ *
+ * @phpstan-consistent-constructor
+ */
+class Failure extends \RuntimeException
+{
+    public static function because(string $engine, string $what, ?\Throwable $cause = null): self
+    {
+        return new static($engine . ': ' . $what . ($cause === null ? '' : ' (' . $cause->getMessage() . ')'), 0, $cause);
+    }
+}

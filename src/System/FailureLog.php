@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+use Psr\Log\LoggerInterface;
+
+/**
+ * One clear line per process and minute about a part that has failed: to the logger given, else to PHP's error log.
+ *
+ * A web server's process forgets everything between two requests, so there a file says when it spoke last.
+ */
+final class FailureLog
+{
+    private const SECONDS = 60;
+
+    /** Seconds that a request waits for others who write the file. */
+    private const PATIENCE = 0.02;
+
+    /** @var array<string, int> when each part was spoken of last, seconds since 1970 */
+    private static array $last = [];
+
+    /** @param ?string $file where to note it; null: in a web server there is a line for each request */
+    public function __construct(private readonly ?LoggerInterface $logger, private ?string $file = null) {}
+
+    /** The place for the file is known only after some parts may have failed already. */
+    public function noteIn(string $file): void
+    {
+        $this->file = $file;
+    }
+
+    public function ring(string $part, string $message): void
+    {
+        $now = \time();
+        if (\abs($now - (self::$last[$part] ?? 0)) < self::SECONDS || $this->saidBefore($part, $now)) {
+            return;
+        }
+        self::$last[$part] = $now;
+        $line = 'larder: ' . \str_replace(["\r", "\n"], ' ', $message);
+        try {
+            $this->logger === null ? ErrorLog::write($line) : $this->logger->warning($line, ['part' => $part]);
+        } catch (\Throwable) {
+            // A logger that fails must not take the application with it.
+        }
+    }
+
+    /** Whether an earlier request of this process said it within the minute; if not, it is noted as said now. */
+    private function saidBefore(string $part, int $now): bool
+    {
+        if ($this->file === null || \PHP_SAPI === 'cli') {
+            return false;
+        }
+        $handle = BoundedLock::open($this->file);
+        if ($handle === null) {
+            return false;
+        }
+        try {
+            if (!BoundedLock::take($handle, self::PATIENCE)) {
+                return false;
+            }
+            $silent = (\fstat($handle)['mtime'] ?? 0) - $now;
+            if ($silent > 0 && $silent <= self::SECONDS) {
+                return true;
+            }
+            $me = Process::id() . ' ' . \md5($part);
+            $lines = [$now . ' ' . $me];
+            $before = false;
+            foreach (\explode("\n", (string) \stream_get_contents($handle)) as $line) {
+                $time = (int) $line;
+                if (\abs($now - $time) >= self::SECONDS) {
+                    continue;
+                }
+                if ($line === $time . ' ' . $me) {
+                    $before = true;
+                } else {
+                    $lines[] = $line;
+                }
+            }
+            if (!$before) {
+                \rewind($handle);
+                \ftruncate($handle, 0);
+                $text = \implode("\n", $lines);
+                \set_error_handler(static fn(): bool => true);
+                if (\fwrite($handle, $text) !== \strlen($text)) {
+                    // A full disk keeps nothing but a file's time: until then no process says it again.
+                    \touch($this->file, $now + self::SECONDS);
+                }
+                \restore_error_handler();
+            }
+
+            return $before;
+        } finally {
+            \fclose($handle);
+        }
+    }
+}

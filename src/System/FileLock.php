@@ -1,0 +1,154 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/**
+ * One lock for the processes of a server: flock(2) on a file, which ends with its holder, however that dies.
+ *
+ * Waiting is polling with a growing pause, never a blocking call: a stopped holder must not stop the others. The file
+ * is opened anew after a fork, since parent and child share an open file and with it the lock, and when its path
+ * has become another file. Callers keep PHP quiet (Silence) around every call.
+ */
+final class FileLock
+{
+    /** @var ?resource */
+    private mixed $handle = null;
+    private int $pid = 0;
+    private int $inode = 0;
+    private int $opened = 0;
+
+    /**
+     * @param string $engine  named in failures
+     * @param float  $timeout seconds
+     */
+    public function __construct(
+        private readonly string $engine,
+        private readonly string $path,
+        private readonly float $timeout,
+        private readonly Silence $quiet,
+    ) {}
+
+    /**
+     * The open file, which is the one that its path names now.
+     *
+     * @return resource
+     *
+     * @throws Failure
+     */
+    public function handle(): mixed
+    {
+        if ($this->handle !== null && $this->pid === Process::id()) {
+            \clearstatcache();
+            if (\fileinode($this->path) === $this->inode) {
+                return $this->handle;
+            }
+        }
+
+        return $this->open();
+    }
+
+    /** Grows when the file was opened anew: what was known about its content is void. */
+    public function opened(): int
+    {
+        return $this->opened;
+    }
+
+    public function inode(): int
+    {
+        return $this->inode;
+    }
+
+    /**
+     * @return resource the file, held by this process alone
+     *
+     * @throws Failure if another process holds it longer than the time-out
+     */
+    public function exclusive(): mixed
+    {
+        $patience = null;
+        while (($handle = $this->try()) === null) {
+            $patience ??= new Backoff($this->timeout);
+            if (!$patience->wait()) {
+                throw Failure::because($this->engine, "another process has held the lock {$this->path} for {$this->timeout} s");
+            }
+        }
+
+        return $handle;
+    }
+
+    /**
+     * @return ?resource the file, held by this process alone, null if another holds it now
+     *
+     * @throws Failure
+     */
+    public function try(): mixed
+    {
+        LockHolders::add($this->engine, $this->path, $this);
+        $held = false;
+        try {
+            $handle = $this->handle();
+            if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {
+                if ($wouldBlock !== 1) {
+                    throw Failure::because($this->engine, "the file system of {$this->path} knows no locks; put it on a local one");
+                }
+
+                return null;
+            }
+            // Between opening and locking the path may have become another file, on which others meet.
+            if ($this->handle() !== $handle) {
+                \flock($handle, \LOCK_UN);
+
+                return null;
+            }
+            $held = true;
+
+            return $handle;
+        } finally {
+            $held || LockHolders::remove($this->path, $this);
+        }
+    }
+
+    public function release(): void
+    {
+        if ($this->handle !== null && $this->pid === Process::id()) {
+            \flock($this->handle, \LOCK_UN);
+        }
+        LockHolders::remove($this->path, $this);
+    }
+
+    /**
+     * @return resource
+     *
+     * @throws Failure
+     */
+    private function open(): mixed
+    {
+        $this->handle = null;
+        $directory = \dirname($this->path);
+        if (!\is_dir($directory)) {
+            \mkdir($directory, 0700, true);
+        }
+        $flaw = Ownership::flaw($this->path);
+        if ($flaw !== null) {
+            throw Failure::because($this->engine, $flaw);
+        }
+        $handle = \fopen($this->path, 'c+');
+        if ($handle === false) {
+            throw Failure::because($this->engine, "cannot open {$this->path}: {$this->quiet->reason}");
+        }
+        $stat = \fstat($handle);
+        if ($stat === false || (($stat['mode'] & 0777) !== 0600 && !\chmod($this->path, 0600))) {
+            throw Failure::because($this->engine, "{$this->path} belongs to another user; use a directory of this user's own");
+        }
+        // What others write is to be seen: nothing may come out of PHP's buffer.
+        \stream_set_read_buffer($handle, 0);
+        $this->handle = $handle;
+        $this->pid = Process::id();
+        $this->inode = $stat['ino'];
+        $this->opened++;
+
+        return $handle;
+    }
+}

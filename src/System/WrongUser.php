@@ -1,0 +1,68 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/**
+ * A cache directory that belongs to another user. A second cache beside it would hold what the first has already
+ * dropped, so there is none: the message says which command to type instead.
+ */
+final class WrongUser extends \RuntimeException
+{
+    private function __construct(
+        string $message,
+        public readonly string $directory,
+        /** The name of the user the directory belongs to. */
+        public readonly string $owner,
+        /** What to type instead; '' where this is not the command line. */
+        public readonly string $command,
+    ) {
+        parent::__construct($message);
+    }
+
+    public static function of(string $directory, int $owner): self
+    {
+        $name = PrivateDirectory::name($owner);
+        $me = PrivateDirectory::name(PrivateDirectory::user());
+        $command = self::command($name);
+        $message = 'The cache directory "' . $directory . '" belongs to ' . $name . ', and this process runs as ' . $me . '. ';
+
+        return new self(
+            $message . ($command === ''
+                ? ($owner === 0 ? 'If no other user needs it, type as root: chown -R ' . self::quoted($me . ':') . ' ' . self::quoted($directory) . '. Or' : 'Let this pool run as ' . $name . ', or')
+                    . ' give ' . $me . ' a directory of its own.'
+                : 'Type instead: ' . $command),
+            $directory,
+            $name,
+            $command,
+        );
+    }
+
+    private static function command(string $owner): string
+    {
+        $words = $_SERVER['argv'] ?? null;
+        if (\PHP_SAPI !== 'cli' || !\is_array($words)) {
+            return '';
+        }
+        $command = 'sudo -u ' . self::quoted($owner);
+        foreach (\array_values($words) as $i => $word) {
+            if (!\is_string($word)) {
+                continue;
+            }
+            if ($i === 0 && !\is_executable($word)) {
+                $command .= ' php';
+            }
+            // The message may get into a log; the password has to be typed again.
+            $command .= ' ' . self::quoted(\preg_replace('~(://|%3A%2F%2F).*(@|%40)~is', '$1***$2', $word) ?? '…');
+        }
+
+        return $command;
+    }
+
+    /** A word as a shell reads it. escapeshellarg() is one of the functions that hosts take away (disable_functions). */
+    public static function quoted(string $word): string
+    {
+        return \preg_match('~^[\w./:=@%+,-]+$~D', $word) === 1 ? $word : '\'' . \str_replace('\'', '\'\\\'\'', $word) . '\'';
+    }
+}

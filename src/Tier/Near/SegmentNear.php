@@ -1,0 +1,220 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier\Near;
+
+use Larder\Codec\Codec;
+use Larder\Segment;
+use Larder\Store\Changes;
+use Larder\Tier\Entry;
+
+/**
+ * The extension's segment as the near tier: values are read where they lie.
+ *
+ * What it keeps:
+ *
+ *     <name>:state        array: generation, epoch, position, token
+ *     <generation>g       the guard, an int: nothing that was read at an earlier position is taken
+ *     <generation>e:…     a copy            <generation>f:… t:…   a marker's position, an int
+ *
+ * A copy is an array that lies in the segment like its value: `[position, value]`; where there is more to know, or the
+ * value is not to be shared (it holds objects or references, and stays encoded),
+ * `[position, null, value or payload, created, expiry, soft, sure, tags, is it a payload]`.
+ *
+ * Whoever follows the journal first raises the guard and then drops what has changed; a copy is stored in the lock of
+ * its own key, in which the guard is looked at (Segment::fill()). So nothing is locked that others wait for, and what
+ * was read too early can neither come in nor stay. A state is true whenever it is there: that generation's guard stands
+ * at or after its position, and what had changed up to it is gone. Thus who is killed in between leaves nothing to mend,
+ * and two who follow at once need not meet. A guard that is gone (evicted, flushed) ends its generation.
+ *
+ * Values are not signed here: whoever can write to the segment is this user, who could change the code as well.
+ */
+final class SegmentNear implements Near
+{
+    /** Keys that are longer are not kept. */
+    private const LONGEST = 65000;
+
+    /** So many copies are stored before the state is read again. */
+    private const TOUCH = 64;
+
+    /** What the keys of copies begin with; changes with the generation. */
+    public string $prefix = '';
+    private readonly string $stateKey;
+    private int $errors = 0;
+    private int $refused = 0;
+    private int $filled = 0;
+
+    public function __construct(
+        public readonly Segment $segment,
+        string $name,
+        private readonly Codec $codec,
+    ) {
+        $this->stateKey = $name . ':state';
+    }
+
+    public function state(): array
+    {
+        $state = $this->segment->get($this->stateKey);
+        if (!\is_array($state) || \count($state) !== 4) {
+            $this->prefix = '';
+
+            return ['', 0, ''];
+        }
+        /** @var array{string, string, int, string} $state */
+        $this->prefix = $state[0];
+
+        return [$state[1], $state[2], $state[3]];
+    }
+
+    public function follow(Changes $changes): bool
+    {
+        $known = $this->prefix;
+        [$epoch, $position] = $this->state();
+        if ($epoch !== $changes->epoch || !$changes->complete) {
+            // Somebody may have begun anew, or followed further, since this one asked.
+            return $epoch === $changes->epoch && ($position > $changes->end || ($position === $changes->end && $known !== $this->prefix))
+                || $this->begin($changes);
+        }
+        if (!$this->segment->raise($this->prefix . 'g', \max($position, $changes->end, $changes->ahead()))) {
+            return $this->begin($changes);
+        }
+        foreach ($changes->list as [$key, $changed]) {
+            if ($changed > $position) {
+                $this->segment->drop($this->prefix . $key, $changed);
+            }
+        }
+        if ($position > $changes->end) {
+            return true;
+        }
+        $state = [$this->prefix, $epoch, $changes->end, $changes->token];
+        if ($this->segment->fill($this->stateKey, $state, 0, $changes->end, $this->prefix . 'g', \PHP_INT_MAX)) {
+            return true;
+        }
+        // A later one is there, or a later generation; else there was no room.
+        [$epoch, $position] = $this->state();
+
+        return $epoch === $changes->epoch && $position >= $changes->end || $this->begin($changes);
+    }
+
+    public function get(string $key): ?array
+    {
+        $copy = $this->segment->get($this->prefix . $key);
+        if (!\is_array($copy)) {
+            return null;
+        }
+        if (\count($copy) === 2) {
+            /** @var array{int, mixed} $copy */
+            return [Entry::held($copy[1]), $copy[0]];
+        }
+
+        /** @var array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
+        return [self::entry($copy), $copy[0]];
+    }
+
+    /** @param array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
+    public static function entry(array $copy): Entry
+    {
+        [, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
+
+        return $encoded && \is_string($value)
+            ? new Entry($value, $created, $expiry, $soft, $sure, $tags)
+            : Entry::held($value, $created, $expiry, $soft, $sure, $tags);
+    }
+
+    public function marker(string $key): ?int
+    {
+        $position = $this->segment->get($this->prefix . $key);
+
+        return \is_int($position) ? $position : null;
+    }
+
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
+    {
+        try {
+            $encoded = Codec::isSnapshot($entry->payload);
+            $value = match (true) {
+                $encoded => $entry->payload,
+                $entry->isHeld => $entry->value,
+                default => $entry->given ?? $this->codec->decode($entry->payload),
+            };
+            if ($encoded || $entry->tags !== [] || $entry->until() !== 0) {
+                $value = [$position, null, $value, $entry->created, $entry->expiry, $entry->soft, $entry->sure, $entry->tags, $encoded];
+            } else {
+                $value = [$position, $value];
+            }
+            $this->fill($key, $value, $life, $position, $at);
+        } catch (\Throwable) {
+            $this->errors++;
+            $this->drop($key);
+        }
+    }
+
+    public function putMarker(string $key, int $position, int $at): void
+    {
+        // A marker of no position, where nobody knows it, is this request's alone.
+        if ($position !== \PHP_INT_MAX) {
+            $this->fill($key, $position, 0, $position, $at);
+        }
+    }
+
+    public function drop(string $key): void
+    {
+        $this->segment->delete($this->prefix . $key);
+    }
+
+    public function stats(): array
+    {
+        /** @var array{entries: int, bytes_used: int, bytes_total: int} $stats */
+        $stats = $this->segment->stats();
+
+        return [
+            'engine' => 'segment',
+            'entries' => $stats['entries'],
+            'bytes' => $stats['bytes_used'],
+            'budget' => $stats['bytes_total'],
+            'errors' => $this->errors,
+            'refused' => $this->refused,
+        ];
+    }
+
+    private function fill(string $key, mixed $copy, int $seconds, int $position, int $at): void
+    {
+        if (++$this->filled % self::TOUCH === 0) {
+            // What is read is not evicted; and with the state everything would begin anew.
+            $this->segment->get($this->stateKey);
+        }
+        if ($this->prefix === '' || \strlen($key) > self::LONGEST
+            || $this->segment->fill($this->prefix . $key, $copy, $seconds, $position, $this->prefix . 'g', $at)) {
+            return;
+        }
+        $this->refused++;
+        if (!$this->segment->has($this->prefix . 'g')) {
+            $state = $this->segment->get($this->stateKey);
+            if (\is_array($state) && ($state[0] ?? '') === $this->prefix) {
+                // Nothing is taken any more: the next request begins anew.
+                $this->segment->delete($this->stateKey);
+            }
+        }
+    }
+
+    /** A generation that nobody has seen yet, with nothing in it. */
+    private function begin(Changes $changes): bool
+    {
+        $before = $this->prefix;
+        $this->prefix = \random_bytes(8);
+        if (!$this->segment->set($this->prefix . 'g', \max($changes->end, $changes->ahead()))
+            || !$this->segment->set($this->stateKey, [$this->prefix, $changes->epoch, $changes->end, $changes->token])) {
+            $this->errors++;
+            $this->prefix = '';
+
+            return false;
+        }
+        if ($before !== '') {
+            // Those who still are in it can store nothing more, nor a state of it.
+            $this->segment->delete($before . 'g');
+        }
+
+        return true;
+    }
+}

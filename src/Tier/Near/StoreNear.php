@@ -1,0 +1,276 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier\Near;
+
+use Larder\Store\Change;
+use Larder\Store\Changes;
+use Larder\Store\Store;
+use Larder\Store\StoreBusy;
+use Larder\System\Failure;
+use Larder\System\FailureLog;
+use Larder\Tier\Entry;
+
+/**
+ * A store that is not the truth as a near tier: the disk before a far server.
+ *
+ * Its records have positions of their own, which mean nothing to the truth: a copy is `n | truth's position 8 | body`,
+ * and `<name>:state` says up to where the truth's journal was followed. That a copy is not older than the state is
+ * checked by the store itself: every write is guarded by the state's record.
+ */
+final class StoreNear implements Near
+{
+    /** RequestTier dropped in one go. */
+    private const BATCH = 500;
+    private const TRIES = 5;
+
+    /** Nanoseconds that a failed store is left alone, so that a request waits for it once and not at every call. */
+    private const REST = 2_000_000_000;
+
+    private string $generation = '';
+    private int $position = 0;
+    /** The state record's position in this store: what writes are guarded by. */
+    private int $guard = 0;
+    private int $errors = 0;
+    private int $refused = 0;
+    /** hrtime() before which the store is not asked. */
+    private int $rest = 0;
+    private readonly string $writer;
+    private readonly string $stateKey;
+
+    /** @param string $part what the alarm calls it */
+    public function __construct(
+        private readonly Store $store,
+        private readonly string $name,
+        private readonly string $part = 'disk',
+        private readonly ?FailureLog $alarm = null,
+    ) {
+        $this->writer = \bin2hex(\random_bytes(6));
+        $this->stateKey = $name . ':state';
+    }
+
+    public function state(): array
+    {
+        if ($this->rests()) {
+            return ['', 0, ''];
+        }
+        try {
+            $record = $this->store->read([$this->stateKey])->records[$this->stateKey] ?? null;
+        } catch (Failure $failure) {
+            $this->failed($failure);
+
+            return ['', 0, ''];
+        }
+        $state = \explode(' ', \substr($record->body ?? '', 1), 4);
+        if ($record === null || \count($state) !== 4) {
+            $this->guard = $record->position ?? 0;
+
+            return ['', 0, ''];
+        }
+        $this->generation = $state[0];
+        $this->position = (int) $state[2];
+        $this->guard = $record->position;
+
+        return [$state[1], $this->position, $state[3]];
+    }
+
+    public function follow(Changes $changes): bool
+    {
+        try {
+            for ($try = 0; $try < self::TRIES; $try++) {
+                [$epoch, $position, $token] = $this->state();
+                if ($this->rests()) {
+                    return false;
+                }
+                if (!$changes->news($epoch, $position)) {
+                    return true;
+                }
+                [$end, $next] = $epoch === $changes->epoch && $position > $changes->end
+                    ? [$position, $token] : [$changes->end, $changes->token];
+                if ($epoch !== $changes->epoch || !$changes->complete) {
+                    $this->generation = \bin2hex(\random_bytes(4));
+                } else {
+                    // The copies go before the state has its new position: a process killed between the two has only
+                    // dropped too much. First the state is written as it is: from then on its guard refuses the copies
+                    // that others read before, so no older copy comes in after this looked for it.
+                    if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) {
+                        continue;
+                    }
+                    foreach (\array_chunk($this->outdated($changes, $position), self::BATCH) as $batch) {
+                        $this->store->write($batch);
+                    }
+                }
+                if ($this->writeState($changes->epoch, $end, $next)) {
+                    $this->position = $end;
+
+                    return true;
+                }
+            }
+        } catch (Failure $failure) {
+            $this->failed($failure);
+        }
+
+        return false;
+    }
+
+    public function get(string $key): ?array
+    {
+        $body = $this->body($this->key($key));
+        if (\strlen($body) < 10) {
+            return null;
+        }
+        $entry = Entry::fromBody(\substr($body, 9));
+
+        return $entry === null ? null : [$entry, self::position($body)];
+    }
+
+    public function marker(string $key): ?int
+    {
+        $body = $this->body($this->key($key));
+
+        return \strlen($body) === 9 ? self::position($body) : null;
+    }
+
+    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
+    {
+        $this->store($key, $entry->body(), $position, $at, $life);
+    }
+
+    public function putMarker(string $key, int $position, int $at): void
+    {
+        $this->store($key, '', $position, $at, 0);
+    }
+
+    /** One that cannot be dropped now is dropped by whoever follows the journal next. */
+    public function drop(string $key): void
+    {
+        if ($this->rests()) {
+            return;
+        }
+        try {
+            $this->store->write([new Change($this->key($key), null, $this->writer, kind: Entry::DELETED)]);
+        } catch (Failure $failure) {
+            $this->failed($failure);
+        }
+    }
+
+    public function stats(): array
+    {
+        $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+        try {
+            $stats = $this->rests() ? $stats : $this->store->stats();
+        } catch (Failure $failure) {
+            $this->failed($failure);
+        }
+
+        return $stats + ['errors' => $this->errors, 'refused' => $this->refused];
+    }
+
+    /** False: somebody else was first. */
+    private function writeState(string $epoch, int $position, string $token): bool
+    {
+        $body = 'n' . $this->generation . ' ' . $epoch . ' ' . $position . ' ' . $token;
+        $outcome = $this->store->write([new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true)])[0];
+        if ($outcome->done) {
+            $this->guard = $outcome->position;
+        }
+
+        return $outcome->done;
+    }
+
+    private function store(string $key, string $body, int $position, int $at, int $life = 0): void
+    {
+        $key = $this->key($key);
+        if ($this->generation === '' || $this->position > $at || $this->rests()) {
+            $this->refused++;
+
+            return;
+        }
+        try {
+            $view = $this->store->read([$key]);
+            $there = $view->records[$key] ?? null;
+            if ($there !== null && self::position($there->body) > $position) {
+                return;
+            }
+            $outcome = $this->store->write([new Change(
+                $key,
+                'n' . \pack('J', $position) . $body,
+                $this->writer,
+                $there->position ?? $view->at,
+                // By this store's own clock, not by the truth's.
+                $life === 0 ? 0 : $this->store->now() + $life * 1000,
+                // Nobody else may have followed the journal further since this one looked.
+                [$this->stateKey => $this->guard],
+                strict: true,
+            )])[0];
+            if (!$outcome->done) {
+                $this->refused++;
+                $this->drop(\substr($key, \strlen($this->name . ':' . $this->generation . ':')));
+            }
+        } catch (Failure $failure) {
+            $this->failed($failure);
+        }
+    }
+
+    private function body(string $key): string
+    {
+        if (!$this->rests()) {
+            try {
+                return $this->store->read([$key])->records[$key]->body ?? '';
+            } catch (Failure $failure) {
+                $this->failed($failure);
+            }
+        }
+
+        return '';
+    }
+
+    private function rests(): bool
+    {
+        return $this->rest !== 0 && \hrtime(true) < $this->rest;
+    }
+
+    private function failed(Failure $failure): void
+    {
+        if ($failure instanceof StoreBusy) {
+            return;
+        }
+        $this->errors++;
+        $this->rest = \hrtime(true) + self::REST;
+        $this->alarm?->ring($this->part, $failure->getMessage() . '; going on without it');
+    }
+
+    /** @return list<Change> that drop the copies older than what changed */
+    private function outdated(Changes $changes, int $position): array
+    {
+        $gone = [];
+        foreach ($changes->list as [$key, $changed]) {
+            if ($changed > $position) {
+                $name = $this->key($key);
+                $body = $this->store->read([$name])->records[$name]->body ?? '';
+                if ($body !== '' && self::position($body) < $changed) {
+                    $gone[] = new Change($name, null, $this->writer, kind: Entry::DELETED);
+                }
+            }
+        }
+
+        return $gone;
+    }
+
+    private function key(string $key): string
+    {
+        return $this->name . ':' . $this->generation . ':' . $key;
+    }
+
+    private static function position(string $body): int
+    {
+        if (\strlen($body) < 9) {
+            return -1;
+        }
+        /** @var array{1: int} $position */
+        $position = \unpack('J', $body, 1);
+
+        return $position[1];
+    }
+}

@@ -1,0 +1,187 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\System\Process;
+use Larder\System\Signals;
+
+/**
+ * remember(): one computation for all who miss the same key, in whatever processes.
+ *
+ * The value is committed together with the lease's release, as soon as it is computed. Who waits, looks for both in
+ * one read, in growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and would wait for another
+ * says so in its lease; where that would close a circle, it computes the second one itself.
+ */
+final class Remember
+{
+    private const MINIMUM_PAUSE = 500;
+    private const MAXIMUM_PAUSE = 15000;
+
+    /** @param int $lease milliseconds */
+    public function __construct(
+        private readonly View $stack,
+        private readonly Writer $writer,
+        private readonly Truth $truth,
+        private readonly Leases $leases,
+        private readonly int $lease,
+    ) {}
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
+     * @param int                    $own     position at which the request changed the key: older near copies are not asked
+     */
+    public function value(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, int $own): mixed
+    {
+        // A signal's handler may throw while it is computed or waited for, and not between taking a lease and noting it.
+        $held = Signals::hold();
+        $stack = $this->stack;
+        $lease = Space::lease($name);
+        $changes = $stack->changes;
+        $entry = $stack->near($name, $space, $own);
+        $view = $entry === null ? $stack->read([$name, $lease], $space) : null;
+        if ($view !== null) {
+            $entry = $stack->judgeRecord($name, $view->records[$name] ?? null, $view, $space);
+        }
+        if ($entry !== null) {
+            $value = $this->keep($copies, $key, $entry, $changes, $found);
+            if ($found) {
+                if (!$entry->stale($this->truth->now())) {
+                    return $value;
+                }
+                // Past its soft expiry: one renews it, all others have the old value and wait for nobody. The copy
+                // does not stay, so that the next call asks again.
+                $copies->drop($key);
+                if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
+                    return $value;
+                }
+
+                return $this->compute($name, $key, $space, $copies, $compute, $wrap, true);
+            }
+        }
+        if ($this->leases->holds($name)) {
+            // Asked for from within its own computation, or sent to renew it: nobody else will.
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+        }
+
+        $taken = isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) ? false : null;
+
+        return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     * @param ?bool                  $taken   false: somebody was seen to hold the lease
+     */
+    private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
+    {
+        $stack = $this->stack;
+        $lease = Space::lease($name);
+        $end = \hrtime(true) + $this->lease * 1000000;
+        $pause = self::MINIMUM_PAUSE;
+        $told = false;
+        try {
+            do {
+                $taken ??= $this->leases->take($name, $this->lease);
+                if ($taken !== false) {
+                    break;
+                }
+                if ($this->leases->holdsAny()) {
+                    if (!$told) {
+                        $told = true;
+                        $this->leases->waitFor($name, $this->lease);
+                    }
+                    if ($this->leases->wouldDeadlock($name)) {
+                        $taken = null;
+                        break;
+                    }
+                }
+                do {
+                    Signals::letIn(static fn() => Process::pause($pause + \random_int(0, $pause >> 2)));
+                    $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
+                    if ($pause === self::MAXIMUM_PAUSE) {
+                        // A lease that its holder could not give back is kept beside the store.
+                        $this->truth->catchUp();
+                    }
+                    $changes = $stack->changes;
+                    $view = $stack->read([$name, $lease], $space);
+                    $record = $view?->records[$name] ?? null;
+                    $entry = $view === null || $record === null ? null : $stack->valid($name, $record, $view, $space);
+                    if ($view !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
+                        $value = $this->keep($copies, $key, $entry, $changes, $found);
+                        if ($found) {
+                            $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+
+                            return $value;
+                        }
+                    }
+                } while (isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) && \hrtime(true) < $end);
+                $taken = null;
+            } while (\hrtime(true) < $end);
+        } finally {
+            if ($told) {
+                $this->leases->waitFor('', $this->lease);
+            }
+        }
+
+        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $this->leases->holds($name));
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     * @param bool                   $release the lease was just taken, and is given back with the value
+     */
+    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
+    {
+        $stack = $this->stack;
+        $changes = $stack->changes;
+        $view = $stack->read([$name], $space);
+        if ($view !== null) {
+            $record = $view->records[$name] ?? null;
+            $entry = $release && $record !== null ? $stack->valid($name, $record, $view, $space) : null;
+            if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
+                // Somebody has stored it between the last read and the lease.
+                $value = $this->keep($copies, $key, $entry, $changes, $found);
+                if ($found) {
+                    $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+                    $this->leases->giveBack($name);
+
+                    return $value;
+                }
+            }
+            // What is computed now is computed from what is now: that, and not an earlier read, is its position.
+            $stack->ledger->anew($name, $view->at);
+        }
+        try {
+            $value = Signals::letIn($compute);
+            $entry = $wrap($value);
+        } catch (\Throwable $throwable) {
+            if ($release) {
+                $this->leases->giveBack($name);
+            }
+
+            throw $throwable;
+        }
+        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
+            || $this->truth->down()) {
+            $copies->keepValue($key, $value, $entry);
+        }
+
+        return $value;
+    }
+
+    /** The entry's value, kept as a copy unless a destructor or signal handler has changed anything since it was read. */
+    private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
+    {
+        $value = $copies->put($key, $entry, $found);
+        if ($changes !== $this->stack->changes) {
+            $copies->drop($key);
+        }
+
+        return $value;
+    }
+}

@@ -1,0 +1,176 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Codec\Codec;
+use Larder\Store\Store;
+use Larder\System\Signals;
+use Larder\Tier\Near\Near;
+
+/**
+ * Everything that one request works with, and its two ends: the beginning of its view, and the commit of what it
+ * filled, before its response ends.
+ */
+final class Request
+{
+    public readonly View $stack;
+
+    // Made when they are first asked for: a request that only reads from memory loads none of them.
+    private ?Writer $writer = null;
+    private ?Intents $intents = null;
+    private ?Remember $computation = null;
+    private readonly Leases $leases;
+
+    /** While the application has one open. */
+    public ?Transaction $transaction = null;
+
+    /** @var array<int, \WeakReference<self>> those whose request ends when PHP's does */
+    private static array $open = [];
+    private static bool $registered = false;
+
+    /**
+     * @param list<Near> $nears nearest first
+     * @param int        $lease milliseconds that a computation may take
+     * @param bool       $lazy  see View
+     * @param ?string    $local see Cache::local()
+     */
+    public function __construct(
+        public readonly Truth $truth,
+        array $nears,
+        Envelope $envelope,
+        public readonly Codec $codec,
+        private readonly int $lease,
+        /** Which tier the truth is: near, disk or far. */
+        public readonly string $last,
+        bool $lazy = false,
+        public readonly ?string $local = null,
+    ) {
+        $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
+        $this->stack = new View($truth, $nears, $envelope, $this->leases, $lazy);
+        if (!self::$registered) {
+            self::$registered = true;
+            \register_shutdown_function(self::shutdown(...));
+        }
+        self::$open[\spl_object_id($this)] = \WeakReference::create($this);
+    }
+
+    public function __destruct()
+    {
+        $this->finish();
+        unset(self::$open[\spl_object_id($this)]);
+    }
+
+    /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
+    public function conflicts(): array
+    {
+        return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
+    }
+
+    public function writer(): Writer
+    {
+        $this->stack->isBegun || $this->stack->start();
+
+        return $this->writer ??= new Writer($this->stack, $this->truth);
+    }
+
+    public function intents(): Intents
+    {
+        $writer = $this->writer();
+
+        return $this->intents ??= new Intents($this->stack, $this->truth, $writer);
+    }
+
+    public function computation(): Remember
+    {
+        $writer = $this->writer();
+
+        return $this->computation ??= new Remember($this->stack, $writer, $this->truth, $this->leases, $this->lease);
+    }
+
+    public function begin(): void
+    {
+        $this->here();
+        $this->transaction ??= new Transaction($this->stack, $this->writer(), $this->intents());
+        $this->transaction->begin();
+    }
+
+    /** @return bool whether all was recorded, as far as it was to be */
+    public function end(bool $committed): bool
+    {
+        $this->here();
+        $transaction = $this->transaction;
+        if ($transaction === null) {
+            return true;
+        }
+        $done = $committed ? $transaction->commit() : $transaction->rollBack();
+        if ($done !== null) {
+            $this->transaction = null;
+        }
+
+        return $done ?? true;
+    }
+
+    /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
+    public function here(): void
+    {
+        if ($this->stack->forked()) {
+            $this->writer?->forget();
+            $this->intents?->forget();
+            $this->transaction = null;
+        }
+    }
+
+    /** Writes what waits. */
+    public function commit(): void
+    {
+        $this->here();
+        $leases = $this->leases->releaseAll();
+        if ($this->writer !== null || $leases !== []) {
+            $this->writer()->commit($leases);
+        }
+    }
+
+    /** The application holds nothing from before. */
+    public function refresh(): void
+    {
+        if ($this->transaction !== null) {
+            $this->stack->renew();
+
+            return;
+        }
+        $this->finish();
+        $this->stack->begin();
+    }
+
+    public function store(): Store
+    {
+        return $this->truth->store;
+    }
+
+    private function finish(): void
+    {
+        $held = Signals::hold();
+        while ($this->transaction !== null) {
+            // Whoever ends without a COMMIT is rolled back by the database.
+            $this->end(false);
+        }
+        $this->commit();
+        $this->intents?->end();
+        $this->truth->tidy();
+    }
+
+    /** @param bool $last false: other functions that PHP calls at its end may still commit a transaction */
+    private static function shutdown(bool $last = false): void
+    {
+        $open = \array_filter(\array_map(static fn(\WeakReference $reference): ?self => $reference->get(), self::$open));
+        foreach ($open as $tiers) {
+            if ($last || $tiers->transaction === null) {
+                $tiers->finish();
+            } else {
+                \register_shutdown_function(self::shutdown(...), true);
+            }
+        }
+    }
+}

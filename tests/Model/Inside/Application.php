@@ -1,0 +1,149 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Model\Inside;
+
+use Larder\Cache;
+use Larder\Codec\Codec;
+use Larder\System\FailureLog;
+use Larder\Tests\Model\Machine;
+use Larder\Tier\Envelope;
+use Larder\Tier\Near\ApcuNear;
+use Larder\Tier\Near\StoreNear;
+use Larder\Tier\PendingInvalidations;
+use Larder\Tier\Request;
+use Larder\Tier\RequestHistory;
+use Larder\Tier\Space;
+use Larder\Tier\Truth;
+
+/**
+ * One request: an application with a database, over the real front door.
+ *
+ * A row of the database is a set of bits, one a writer: a cached value that lacks a written bit is older than the row.
+ * $must has the bits of those whose set, delete, flush or invalidation had returned when the request began: every
+ * later read must have them (promises 1 and 2), but for a value of bounded life, which may be the older of two.
+ */
+final class Application
+{
+    public readonly Cache $cache;
+
+    /** @var array<string, int> by key */
+    private readonly array $must;
+    private readonly Request $tiers;
+    private readonly Space $space;
+
+    /** @param string $near apcu, store or none */
+    public function __construct(
+        private readonly int $process,
+        int $server,
+        string $near,
+        bool $cacheOnly = false,
+        bool $forgets = false,
+    ) {
+        /** @var array<string, int> $must */
+        $must = Machine::step('begin');
+        $this->must = $must;
+        $alarm = new FailureLog(null);
+        $truth = new Truth(new ShelfStore('truth', $forgets), 'truth', new PendingInvalidations(null), $alarm, "own$process");
+        $nears = match ($near) {
+            'apcu' => [new ApcuNear('n', "lock$server", 1 << 20)],
+            'store' => [new StoreNear(new ShelfStore("near$server", false), 'n')],
+            default => [],
+        };
+        $this->tiers = new Request($truth, $nears, new Envelope(null), Codec::create('php', 'none'), 30_000, 'model');
+        $this->space = $space = new Space('', $cacheOnly);
+        $class = new \ReflectionClass(Cache::class);
+        $this->cache = $class->newInstanceWithoutConstructor();
+        $class->getConstructor()?->invoke($this->cache, $this->tiers, $space);
+    }
+
+    /** The end of the request. */
+    public function end(): void
+    {
+        (new \ReflectionMethod($this->tiers, 'finish'))->invoke($this->tiers);
+    }
+
+    public function get(string $key = 'k'): ?int
+    {
+        $value = $this->cache->get($key);
+        if (\is_int($value) && ($value & ($this->must[$key] ?? 0)) !== ($this->must[$key] ?? 0) && !$this->isBounded($key)) {
+            Machine::step('violation', "read $value of $key, which had been replaced when the request began");
+        }
+
+        return \is_int($value) ? $value : null;
+    }
+
+    public function isBounded(string $key): bool
+    {
+        return $this->tiers->stack->ledger->reference($this->space->entries . $key)[0] === RequestHistory::UNSURE;
+    }
+
+    /** A row as it is in the database now. */
+    public function row(string $key = 'k'): int
+    {
+        $row = Machine::step('row', $key);
+
+        return \is_int($row) ? $row : 0;
+    }
+
+    /** Changes rows of the database, in one transaction. */
+    public function change(string ...$keys): void
+    {
+        Machine::step('change', $keys);
+    }
+
+    /** @param list<string> $tags */
+    public function set(string $key, int $value, array $tags = []): void
+    {
+        if ($this->cache->set($key, $value, 0, $tags)) {
+            $this->returned($key);
+        }
+    }
+
+    public function delete(string ...$keys): void
+    {
+        if ($this->cache->deleteMultiple($keys)) {
+            $this->returned(...$keys);
+        }
+    }
+
+    /** @param list<string> $tags */
+    public function fill(string $key, int $value, array $tags = []): void
+    {
+        $this->cache->fill($key, $value, 0, $tags);
+    }
+
+    public function intend(string ...$keys): void
+    {
+        $this->cache->intend(...$keys);
+        Machine::step('intended', $keys);
+    }
+
+    /** What was changed in the database has reached the cache. */
+    public function returned(string ...$keys): void
+    {
+        Machine::step('returned', $keys);
+    }
+
+    /** Lets time pass, in milliseconds. */
+    public function wait(int $milliseconds): void
+    {
+        Machine::step('wait', $milliseconds);
+    }
+
+    /**
+     * What a later request finds must not be older than the database.
+     *
+     * @param bool $late all bounded lives are over
+     */
+    public function check(bool $late, string ...$keys): void
+    {
+        foreach ($keys as $key) {
+            $value = $this->cache->get($key);
+            if ($value !== null) {
+                Machine::step('check', $key, $value, !$late && $this->isBounded($key));
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store\Sqlite;
+
+use Larder\Store\Sqlite\ChangeCounter;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\System\Failure;
+use Larder\Tests\Contract\Forks;
+use PHPUnit\Framework\TestCase;
+
+/** The bell by itself, and what the store makes of one that was left in any state. */
+final class ChangeCounterTest extends TestCase
+{
+    use Directory;
+    use Forks;
+    use Strict;
+
+    protected const FORKS = true;
+
+    protected function tearDown(): void
+    {
+        $this->endChildren();
+    }
+
+    public function testEvenOddEven(): void
+    {
+        $bell = $this->bell();
+        self::assertSame(0, $bell->size());
+        self::assertTrue($bell->lock(1.0));
+        self::assertFalse((new ChangeCounter($this->directory . '/bell.x'))->tryLock());
+        $bell->ring();
+        $bell->ring();
+        self::assertSame(1, $bell->size());
+        $bell->unlock();
+        self::assertSame(2, $bell->size());
+        self::assertTrue($bell->tryLock());
+        $bell->unlock();
+        self::assertSame(2, $bell->size(), 'Who has not rung has not changed anything.');
+    }
+
+    public function testAnUnfinishedWriteLeavesItOdd(): void
+    {
+        $bell = $this->bell();
+        $bell->lock(1.0);
+        $bell->ring();
+        $bell->unlock(false);
+        self::assertSame(1, $bell->size());
+        self::assertTrue($bell->lock(1.0));
+        self::assertTrue($bell->isLeftOdd());
+        $bell->ring();
+        self::assertSame(1, $bell->size());
+        $bell->unlock();
+        self::assertSame(2, $bell->size());
+    }
+
+    public function testItGrowsAsAHoleFromAMegabyteOn(): void
+    {
+        $bell = $this->bell();
+        $file = \fopen($this->directory . '/bell.x', 'r+');
+        self::assertIsResource($file);
+        \ftruncate($file, (1 << 20) - 2);
+        for ($i = 0; $i < 3; $i++) {
+            $bell->lock(1.0);
+            $bell->ring();
+            $bell->unlock();
+        }
+        self::assertSame((1 << 20) + 4, $bell->size());
+        \clearstatcache();
+        self::assertLessThanOrEqual(16, (\stat($this->directory . '/bell.x') ?: [])['blocks'] ?? \PHP_INT_MAX);
+    }
+
+    public function testOneThatIsGoneStaysGone(): void
+    {
+        $bell = $this->bell();
+        \unlink($this->directory . '/bell.x');
+        self::assertSame(-1, $bell->size());
+        self::assertFalse($bell->exists());
+        self::assertFalse($bell->lock(1.0));
+        self::assertFalse($bell->tryLock());
+        self::assertSame([], self::files($this->directory));
+    }
+
+    public function testAWriteInsideAWriteIsRefused(): void
+    {
+        $bell = $this->bell();
+        $bell->lock(1.0);
+        self::assertFalse($bell->tryLock());
+        $this->expectException(Failure::class);
+        $bell->lock(1.0);
+    }
+
+    public function testNobodyWaitsForAHolderThatWasStopped(): void
+    {
+        $store = $this->store();
+        $before = self::put($store, 'k', 'v');
+        $seen = $store->since('', 0, '');
+        $path = $this->bellOf($store);
+        [$pid, $answer] = $this->fork(static function () use ($path): void {
+            $bell = new ChangeCounter($path);
+            $bell->lock(1.0);
+            $bell->ring();
+            \posix_kill((int) \getmypid(), \SIGSTOP);
+        });
+        \pcntl_waitpid($pid, $status, \WUNTRACED);
+        $start = \microtime(true);
+        self::assertSame('v', self::get($store, 'k'));
+        $changes = $store->since($seen->epoch, $seen->end, $seen->token);
+        self::assertSame([true, []], [$changes->complete, $changes->list]);
+        self::assertSame($before, $this->store()->since($changes->epoch, $changes->end, $changes->token)->end);
+        $store->tidy();
+        self::assertLessThan(0.2, \microtime(true) - $start, 'Readers do not wait at all.');
+        try {
+            self::put($store, 'k', 'w');
+            self::fail('Somebody else is writing.');
+        } catch (Failure $e) {
+            self::assertStringContainsString('another process', $e->getMessage());
+        }
+        self::assertLessThan(1.0, \microtime(true) - $start);
+        \posix_kill($pid, \SIGKILL);
+        \pcntl_waitpid($pid, $status);
+        \unlink($answer);
+        $after = self::put($store, 'k', 'w');
+        self::assertSame([['k', $after, 'aaaaaaaaaaaa', 's']], $store->since($changes->epoch, $changes->end, $changes->token)->list);
+    }
+
+    public function testOneLeftOddIsNeverTakenForNothingChangedAndIsMended(): void
+    {
+        $store = $this->store();
+        self::put($store, 'k', 'v');
+        $path = $this->bellOf($store);
+        foreach (['since', 'write', 'open'] as $who) {
+            $seen = $store->since('', 0, '');
+            $bell = new ChangeCounter($path);
+            $bell->lock(1.0);
+            $bell->ring();
+            $bell->unlock(false);
+            $odd = $bell->size();
+            self::assertSame(1, $odd & 1);
+            $heals = $this->heals();
+            if ($who === 'since') {
+                $changes = $store->since($seen->epoch, $seen->end, $seen->epoch . ':' . $odd);
+                self::assertTrue($changes->complete);
+                self::assertNotSame($seen->epoch . ':' . $odd, $changes->token);
+            } elseif ($who === 'write') {
+                $position = self::put($store, 'k', 'w');
+                self::assertSame($position, $store->since($seen->epoch, $seen->end, $seen->token)->end);
+            } else {
+                $this->store()->read(['k']);
+            }
+            self::assertSame($odd + 1, $bell->size());
+            self::assertSame($heals + 1, $this->heals(), 'With a commit over what may have been left behind.');
+        }
+    }
+
+    public function testAChangeThatOnlyTheBellKnowsOfIsAskedFor(): void
+    {
+        $store = $this->store();
+        $seen = $store->since('', 0, '');
+        self::assertSame($seen->end, $store->since($seen->epoch, $seen->end, $seen->token)->end);
+        $position = self::put($this->store(), 'k', 'v');
+        self::assertSame($position, $store->since($seen->epoch, $seen->end, $seen->token)->end);
+        // With the bell set back, the change would not be seen: it is the bell that tells.
+        $size = (int) \explode(':', $seen->token)[1];
+        $file = \fopen($this->bellOf($store), 'r+');
+        self::assertIsResource($file);
+        \ftruncate($file, $size);
+        self::assertSame($seen->end, $store->since($seen->epoch, $seen->end, $seen->token)->end);
+    }
+
+    public function testALeaseDoesNotRing(): void
+    {
+        $store = $this->store();
+        $bell = new ChangeCounter($this->bellOf($store));
+        $size = $bell->size();
+        $store->write([new \Larder\Store\Change('l', 'held', 'aaaaaaaaaaaa', 0, logged: false)]);
+        self::assertSame($size, $bell->size());
+    }
+
+    public function testATokensEpochIsNoPath(): void
+    {
+        \file_put_contents($this->directory . '/bell.', '');
+        $store = $this->store();
+        $changes = $store->since('../../etc/passwd', 0, '../../etc/passwd:0');
+        self::assertFalse($changes->complete);
+        self::assertStringNotContainsString('/', $changes->epoch);
+    }
+
+    private function bell(): ChangeCounter
+    {
+        \touch($this->directory . '/bell.x');
+
+        return new ChangeCounter($this->directory . '/bell.x');
+    }
+
+    private function bellOf(SqliteStore $store): string
+    {
+        return $this->directory . '/bell.' . $store->read(['k'])->epoch;
+    }
+
+    private function heals(): int
+    {
+        $pdo = new \PDO('sqlite:' . $this->directory . '/larder.db');
+
+        return (int) $pdo->query("SELECT value FROM m WHERE name = 'heals'")?->fetchColumn();
+    }
+
+    private function store(): SqliteStore
+    {
+        return new SqliteStore($this->directory, 8 << 20, 0.25);
+    }
+}

@@ -1,0 +1,200 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store\Sqlite;
+
+use Larder\Store\Change;
+use Larder\Store\Sqlite\ChangeLog;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\Tests\Contract\Forks;
+use PHPUnit\Framework\TestCase;
+
+/** Changes that have left their process and wait to be written. */
+final class ChangeLogTest extends TestCase
+{
+    use Directory;
+    use Forks;
+    use Strict;
+
+    protected const FORKS = true;
+    private const A = 'aaaaaaaaaaaa';
+    private const B = 'bbbbbbbbbbbb';
+
+    protected function tearDown(): void
+    {
+        $this->endChildren();
+    }
+
+    public function testOneReadsWhatOneHasAppended(): void
+    {
+        $store = $this->store();
+        self::assertTrue($store->append(new Change('k', 'appended', self::A)));
+        self::assertSame('appended', self::get($store, 'k'));
+        self::assertTrue($store->append(new Change('k', null, self::A, kind: 'd')));
+        self::assertNull(self::get($store, 'k'));
+    }
+
+    public function testWhoeverBeginsSeesIt(): void
+    {
+        $this->store()->append(new Change('k', 'appended', self::A));
+        $other = $this->store();
+        $changes = $other->since('', 0, '');
+        self::assertSame('appended', self::get($other, 'k'));
+        self::assertTrue($this->tail()->isEmpty());
+
+        $this->store()->append(new Change('k', null, self::B, kind: 'd'));
+        $news = $other->since($changes->epoch, $changes->end, $changes->token);
+        self::assertSame([['k', $changes->end + 1, self::B, 'd']], $news->list);
+        self::assertNull(self::get($other, 'k'));
+    }
+
+    public function testAKilledProcesssChangesStand(): void
+    {
+        self::put($this->store(), 'gone', 'old');
+        [$pid] = $this->fork(function (): void {
+            $store = $this->store();
+            $store->append(new Change('k', 'from the dead', self::A));
+            $store->append(new Change('gone', null, self::A, kind: 'd'));
+            \posix_kill((int) \getmypid(), \SIGKILL);
+        });
+        \pcntl_waitpid($pid, $status);
+        unset($this->children[$pid]);
+        $store = $this->store();
+        $store->since('', 0, '');
+        self::assertSame('from the dead', self::get($store, 'k'));
+        self::assertNull(self::get($store, 'gone'));
+    }
+
+    public function testChangesKeepTheirOrder(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $a->append(new Change('k', 'first', self::A));
+        $b->append(new Change('k', 'second', self::B));
+        self::put($a, 'l', 'third', self::A);
+        self::assertSame(['second', 'third'], [self::get($b, 'k'), self::get($b, 'l')]);
+
+        $b->append(new Change('k', 'fourth', self::B));
+        self::put($a, 'k', 'fifth', self::A);
+        $b->settle();
+        self::assertSame('fifth', self::get($b, 'k'));
+    }
+
+    /** A set that compares must meet what was appended before it. */
+    public function testWhatWaitsIsInTheWayOfAConditionalWrite(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $at = $a->write([new Change('k', 'old', self::A)])[0]->position;
+        $b->append(new Change('k', null, self::B, kind: 'd'));
+        $outcome = $a->write([new Change('k', 'from the old one', self::A, $at)])[0];
+        self::assertSame([false, self::B, 'd'], [$outcome->done, $outcome->writer, $outcome->kind]);
+    }
+
+    public function testItSaysWhatBecameOfThem(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $b->write([new Change('held', 'i', self::B, kind: 'i')]);
+        $a->append(new Change('k', 'one', self::A));
+        $a->append(new Change('k', 'two', self::A));
+        $a->append(new Change('held', 'never', self::A));
+        $settled = $a->settle();
+        self::assertTrue($settled['k']->done);
+        self::assertFalse($settled['held']->done, 'nothing is stored over an intent');
+        self::assertSame('i', self::get($b, 'held'));
+        self::assertSame($settled['k']->position, $b->read(['k'])->records['k']->position);
+        self::assertSame([], $a->settle());
+    }
+
+    public function testEachIsAppliedOnceAlsoIfTheFileDidNotBeginAnew(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $a->append(new Change('k', null, self::A, kind: 'd'));
+        $file = $this->file();
+        $waiting = (string) \file_get_contents($file);
+        $a->settle();
+        // As if the one who applied it had been killed before the file began anew.
+        \file_put_contents($file, $waiting);
+        self::put($b, 'k', 'later', self::B);
+        self::put($b, 'l', 'later', self::B);
+        self::assertSame('later', self::get($this->store(), 'k'));
+    }
+
+    public function testWhatAKilledProcessLeftInTheMiddleIsPassedOver(): void
+    {
+        $store = $this->store();
+        $store->append(new Change('first', '1', self::A));
+        foreach ([7, 20] as $bytes) {
+            // Half a record, as long as this.
+            \file_put_contents($this->file(), "\nLt1" . \str_repeat("\0", $bytes), \FILE_APPEND);
+            $store->append(new Change("after $bytes", "\nLt1 in a value", self::A));
+        }
+        $other = $this->store();
+        $other->since('', 0, '');
+        self::assertSame(['1', "\nLt1 in a value", "\nLt1 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
+        self::assertTrue($this->tail()->isEmpty());
+    }
+
+    public function testWhoeverCannotLockItWrites(): void
+    {
+        $store = $this->store();
+        $store->append(new Change('k', 'one', self::A));
+        $file = \fopen($this->file(), 'r+');
+        self::assertIsResource($file);
+        \flock($file, \LOCK_EX);
+        self::assertFalse($store->append(new Change('k', 'two', self::A)));
+        // And what is whole is read, though somebody may be appending.
+        $other = $this->store();
+        $other->since('', 0, '');
+        self::assertSame('one', self::get($other, 'k'));
+        \flock($file, \LOCK_UN);
+        self::assertTrue($store->append(new Change('k', 'three', self::A)));
+        self::assertSame('three', self::get($store, 'k'));
+    }
+
+    public function testAnEpochTakesItsTailAlong(): void
+    {
+        $store = $this->store();
+        $store->append(new Change('k', 'old', self::A));
+        \unlink($this->directory . '/larder.db');
+        \array_map(\unlink(...), \glob($this->directory . '/bell.*') ?: []);
+        self::assertFalse($store->append(new Change('l', 'into nothing', self::A)));
+        $other = $this->store();
+        $other->since('', 0, '');
+        self::assertNull(self::get($other, 'k'));
+        self::assertCount(1, \glob($this->directory . '/tail.*') ?: []);
+    }
+
+    public function testAChildDoesNotAppendOverItsParentsLock(): void
+    {
+        $store = $this->store();
+        $store->append(new Change('parent', '1', self::A));
+        $results = $this->inProcesses(3, static function (int $i) use ($store): bool {
+            $change = new Change("child $i", '1', "cccccccccc0$i");
+
+            return ($store->append($change) || $store->write([$change])[0]->done) && self::get($store, 'parent') === '1';
+        });
+        self::assertSame([true, true, true], $results);
+        $store->since('', 0, '');
+        self::assertCount(4, $store->read(['parent', 'child 0', 'child 1', 'child 2'])->records);
+    }
+
+    public function testLargeValuesAreWritten(): void
+    {
+        self::assertFalse($this->store()->append(new Change('k', \str_repeat('x', 5_000), self::A)));
+    }
+
+    private function file(): string
+    {
+        return (\glob($this->directory . '/tail.*') ?: [''])[0];
+    }
+
+    private function tail(): ChangeLog
+    {
+        return new ChangeLog($this->file());
+    }
+
+    private function store(): SqliteStore
+    {
+        return new SqliteStore($this->directory, 8 << 20, 1.0);
+    }
+}

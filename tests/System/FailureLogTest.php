@@ -1,0 +1,66 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\System;
+
+use Larder\System\FailureLog;
+use Larder\Tests\Faults\Lines;
+use PHPUnit\Framework\TestCase;
+use Psr\Log\AbstractLogger;
+
+/** One line per process, part and minute. What php-fpm forgets is in Faults\FpmTest. */
+final class FailureLogTest extends TestCase
+{
+    public function testOneLineAPart(): void
+    {
+        $log = new Lines();
+        $alarm = new FailureLog($log);
+        [$one, $two] = ['part ' . \bin2hex(\random_bytes(4)), 'part ' . \bin2hex(\random_bytes(4))];
+        for ($i = 0; $i < 3; $i++) {
+            $alarm->ring($one, "one failed $i");
+            (new FailureLog($log))->ring($two, "two failed $i");
+        }
+        self::assertSame(['warning: larder: one failed 0', 'warning: larder: two failed 0'], $log->lines);
+    }
+
+    public function testALineStaysALine(): void
+    {
+        $log = new Lines();
+        (new FailureLog($log))->ring('part ' . \bin2hex(\random_bytes(4)), "a\nforged: line\r\nand another");
+        self::assertSame(['warning: larder: a forged: line  and another'], $log->lines);
+    }
+
+    public function testALoggerThatFailsHarmsNobody(): void
+    {
+        $logger = new class extends AbstractLogger {
+            public int $calls = 0;
+
+            public function log($level, string|\Stringable $message, array $context = []): never
+            {
+                $this->calls++;
+                throw new \RuntimeException('The disk is full.');
+            }
+        };
+        $alarm = new FailureLog($logger);
+        $part = 'part ' . \bin2hex(\random_bytes(4));
+        $alarm->ring($part, 'failed');
+        $alarm->ring($part, 'failed');
+        self::assertSame(1, $logger->calls);
+    }
+
+    public function testAfterAMinuteItIsSaidAgain(): void
+    {
+        $log = new Lines();
+        $part = 'part ' . \bin2hex(\random_bytes(4));
+        // A minute is not waited for: when it was said is moved back instead.
+        $last = new \ReflectionProperty(FailureLog::class, 'last');
+        foreach ([0, 30, 29, 2, 200] as $pass) {
+            /** @var array<string, int> $said */
+            $said = $last->getValue();
+            $said === [] || $last->setValue(null, \array_map(static fn(int $time): int => $time - $pass, $said));
+            (new FailureLog($log))->ring($part, "after $pass more");
+        }
+        self::assertSame(['after 0 more', 'after 2 more', 'after 200 more'], \str_replace('warning: larder: ', '', $log->lines));
+    }
+}
