@@ -29,10 +29,11 @@ abstract class CoherenceTestCase extends TestCase
 
     public function testKeepsItsPromises(): void
     {
-        $this->keeps(new Experiment($this->engine(), 4_000, \random_int(1, 1_000_000), near: $this->near()));
+        $this->keeps(new Experiment($this->engine(), 1_500, \random_int(1, 1_000_000), near: $this->near()));
     }
 
     /** The proof that the experiment can fail. */
+    #[Group('long')]
     public function testFailsWithoutAJournal(): void
     {
         $outcome = (new Experiment($this->engine(), 2_000, \random_int(1, 1_000_000), journal: false, near: $this->near()))->run();
@@ -56,6 +57,6 @@ abstract class CoherenceTestCase extends TestCase
         $outcome = $experiment->run();
         $text = $experiment->seed . "\n" . \implode("\n", $outcome->histories) . $outcome->summary();
         self::assertSame([], $outcome->violations, $text);
-        self::assertGreaterThan(500, $outcome->totals['hits near'] + $outcome->totals['hits truth'], $text);
+        self::assertGreaterThan(100, $outcome->totals['hits near'] + $outcome->totals['hits truth'], $text);
     }
 }

@@ -33,7 +33,7 @@ trait Forks
         for ($i = 0; $i < $count; $i++) {
             $children[] = $this->fork(static fn() => $work($i));
         }
-        $deadline = \microtime(true) + 60;
+        $deadline = \microtime(true) + 300;
         $open = $children;
         while ($open !== []) {
             self::assertLessThan($deadline, \microtime(true), 'A child process hangs.');
@@ -113,7 +113,7 @@ trait Forks
     /** @param \Closure(): bool $condition */
     protected function await(\Closure $condition): void
     {
-        $end = \microtime(true) + 10;
+        $end = \microtime(true) + 60;
         while (!$condition()) {
             self::assertLessThan($end, \microtime(true), 'Waited in vain.');
             \usleep(5000);

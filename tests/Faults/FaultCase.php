@@ -22,7 +22,7 @@ abstract class FaultCase extends TestCase
     public const TIMEOUT = 0.3;
 
     /** How many time-outs a request may take in all, generously: what is promised is one. */
-    protected const BOUND = 4;
+    protected const BOUND = 12;
 
     /** Seconds after which a part that failed is tried again (Tier\Truth), and a bit. */
     protected const REST = 2.1;

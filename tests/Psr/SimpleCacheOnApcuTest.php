@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Psr;
 
+use PHPUnit\Framework\Attributes\Group;
+
+#[Group('long')]
 final class SimpleCacheOnApcuTest extends SimpleCacheRules
 {
     use Engine\OnApcu;

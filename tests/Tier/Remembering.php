@@ -9,6 +9,7 @@ use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\Before;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** One computation for all that miss the same key, whatever happens to who computes. */
@@ -45,17 +46,28 @@ abstract class Remembering extends TestCase
         $this->endChildren();
     }
 
+    public function testProcessesOnAColdKeyComputeItOnce(): void
+    {
+        $this->together(12, 0.2);
+    }
+
+    #[Group('long')]
     public function testAHundredProcessesOnAColdKeyComputeItOnce(): void
     {
-        $start = \microtime(true) + 1.0;
-        $values = $this->inProcesses(100, function () use ($start): mixed {
+        $this->together(100, 1.0);
+    }
+
+    private function together(int $count, float $seconds): void
+    {
+        $start = \microtime(true) + $seconds;
+        $values = $this->inProcesses($count, function () use ($start, $seconds): mixed {
             $cache = $this->open();
             \usleep(\max(0, (int) (($start - \microtime(true)) * 1e6)));
 
-            return $cache->remember('cold', fn(): array => $this->compute(1.0));
+            return $cache->remember('cold', fn(): array => $this->compute($seconds));
         });
         self::assertCount(1, $this->noted());
-        self::assertCount(100, $values);
+        self::assertCount($count, $values);
         foreach ($values as $value) {
             self::assertSame($values[0], $value);
         }
@@ -76,21 +88,21 @@ abstract class Remembering extends TestCase
         foreach ($waiting as [$child]) {
             \pcntl_waitpid($child, $status);
         }
-        self::assertLessThan(10.0, \microtime(true) - $killed, 'the lease of 30 s is not waited for');
+        self::assertLessThan(25.0, \microtime(true) - $killed, 'the lease of 30 s is not waited for');
         self::assertCount(2, $this->noted());
     }
 
     public function testTheValueIsThereBeforeTheComputersRequestEnds(): void
     {
         $this->fork(function (): void {
-            $this->open()->remember('k', fn(): array => $this->compute(0.5));
+            $this->open()->remember('k', fn(): array => $this->compute(0.2));
             \sleep(60);
         });
         $this->await(fn(): bool => \count($this->noted()) === 1);
         $cache = $this->open();
         $value = $cache->remember('k', fn(): array => $this->compute(0.0));
         self::assertIsArray($value);
-        self::assertLessThan(5.0, \microtime(true) - $value['ended']);
+        self::assertLessThan(25.0, \microtime(true) - $value['ended']);
         self::assertCount(1, $this->noted());
     }
 
@@ -100,20 +112,24 @@ abstract class Remembering extends TestCase
         $old = $cache->remember('k', fn(): array => $this->compute(0.0), 60, [], 1);
         unset($cache);
         \usleep(1_100_000);
-        $answers = $this->inProcesses(6, function () use ($old): array {
-            $start = \microtime(true);
-            $value = $this->open()->remember('k', fn(): array => $this->compute(2.0), 60, [], 1);
+        // Who renews goes on until all others have their answer, or for so long that one of them has waited for it.
+        $answers = $this->inProcesses(6, function (int $i) use ($old): array {
+            $answered = fn(): array => \glob($this->notes->path . '/answered-*') ?: [];
+            $others = 0;
+            $value = $this->open()->remember('k', function () use ($answered, &$others): array {
+                for ($end = \hrtime(true) + 20_000_000_000; ($others = \count($answered())) < 5 && \hrtime(true) < $end;) {
+                    \usleep(1000);
+                }
 
-            return [$value === $old, \microtime(true) - $start];
+                return $this->compute(0.0);
+            }, 60, [], 1);
+            \touch($this->notes->path . "/answered-$i");
+
+            return [$value === $old, $others];
         });
         self::assertCount(2, $this->noted());
-        $renewed = \array_filter($answers, static fn(array $answer): bool => !$answer[0]);
-        self::assertCount(1, $renewed);
-        foreach ($answers as [$isOld, $seconds]) {
-            if ($isOld) {
-                self::assertLessThan(1.9, $seconds, 'the others do not wait for the computation of 2 s');
-            }
-        }
+        \sort($answers);
+        self::assertSame([[false, 5], [true, 0], [true, 0], [true, 0], [true, 0], [true, 0]], $answers, 'One renews it, the others do not wait.');
         self::assertNotSame($old, $this->open()->get('k'));
     }
 
@@ -128,7 +144,7 @@ abstract class Remembering extends TestCase
         }
         $start = \microtime(true);
         self::assertSame('v', $this->open()->remember('k', static fn(): string => 'v'));
-        self::assertLessThan(5.0, \microtime(true) - $start);
+        self::assertLessThan(25.0, \microtime(true) - $start);
     }
 
     public function testRecursionOverTheSameKeyComputes(): void
@@ -144,7 +160,7 @@ abstract class Remembering extends TestCase
         $start = \microtime(true);
         $value = $outer->remember('k', static fn(): string => 'outer ' . $inner->remember('k', static fn(): string => 'inner'));
         self::assertSame('outer inner', $value);
-        self::assertLessThan(15.0, \microtime(true) - $start, 'It waited for itself.');
+        self::assertLessThan(25.0, \microtime(true) - $start, 'It waited for itself.');
         // What is not being computed here has its lease as ever.
         self::assertSame('v', $inner->remember('other', static fn(): string => 'v'));
         self::assertSame('v', $this->open()->remember('other', static fn(): string => 'w'));
@@ -165,7 +181,7 @@ abstract class Remembering extends TestCase
                 return $mine . ' with ' . $second->remember($other, static fn(): string => $other . ' by ' . $mine);
             });
         });
-        self::assertLessThan(15.0, \microtime(true) - $start);
+        self::assertLessThan(25.0, \microtime(true) - $start);
         self::assertCount(2, $values);
     }
 
@@ -183,7 +199,7 @@ abstract class Remembering extends TestCase
                 return $mine . ' with ' . $cache->remember($other, static fn(): string => $other . ' by ' . $mine);
             });
         });
-        self::assertLessThan(15.0, \microtime(true) - $start);
+        self::assertLessThan(25.0, \microtime(true) - $start);
         self::assertCount(2, $values);
     }
 

@@ -78,16 +78,16 @@ final class RequestTierTest extends TestCase
     public function testACopyGoesInTime(): void
     {
         $now = Clock::now();
-        $this->copies->put('ends', $this->entry('v', $now + 30));
+        $this->copies->put('ends', $this->entry('v', $now + 300));
         $this->copies->put('later', $this->entry('v', $now + 60_000));
         $this->copies->put('never', $this->entry('v'));
-        self::assertLessThanOrEqual(\hrtime(true) + 30_000_000, $this->copies->due);
+        self::assertLessThanOrEqual(\hrtime(true) + 300_000_000, $this->copies->due);
         $this->copies->expire();
         self::assertTrue($this->copies->has('ends'));
-        \usleep(35_000);
+        \usleep(305_000);
         $this->copies->expire();
         self::assertSame(['later', 'never'], \array_keys($this->copies->values));
-        self::assertGreaterThan(\hrtime(true) + 50_000_000_000, $this->copies->due);
+        self::assertGreaterThan(\hrtime(true) + 20_000_000_000, $this->copies->due);
         // That it was read stays known: a set of it is judged by that.
         self::assertSame([RequestHistory::SEEN, 10], $this->ledger->reference('e::ends'));
         $this->copies->drop('later');

@@ -30,7 +30,8 @@ trait OnMemcached
         self::$server ??= new MemcachedServer();
         $this->prefix = $this->prefix !== '' ? $this->prefix : 't' . \bin2hex(\random_bytes(5));
 
-        return ['dsn' => 'memcached://' . self::$server->address[0] . '?prefix=' . $this->prefix];
+        // Long, so that a busy machine is no reason for a false.
+        return ['dsn' => 'memcached://' . self::$server->address[0] . '?timeout=5&prefix=' . $this->prefix];
     }
 
     protected function reachable(): bool

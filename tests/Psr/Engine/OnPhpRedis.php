@@ -30,7 +30,8 @@ trait OnPhpRedis
         self::$server ??= new RedisServer();
         $this->prefix = $this->prefix !== '' ? $this->prefix : 't' . \bin2hex(\random_bytes(5));
 
-        return ['dsn' => 'redis://' . self::$server->socket . '?prefix=' . $this->prefix];
+        // Long, so that a busy machine is no reason for a false.
+        return ['dsn' => 'redis://' . self::$server->socket . '?timeout=5&prefix=' . $this->prefix];
     }
 
     protected function reachable(): bool

@@ -30,7 +30,8 @@ trait OnPredis
         self::$server ??= new RedisServer();
         $this->prefix = $this->prefix !== '' ? $this->prefix : 't' . \bin2hex(\random_bytes(5));
 
-        return ['dsn' => 'predis://127.0.0.1:' . self::$server->port . '/0?prefix=' . $this->prefix];
+        // Long, so that a busy machine is no reason for a false.
+        return ['dsn' => 'predis://127.0.0.1:' . self::$server->port . '/0?timeout=5&prefix=' . $this->prefix];
     }
 
     protected function reachable(): bool

@@ -38,6 +38,7 @@ trait OnStack
             'disk' => 'sqlite://' . ($this->directory ??= new TemporaryDirectory())->path . '/cache',
             'far' => 'redis://' . self::$server->socket,
             'prefix' => $this->prefix,
+            'timeout' => '5', // long, so that a busy machine is no reason for a false
         ];
     }
 

@@ -93,7 +93,8 @@ final class ChangeCounterTest extends TestCase
 
     public function testNobodyWaitsForAHolderThatWasStopped(): void
     {
-        $store = $this->store();
+        // Readers do not wait at all: one that did would wait for a minute.
+        $store = $this->store(60.0);
         $before = self::put($store, 'k', 'v');
         $seen = $store->since('', 0, '');
         $path = $this->bellOf($store);
@@ -108,16 +109,15 @@ final class ChangeCounterTest extends TestCase
         self::assertSame('v', self::get($store, 'k'));
         $changes = $store->since($seen->epoch, $seen->end, $seen->token);
         self::assertSame([true, []], [$changes->complete, $changes->list]);
-        self::assertSame($before, $this->store()->since($changes->epoch, $changes->end, $changes->token)->end);
+        self::assertSame($before, $this->store(60.0)->since($changes->epoch, $changes->end, $changes->token)->end);
         $store->tidy();
-        self::assertLessThan(0.2, \microtime(true) - $start, 'Readers do not wait at all.');
         try {
-            self::put($store, 'k', 'w');
+            self::put($this->store(), 'k', 'w');
             self::fail('Somebody else is writing.');
         } catch (Failure $e) {
             self::assertStringContainsString('another process', $e->getMessage());
         }
-        self::assertLessThan(1.0, \microtime(true) - $start);
+        self::assertLessThan(50.0, \microtime(true) - $start);
         \posix_kill($pid, \SIGKILL);
         \pcntl_waitpid($pid, $status);
         \unlink($answer);
@@ -206,8 +206,8 @@ final class ChangeCounterTest extends TestCase
         return (int) $pdo->query("SELECT value FROM m WHERE name = 'heals'")?->fetchColumn();
     }
 
-    private function store(): SqliteStore
+    private function store(float $timeout = 0.25): SqliteStore
     {
-        return new SqliteStore($this->directory, 8 << 20, 0.25);
+        return new SqliteStore($this->directory, 8 << 20, $timeout);
     }
 }

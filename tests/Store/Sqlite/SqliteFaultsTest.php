@@ -151,7 +151,7 @@ final class SqliteFaultsTest extends TestCase
         }
         $store->tidy();
         self::assertSame('v', self::get($store, 'k'), 'Readers go on.');
-        self::assertLessThan(2.0, \microtime(true) - $start);
+        self::assertLessThan(30.0, \microtime(true) - $start);
         $other->exec('ROLLBACK');
         self::put($store, 'k', 'w');
         self::assertSame('w', self::get($this->store(), 'k'));

@@ -139,7 +139,7 @@ final class ApcuNearTest extends TestCase
         $near->put('e::k', self::entry('newer'), 11, 11);
         self::assertNull($near->get('e::k'), 'what could not be replaced goes');
         self::assertFalse($near->follow(new Changes('epoch', 12, '', true)));
-        self::assertLessThan(2.0, (\hrtime(true) - $start) / 1e9);
+        self::assertLessThan(30.0, (\hrtime(true) - $start) / 1e9);
         self::assertSame(2, $near->stats()['errors']);
         \flock($handle, \LOCK_UN);
         self::assertTrue($near->follow(new Changes('epoch', 12, '', true)));
