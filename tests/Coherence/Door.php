@@ -11,6 +11,8 @@ use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
 use Larder\Store\ApcuStore;
+use Larder\Store\ReentrantStore;
+use Larder\Store\Store;
 use Larder\System\FailureLog;
 use Larder\Tier\Envelope;
 use Larder\Tier\Intents;
@@ -46,8 +48,9 @@ final class Door
         }
         $options = Options::from($source);
         $files = $settings->directory . '/' . $prefix;
-        $store = $settings->dsn === 'apcu://'
-            ? new ApcuStore($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options);
+        $make = static fn(bool $spare): Store => $settings->dsn === 'apcu://'
+            ? new ApcuStore($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options, $spare);
+        $store = new ReentrantStore($settings->dsn, $make(false), $make);
         $truth = new Truth(
             $settings->journal ? $store : new DeafStore($store),
             $settings->dsn,
