@@ -358,23 +358,23 @@ final class View
             return null;
         }
         foreach ($this->nears as $level => $near) {
+            $epoch = $this->ledger->epoch;
             $hit = $near->get($key);
             if ($hit === null) {
                 continue;
             }
             [$entry, $position] = $hit;
-            $epoch = $this->ledger->epoch;
             if ($position < $from || !$this->good($entry, $position, $space)) {
                 continue;
             }
             if ($epoch !== $this->ledger->epoch) {
-                // Asking for a marker has shown that its positions, and this copy's, are those of an epoch that is over.
+                // Asking for a marker has shown that its positions, or this copy's, are those of an epoch that is over.
                 return null;
             }
             $this->nearHits++;
             $this->ledger->hit($key, $position, $entry->sure !== 0);
             if ($level > 0) {
-                $this->copyNear($key, $entry, $position, $this->ledger->seen, $level);
+                $this->copyNear($key, $entry, $position, $this->ledger->seen, $epoch, $level);
             }
 
             return $entry;
@@ -485,7 +485,7 @@ final class View
                 return null;
             }
         } else {
-            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $view->at);
+            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $view->at, $view->epoch);
         }
         $this->ledger->hit($key, $record->position, $entry->sure !== 0);
 
@@ -495,14 +495,15 @@ final class View
     /**
      * Into the near tiers, all of them or those before a level.
      *
-     * @param int $at position at which the truth was read
+     * @param int    $at    position at which the truth was read
+     * @param string $epoch of both positions
      */
-    public function copyNear(string $key, Entry $entry, int $position, int $at, int $levels = \PHP_INT_MAX): void
+    public function copyNear(string $key, Entry $entry, int $position, int $at, string $epoch, int $levels = \PHP_INT_MAX): void
     {
         $life = $entry->expiry === 0 ? 0 : \max(1, \intdiv($entry->expiry - $this->truth->now(), 1000) + 1);
         foreach ($this->nears as $level => $near) {
             if ($level < $levels) {
-                $near->put($key, $entry, $position, $at, $life);
+                $near->put($key, $entry, $position, $at, $epoch, $life);
             }
         }
     }
@@ -768,7 +769,7 @@ final class View
             $this->version++;
         }
         foreach ($this->nears as $near) {
-            $near->putMarker($marker, $position, \max($view->at, $position));
+            $near->putMarker($marker, $position, \max($view->at, $position), $view->epoch);
         }
 
         return $this->markers[$marker] = $position;

@@ -101,6 +101,7 @@ final class Writer
     {
         unset($this->pending[$key]);
         $this->stack->renew();
+        $epoch = $this->stack->ledger->epoch;
         if ($this->truth->down() || !$this->unchanged($key, $space, $entry)) {
             $this->refused++;
 
@@ -112,7 +113,7 @@ final class Writer
         [$how, $reference] = $this->stack->ledger->reference($key);
         if ($how === RequestHistory::MISSED && !$this->stack->isHeld($key)) {
             $at = \max($reference, $this->stack->ledger->seen);
-            $this->stack->copyNear($key, $entry, $at, $at);
+            $this->stack->copyNear($key, $entry, $at, $at, $epoch);
         }
         $this->bytes += \strlen($entry->payload);
         if (\count($this->pending) > self::PENDING || $this->bytes > self::PENDING_BYTES) {
@@ -154,6 +155,8 @@ final class Writer
     {
         $changes = $keys = [];
         foreach ($fills as $key => [$space, $entry]) {
+            // Before the positions: a destructor that uses the cache may learn of another one.
+            $epoch = $this->stack->ledger->epoch;
             if (!$this->unchanged($key, $space, $entry)) {
                 $this->notFilled($key, $space);
                 continue;
@@ -166,7 +169,7 @@ final class Writer
                 $this->stack->ledger->limit($key, $reference),
                 $entry->expiry,
                 $this->stack->guards($space, $entry, $reference),
-                epoch: $this->stack->ledger->epoch,
+                epoch: $epoch,
             );
             $keys[] = $key;
         }
@@ -180,7 +183,7 @@ final class Writer
             if ($outcome === null || !$outcome->done) {
                 $this->notFilled($key, $space);
             } else {
-                $this->stored($key, $space, $entry, $outcome);
+                $this->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
                 $stored++;
             }
         }
@@ -314,7 +317,7 @@ final class Writer
                 return null;
             }
             if ($outcomes[0]->done) {
-                $this->stored($key, $space, $next, $outcomes[0]);
+                $this->stored($key, $space, $next, $outcomes[0], $view->epoch);
                 $this->stack->ledger->swapped($key, $outcomes[0]->position);
 
                 return $next;
@@ -361,6 +364,7 @@ final class Writer
     /** What was appended gets its positions, and near copies. */
     private function land(): void
     {
+        $epoch = $this->stack->ledger->epoch;
         $settled = $this->truth->settle();
         foreach ($this->late as $key => [$space, $entry]) {
             $outcome = $settled[$key] ?? null;
@@ -372,7 +376,7 @@ final class Writer
                         $near->drop($key);
                     }
                 } else {
-                    $this->stored($key, $space, $entry, $outcome);
+                    $this->stored($key, $space, $entry, $outcome, $epoch);
                 }
             }
         }
@@ -533,11 +537,12 @@ final class Writer
     private function settling(string $key, Space $space, Entry $entry): \Generator
     {
         $ledger = $this->stack->ledger;
+        // Before the positions: a destructor that uses the cache may learn of another one.
+        $epoch = $ledger->epoch;
         [$how, $reference] = $ledger->reference($key);
         $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
-        $epoch = $ledger->epoch;
         if ($how === RequestHistory::SEEN && $space->cacheOnly) {
             // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
             $limit = Change::ALWAYS;
@@ -585,7 +590,7 @@ final class Writer
                 break;
             }
             if ($current->done) {
-                $this->stored($key, $space, $stored, $current);
+                $this->stored($key, $space, $stored, $current, $epoch);
 
                 return $verdict;
             }
@@ -610,7 +615,8 @@ final class Writer
                 $strict = $current->record !== null;
                 $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
             }
-            $epoch = $limit === Change::ALWAYS ? '' : $ledger->epoch;
+            // What was in the way has its position in the epoch that was asked for, whatever has been learned since.
+            $epoch = $limit === Change::ALWAYS ? '' : ($epoch === '' ? $ledger->epoch : $epoch);
         }
         $this->gone($key, $space);
 
@@ -676,11 +682,12 @@ final class Writer
         return true;
     }
 
-    private function stored(string $key, Space $space, Entry $entry, Outcome $outcome): void
+    /** @param string $epoch of the outcome's position; '': not known, so that the near tiers take no copy */
+    private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->own($key, $space, $outcome->position);
         $this->stack->ledger->own($outcome);
-        $this->stack->nears === [] || $this->stack->copyNear($key, $entry, $outcome->position, $outcome->position);
+        $this->stack->nears === [] || $this->stack->copyNear($key, $entry, $outcome->position, $outcome->position, $epoch);
     }
 
     private function notFilled(string $key, Space $space): void

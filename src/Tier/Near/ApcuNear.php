@@ -47,6 +47,9 @@ final class ApcuNear implements Near
     /** @var resource|null */
     private $lock = null;
     private int $pid = 0;
+
+    /** Between taking the lock and giving it back. */
+    private bool $busy = false;
     private int $errors = 0;
     private int $refused = 0;
 
@@ -136,7 +139,7 @@ final class ApcuNear implements Near
         return \is_int($position) ? $position : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
+    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void
     {
         $until = $entry->until();
         $plain = $until === 0 && $entry->tags === [] && $entry->payload[0] === "\0";
@@ -146,12 +149,12 @@ final class ApcuNear implements Near
             default => 's' . \pack('J', $position) . \substr($entry->payload, 1),
         };
         // APCu adds this to the time and expires at once what passes 32 bits; the exact time is in the body.
-        $this->store($key, $raw, $position, $at, \min(86400 * 365, $life));
+        $this->store($key, $raw, $position, $at, $epoch, \min(86400 * 365, $life));
     }
 
-    public function putMarker(string $key, int $position, int $at): void
+    public function putMarker(string $key, int $position, int $at, string $epoch): void
     {
-        $this->store($key, $position, $position, $at, 0);
+        $this->store($key, $position, $position, $at, $epoch, 0);
     }
 
     public function drop(string $key): void
@@ -174,7 +177,7 @@ final class ApcuNear implements Near
         ];
     }
 
-    private function store(string $key, mixed $raw, int $position, int $at, int $seconds): void
+    private function store(string $key, mixed $raw, int $position, int $at, string $epoch, int $seconds): void
     {
         $held = Signals::hold();
         if (!$this->lock()) {
@@ -184,7 +187,8 @@ final class ApcuNear implements Near
         }
         try {
             $state = \apcu_fetch($this->stateKey);
-            if (!\is_array($state) || $state[0] !== $this->generation || $state[2] > $at || $state[4] > $at || $this->position($key) > $position) {
+            if (!\is_array($state) || $state[0] !== $this->generation || $state[1] !== $epoch || $state[2] > $at || $state[4] > $at
+                || $this->position($key) > $position) {
                 $this->refused++;
                 if ($this->position($key) < $position) {
                     \apcu_delete($this->prefix . $key);
@@ -226,6 +230,11 @@ final class ApcuNear implements Near
 
     private function lock(): bool
     {
+        if ($this->busy) {
+            // A destructor, inside another call of this one: it would take the same lock, and give it back too early.
+            return false;
+        }
+        $this->busy = true;
         $pid = Process::id();
         if ($this->lock === null || $this->pid !== $pid || (\fstat($this->lock)['nlink'] ?? 0) === 0) {
             // A lock is its file handle's: one inherited over a fork would be the parent's own, and on a file that
@@ -236,6 +245,7 @@ final class ApcuNear implements Near
         if ($this->lock !== null && BoundedLock::take($this->lock, self::PATIENCE)) {
             return true;
         }
+        $this->busy = false;
         $this->errors++;
 
         return false;
@@ -243,6 +253,7 @@ final class ApcuNear implements Near
 
     private function unlock(): void
     {
+        $this->busy = false;
         if ($this->lock !== null) {
             \flock($this->lock, \LOCK_UN);
         }

@@ -31,12 +31,13 @@ interface Near
     public function marker(string $key): ?int;
 
     /**
-     * @param int $at   position at which the truth was read
-     * @param int $life seconds, rounded up, after which the copy's memory is wanted back; 0: no end
+     * @param int    $at    position at which the truth was read
+     * @param string $epoch of both positions: a call inside the caller's may have followed the journal to another one
+     * @param int    $life  seconds, rounded up, after which the copy's memory is wanted back; 0: no end
      */
-    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void;
+    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void;
 
-    public function putMarker(string $key, int $position, int $at): void;
+    public function putMarker(string $key, int $position, int $at, string $epoch): void;
 
     /** The key changed at this position; older copies go now. */
     public function drop(string $key): void;

@@ -40,6 +40,9 @@ final class SegmentNear implements Near
 
     /** What the keys of copies begin with; changes with the generation. */
     public string $prefix = '';
+
+    /** The generation's. */
+    private string $epoch = '';
     private readonly string $stateKey;
     private int $errors = 0;
     private int $refused = 0;
@@ -57,12 +60,12 @@ final class SegmentNear implements Near
     {
         $state = $this->segment->get($this->stateKey);
         if (!\is_array($state) || \count($state) !== 4) {
-            $this->prefix = '';
+            $this->enter('', '');
 
             return ['', 0, ''];
         }
         /** @var array{string, string, int, string} $state */
-        $this->prefix = $state[0];
+        $this->enter($state[0], $state[1]);
 
         return [$state[1], $state[2], $state[3]];
     }
@@ -129,7 +132,7 @@ final class SegmentNear implements Near
         return \is_int($position) ? $position : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
+    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void
     {
         try {
             $encoded = Codec::isSnapshot($entry->payload);
@@ -143,18 +146,18 @@ final class SegmentNear implements Near
             } else {
                 $value = [$position, $value];
             }
-            $this->fill($key, $value, $life, $position, $at);
+            $this->fill($key, $value, $life, $position, $at, $epoch);
         } catch (\Throwable) {
             $this->errors++;
             $this->drop($key);
         }
     }
 
-    public function putMarker(string $key, int $position, int $at): void
+    public function putMarker(string $key, int $position, int $at, string $epoch): void
     {
         // A marker of no position, where nobody knows it, is this request's alone.
         if ($position !== \PHP_INT_MAX) {
-            $this->fill($key, $position, 0, $position, $at);
+            $this->fill($key, $position, 0, $position, $at, $epoch);
         }
     }
 
@@ -178,20 +181,27 @@ final class SegmentNear implements Near
         ];
     }
 
-    private function fill(string $key, mixed $copy, int $seconds, int $position, int $at): void
+    private function fill(string $key, mixed $copy, int $seconds, int $position, int $at, string $epoch): void
     {
+        // Before the epoch is looked at: a destructor that uses the cache may move both on.
+        $prefix = $this->prefix;
+        if ($this->epoch !== $epoch) {
+            $this->refused++;
+
+            return;
+        }
         if (++$this->filled % self::TOUCH === 0) {
             // What is read is not evicted; and with the state everything would begin anew.
             $this->segment->get($this->stateKey);
         }
-        if ($this->prefix === '' || \strlen($key) > self::LONGEST
-            || $this->segment->fill($this->prefix . $key, $copy, $seconds, $position, $this->prefix . 'g', $at)) {
+        if ($prefix === '' || \strlen($key) > self::LONGEST
+            || $this->segment->fill($prefix . $key, $copy, $seconds, $position, $prefix . 'g', $at)) {
             return;
         }
         $this->refused++;
-        if (!$this->segment->has($this->prefix . 'g')) {
+        if (!$this->segment->has($prefix . 'g')) {
             $state = $this->segment->get($this->stateKey);
-            if (\is_array($state) && ($state[0] ?? '') === $this->prefix) {
+            if (\is_array($state) && ($state[0] ?? '') === $prefix) {
                 // Nothing is taken any more: the next request begins anew.
                 $this->segment->delete($this->stateKey);
             }
@@ -202,19 +212,27 @@ final class SegmentNear implements Near
     private function begin(Changes $changes): bool
     {
         $before = $this->prefix;
-        $this->prefix = \random_bytes(8);
-        if (!$this->segment->set($this->prefix . 'g', \max($changes->end, $changes->ahead()))
-            || !$this->segment->set($this->stateKey, [$this->prefix, $changes->epoch, $changes->end, $changes->token])) {
+        $prefix = \random_bytes(8);
+        if (!$this->segment->set($prefix . 'g', \max($changes->end, $changes->ahead()))
+            || !$this->segment->set($this->stateKey, [$prefix, $changes->epoch, $changes->end, $changes->token])) {
             $this->errors++;
-            $this->prefix = '';
+            $this->enter('', '');
 
             return false;
         }
+        $this->enter($prefix, $changes->epoch);
         if ($before !== '') {
             // Those who still are in it can store nothing more, nor a state of it.
             $this->segment->delete($before . 'g');
         }
 
         return true;
+    }
+
+    private function enter(string $prefix, string $epoch): void
+    {
+        $this->epoch = '';
+        $this->prefix = $prefix;
+        $this->epoch = $epoch;
     }
 }

@@ -29,6 +29,8 @@ final class StoreNear implements Near
     private const REST = 2_000_000_000;
 
     private string $generation = '';
+    /** The generation's. */
+    private string $epoch = '';
     private int $position = 0;
     /** The state record's position in this store: what writes are guarded by. */
     private int $guard = 0;
@@ -68,9 +70,11 @@ final class StoreNear implements Near
 
             return ['', 0, ''];
         }
+        $this->epoch = '';
         $this->generation = $state[0];
         $this->position = (int) $state[2];
         $this->guard = $record->position;
+        $this->epoch = $state[1];
 
         return [$state[1], $this->position, $state[3]];
     }
@@ -103,6 +107,7 @@ final class StoreNear implements Near
                 }
                 if ($this->writeState($changes->epoch, $end, $next)) {
                     $this->position = $end;
+                    $this->epoch = $changes->epoch;
 
                     return true;
                 }
@@ -132,14 +137,14 @@ final class StoreNear implements Near
         return \strlen($body) === 9 ? self::position($body) : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at, int $life = 0): void
+    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void
     {
-        $this->store($key, $entry->body(), $position, $at, $life);
+        $this->store($key, $entry->body(), $position, $at, $epoch, $life);
     }
 
-    public function putMarker(string $key, int $position, int $at): void
+    public function putMarker(string $key, int $position, int $at, string $epoch): void
     {
-        $this->store($key, '', $position, $at, 0);
+        $this->store($key, '', $position, $at, $epoch, 0);
     }
 
     /** One that cannot be dropped now is dropped by whoever follows the journal next. */
@@ -179,10 +184,12 @@ final class StoreNear implements Near
         return $outcome->done;
     }
 
-    private function store(string $key, string $body, int $position, int $at, int $life = 0): void
+    private function store(string $name, string $body, int $position, int $at, string $epoch, int $life): void
     {
-        $key = $this->key($key);
-        if ($this->generation === '' || $this->position > $at || $this->rests()) {
+        // Before the rest is looked at: a destructor that uses the cache may move all of it on.
+        $key = $this->key($name);
+        $guard = $this->guard;
+        if ($this->generation === '' || $this->epoch !== $epoch || $this->position > $at || $this->rests()) {
             $this->refused++;
 
             return;
@@ -201,12 +208,12 @@ final class StoreNear implements Near
                 // By this store's own clock, not by the truth's.
                 $life === 0 ? 0 : $this->store->now() + $life * 1000,
                 // Nobody else may have followed the journal further since this one looked.
-                [$this->stateKey => $this->guard],
+                [$this->stateKey => $guard],
                 strict: true,
             )])[0];
             if (!$outcome->done) {
                 $this->refused++;
-                $this->drop(\substr($key, \strlen($this->name . ':' . $this->generation . ':')));
+                $this->drop($name);
             }
         } catch (Failure $failure) {
             $this->failed($failure);

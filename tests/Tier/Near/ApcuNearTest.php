@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Store\Changes;
 use Larder\System\BoundedLock;
 use Larder\System\Clock;
+use Larder\Tests\Reentrancy\Waking;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Entry;
 use Larder\Tier\Near\ApcuNear;
@@ -41,25 +42,62 @@ final class ApcuNearTest extends TestCase
     {
         $near = $this->near();
         self::assertTrue($near->follow(new Changes('epoch', 10, '', false)));
-        $near->put('e::k', self::entry('read at 10'), 7, 10);
+        $near->put('e::k', self::entry('read at 10'), 7, 10, 'epoch');
         self::assertSame(7, $near->get('e::k')[1] ?? null);
         self::assertTrue($this->near()->follow(new Changes('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
-        $near->put('e::late', self::entry('read at 11'), 9, 11);
+        $near->put('e::late', self::entry('read at 11'), 9, 11, 'epoch');
         self::assertNull($near->get('e::late'));
         self::assertSame(1, $near->stats()['refused']);
         self::assertNotNull($near->get('e::k'), 'it has not changed');
+    }
+
+    // Seen to fail: its position, of the epoch before, was greater than all of the new one.
+    public function testACopyOfAnEpochThatIsOverIsRefused(): void
+    {
+        $near = $this->near();
+        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new Changes('another', 3, '', false));
+        $near->put('e::k', self::entry('read before'), 10, 10, 'epoch');
+        $near->putMarker('f:', 10, 10, 'epoch');
+        self::assertNull($near->get('e::k'));
+        self::assertNull($near->marker('f:'));
+        self::assertSame(2, $near->stats()['refused']);
+        $near->put('e::k', self::entry('read in it'), 3, 3, 'another');
+        self::assertSame(3, $near->get('e::k')[1] ?? null);
+    }
+
+    // Seen to fail: the call inside took the same lock, and stored what the one outside had looked for already.
+    public function testACallInsideAnotherStoresNothing(): void
+    {
+        $near = $this->near();
+        $near->follow(new Changes('epoch', 10, '', false));
+        $elsewhere = $this->near();
+        $elsewhere->state();
+        // Stands for a destructor that the garbage collector runs while this is looked at.
+        \apcu_store($near->prefix . 'e::waking', new Waking('x'));
+        Waking::$does = static function () use ($near, $elsewhere): void {
+            Waking::$does = null;
+            $near->put('e::k', self::entry('read before it changed'), 9, 10, 'epoch');
+            // Nor has it given back the lock of the one outside.
+            $elsewhere->put('e::k', self::entry('read before it changed'), 9, 10, 'epoch');
+        };
+        self::assertTrue($near->follow(new Changes('epoch', 12, '', true, [['e::k', 11, 'somebody', 's'], ['e::waking', 12, 'somebody', 's']])));
+        self::assertNull(Waking::$does, 'it was called');
+        self::assertNull($near->get('e::k'));
+        $near->put('e::k', self::entry('read since'), 11, 12, 'epoch');
+        self::assertSame(11, $near->get('e::k')[1] ?? null, 'and it goes on');
     }
 
     public function testWhatChangedIsDroppedAndWhatIsNewerStays(): void
     {
         $near = $this->near();
         $near->follow(new Changes('epoch', 10, '', false));
-        $near->put('e::old', self::entry('old'), 9, 10);
-        $near->put('e::new', self::entry('new'), 12, 12);
+        $near->put('e::old', self::entry('old'), 9, 10, 'epoch');
+        $near->put('e::new', self::entry('new'), 12, 12, 'epoch');
         $near->follow(new Changes('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
         self::assertNull($near->get('e::old'));
         self::assertSame('new', $near->get('e::new')[0]->payload ?? null);
-        $near->put('e::new', self::entry('an older one'), 11, 12);
+        $near->put('e::new', self::entry('an older one'), 11, 12, 'epoch');
         self::assertSame(12, $near->get('e::new')[1] ?? null, 'an older copy never replaces a newer one');
     }
 
@@ -68,7 +106,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         foreach ([new Changes('epoch', 20, '', false), new Changes('another', 5, '', true)] as $changes) {
             $near->follow(new Changes('epoch', 10, '', false));
-            $near->put('e::k', self::entry('v'), 9, 10);
+            $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
             self::assertNotNull($near->get('e::k'));
             self::assertTrue($near->follow($changes));
             self::assertNull($near->get('e::k'));
@@ -82,7 +120,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         $near->follow(new Changes('epoch', 10, '', false));
         \apcu_delete($this->name . ':state');
-        $near->put('e::k', self::entry('v'), 9, 10);
+        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'));
         $near->follow(new Changes('epoch', 10, '', true));
@@ -103,10 +141,10 @@ final class ApcuNearTest extends TestCase
             'far away' => new Entry("\0v", 1, \PHP_INT_MAX),
         ];
         foreach ($entries as $key => $entry) {
-            $near->put("e::$key", $entry, 9, 10);
+            $near->put("e::$key", $entry, 9, 10, 'epoch');
             self::assertEquals([$entry, 9], $near->get("e::$key"), $key);
         }
-        $near->putMarker('f:', 8, 10);
+        $near->putMarker('f:', 8, 10, 'epoch');
         self::assertSame(8, $near->marker('f:'));
         self::assertNull($near->marker('f:other'));
         $near->drop('e::short');
@@ -131,12 +169,12 @@ final class ApcuNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new Changes('epoch', 10, '', false));
-        $near->put('e::k', self::entry('v'), 9, 10);
+        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         $handle = BoundedLock::open($this->directory->file('lock'));
         self::assertIsResource($handle);
         \flock($handle, \LOCK_EX);
         $start = \hrtime(true);
-        $near->put('e::k', self::entry('newer'), 11, 11);
+        $near->put('e::k', self::entry('newer'), 11, 11, 'epoch');
         self::assertNull($near->get('e::k'), 'what could not be replaced goes');
         self::assertFalse($near->follow(new Changes('epoch', 12, '', true)));
         self::assertLessThan(30.0, (\hrtime(true) - $start) / 1e9);
@@ -162,7 +200,7 @@ final class ApcuNearTest extends TestCase
     {
         $near = new ApcuNear($this->name, $this->directory->path . '/not/there/lock', 1 << 20);
         self::assertFalse($near->follow(new Changes('epoch', 10, '', false)));
-        $near->put('e::k', self::entry('v'), 9, 10);
+        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertNull($near->get('e::k'));
     }
 
