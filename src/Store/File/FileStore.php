@@ -64,7 +64,7 @@ final class FileStore implements Store
 
     /**
      * @param string $directory made if it is not there; of this user, and used by nothing else
-     * @param int    $budget    bytes, for the records
+     * @param int    $budget    bytes that the files of the records take on the disk
      * @param float  $timeout   seconds that a call waits for other processes, at most
      */
     public function __construct(private readonly string $directory, private readonly int $budget, float $timeout)
@@ -285,8 +285,10 @@ final class FileStore implements Store
         } elseif ($there && !\unlink($path)) {
             throw Failure::because('files', "cannot remove $path: {$this->quiet->reason}");
         }
-        if ($size !== $before) {
-            Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $size - $before, ($size > 0 ? 1 : 0) - ($there ? 1 : 0));
+        $bytes = Sizes::taken($size) - Sizes::taken($before);
+        $files = ($size > 0 ? 1 : 0) - ($there ? 1 : 0);
+        if ($bytes !== 0 || $files !== 0) {
+            Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $bytes, $files);
         }
 
         return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 /**
- * Bytes and files in each of the 256 directories of an epoch, kept in the lock file behind the State and changed
+ * Bytes on the disk and files in each of the 256 directories of an epoch, kept in the lock file behind the State and changed
  * under the lock. A process that dies between two steps leaves a small error, which the next Sweep over that
  * directory corrects. Each row has a check: what a damaged file says of a directory would empty the whole cache.
  */
@@ -15,6 +15,15 @@ final class Sizes
 
     private const START = State::SIZE;
     private const LENGTH = 16 * self::DIRECTORIES;
+
+    /** What the usual file systems give to a file at a time. */
+    private const BLOCK = 4096;
+
+    /** Bytes on the disk of a file of so many. */
+    public static function taken(int $bytes): int
+    {
+        return $bytes + self::BLOCK - 1 & -self::BLOCK;
+    }
 
     /** @param resource $handle */
     public static function clear(mixed $handle): bool

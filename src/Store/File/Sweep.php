@@ -147,7 +147,7 @@ final class Sweep
             }
             $sum = 0;
             foreach ($names as $name) {
-                $size = (int) \filesize("$path/$name");
+                $size = Sizes::taken((int) \filesize("$path/$name"));
                 $sum += $size;
                 $bytes = (string) \file_get_contents("$path/$name", length: RecordFile::HEAD);
                 $head = RecordFile::head($bytes);
