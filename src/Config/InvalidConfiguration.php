@@ -32,13 +32,13 @@ final class InvalidConfiguration extends \InvalidArgumentException
                 default => isset(Dsn::TIERS[$scheme]) ? self::example($scheme) : 'sqlite:///var/cache/app or redis://127.0.0.1:6379/0',
             };
 
-            return new self('"' . self::redacted($text) . '" lacks the "://" after its scheme. Write ' . $advice . ' instead.');
+            return new self('"' . (isset(Dsn::TIERS[$scheme]) ? self::redacted($text) : '…') . '" lacks the "://" after its scheme. Write ' . $advice . ' instead.');
         }
         if (isset(Dsn::TIERS[$text])) {
             return new self('"' . $text . '" is a scheme without an address. Write ' . self::example($text) . ' instead.');
         }
 
-        return new self('"' . self::redacted($text) . '" is not a DSN.' . self::didYouMean($text, \array_keys(Dsn::TIERS)) . ' Write for example sqlite:///var/cache/app or redis://127.0.0.1:6379/0.');
+        return new self('What was given is not a DSN: it does not begin with a scheme and "://" (and is not shown, as it may be a password).' . self::didYouMean($text, \array_keys(Dsn::TIERS)) . ' Write for example sqlite:///var/cache/app or redis://127.0.0.1:6379/0.');
     }
 
     public static function malformed(#[\SensitiveParameter] string $text, string $wrong, string $instead): self

@@ -74,7 +74,7 @@ final class DsnTest extends TestCase
             ['memcached', 'Write memcached://127.0.0.1:11211'],
             ['apcu', 'Write apcu://'],
             ['sqlite', 'Write sqlite:///var/cache/app'],
-            ['nonsense', 'is not a DSN'],
+            ['nonsense', 'is not shown, as it may be a password'],
             ['redsi', 'Did you mean "redis"?'],
             ['redis:/run/x.sock', 'Write redis:///run/x.sock'],
             ['redis:localhost', 'Write redis://localhost'],
@@ -82,6 +82,7 @@ final class DsnTest extends TestCase
             ['sqlite:dir', 'Write sqlite:///dir'],
             ['memory:', 'Write memory://'],
             ['http:/x', 'lacks the "://"'],
+            ['hunter2:12345', '"…" lacks the "://"'],
             ['://x', 'is not a DSN'],
             ['rediz://h', 'Did you mean "redis://"?'],
             ['sqlit:///d', 'Did you mean "sqlite://"?'],
@@ -226,7 +227,7 @@ final class DsnTest extends TestCase
     public static function shapes(): iterable
     {
         foreach ([
-            'redis://user:*@h:6379/0', 'redis://user:*=1@h', 'redis://:*@h', 'redis://*@h', 'redis://:*', 'redis://user:*', 'redis://h:*', 'redis://user:*@', 'redis://:*@/run/redis.sock',
+            '*', 'redis://user:*@h:6379/0', 'redis://user:*=1@h', 'redis://:*@h', 'redis://*@h', 'redis://:*', 'redis://user:*', 'redis://h:*', 'redis://user:*@', 'redis://:*@/run/redis.sock',
             'redis://user:*@h:x', 'redis://user:*@h/x', 'redis://user:*@h?oops', 'redis://user:*@a,b', 'redis://user:*@h:1:2', 'redis://user:*@[::1', 'redis://user:*@h h',
             'rediss://user:*@/run/x', 'redis:user:*@h', 'redis:*@h', 'redis:/:*@h', 'redis//:*@h', 'redis:://:*@h', '//user:*@h', '/user:*@h', 'user:*@h', ':*@h', '*@h', '*@redis://h', 'user:*@redis://h', 'user:*',
             'redsi://user:*@h', 'redis-cluster://:*@a', 'redis+sentinel://:*@a', 'memcached://user:*@h', 'memcached://:*', 'memcached://h,user:*', 'sqlite://user:*@h', 'sqlite://user:*', 'file://*@h', 'apcu://:*@h',
