@@ -99,6 +99,21 @@ final class HealthTest extends TestCase
         self::assertSame('critical', $this->test('machine')['status']);
     }
 
+    public function testWhatOtherProgramsHaveDoneToItsFilesIsSaid(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $directory = (\glob($this->site->site->content('larder-*/prefix-*')) ?: [\glob($this->site->site->content('larder-*'))[0] ?? ''])[0];
+        self::assertStringNotContainsString('lost files', $this->test('machine')['description']);
+        \unlink($directory . '/larder.db');
+        self::assertSame('Larder', $this->site->title());
+        $machine = $this->test('machine');
+        self::assertSame('recommended', $machine['status']);
+        self::assertMatchesRegularExpression('/lost files: 20\d\d-.*larder\.db was removed.*delete mishaps\.txt/', $machine['description']);
+        $fields = $this->site->web('return Larder\WordPress\Health::information([]);', '/wp-admin/index.php')['larder']['fields'];
+        self::assertContains('lost files', \array_column($fields, 'label'));
+    }
+
     public function testApcuIsWarnedOfOnlyWhereItIsUsed(): void
     {
         $this->site = new PluginSite(['LARDER_NEAR' => 'apcu']);
