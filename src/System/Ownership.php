@@ -15,6 +15,7 @@ final class Ownership
 {
     private const TYPE = 0o170000;
     private const PLAIN = 0o100000;
+    private const LINK = 0o120000;
     private const DIRECTORY = 0o040000;
     private const OTHERS = 0o077;
     private const OTHERS_WRITE = 0o022;
@@ -47,18 +48,34 @@ final class Ownership
     public static function flaw(string $file): ?string
     {
         $stat = self::lstat($file);
-        if ($stat === null) {
-            return null;
-        }
-        $flaw = match (true) {
-            ($stat['mode'] & self::TYPE) !== self::PLAIN => \is_link($file) ? 'is a symbolic link' : 'is no plain file',
+        $flaw = $stat === null ? null : self::wrong($stat);
+
+        return $flaw === null ? null : "$file $flaw, so that somebody else may have put it there; remove it";
+    }
+
+    /**
+     * What lstat() says of a file of which nothing is wrong; null: it is not there, or somebody else may have put it there.
+     *
+     * @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...}
+     */
+    public static function status(string $file): ?array
+    {
+        $stat = self::lstat($file);
+
+        return $stat === null || self::wrong($stat) !== null ? null : $stat;
+    }
+
+    /** @param array{mode: int, uid: int, nlink: int, ...} $stat */
+    private static function wrong(array $stat): ?string
+    {
+        return match (true) {
+            ($stat['mode'] & self::TYPE) === self::LINK => 'is a symbolic link',
+            ($stat['mode'] & self::TYPE) !== self::PLAIN => 'is no plain file',
             $stat['uid'] !== self::user() => 'belongs to another user',
             $stat['nlink'] > 1 => 'has a second name (a hard link)',
             ($stat['mode'] & self::OTHERS_WRITE) !== 0 => 'can be written by others',
             default => null,
         };
-
-        return $flaw === null ? null : "$file $flaw, so that somebody else may have put it there; remove it";
     }
 
     /**
@@ -111,7 +128,7 @@ final class Ownership
             && !\str_starts_with(__FILE__, \rtrim((string) \realpath($above), '/') . '/');
     }
 
-    /** @return ?array{mode: int, uid: int, nlink: int, ...} null: it is not there */
+    /** @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...} null: it is not there */
     private static function lstat(string $path): ?array
     {
         \clearstatcache();

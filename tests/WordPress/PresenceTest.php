@@ -6,6 +6,7 @@ namespace Larder\Tests\WordPress;
 
 use Larder\Tests\Support\RedisServer;
 use Larder\WordPress\Presence;
+use Larder\WordPress\Quietly;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
@@ -189,6 +190,49 @@ final class PresenceTest extends TestCase
         self::assertSame('later', self::site()->web('return wp_cache_get("kept", "presence");'));
     }
 
+    public function testWhatSomebodyElsePutsInThePlaceOfAMarkIsNeitherWaitedForNorWrittenTo(): void
+    {
+        $mark = '/var/tmp/larder-' . self::siteName() . '-away';
+        $victim = self::site()->site->content('victim.txt');
+        Quietly::call(static fn(): bool => \unlink($mark));
+        try {
+            $this->fill();
+            self::assertTrue(\posix_mkfifo($mark, 0o666));
+            self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+            \unlink($mark);
+
+            \file_put_contents($victim, 'precious');
+            self::site()->site->account->receive($victim);
+            self::succeed(...self::site()->site->account->words(), ...['ln', '-s', $victim, $mark]);
+            $this->without(static function (\Closure $change): void {
+                self::site()->site->define(['LARDER_DISABLED' => true]);
+                self::site()->web('return 1;');
+                $change();
+                self::site()->site->define([]);
+            });
+            self::assertSame('precious', \file_get_contents($victim));
+        } finally {
+            self::site()->site->define([]);
+            \unlink($mark);
+            \unlink($victim);
+        }
+    }
+
+    public function testANoteThatSomebodyElsePutThereSaysNothing(): void
+    {
+        $this->fill();
+        $notes = \glob('/var/tmp/larder-' . self::siteName() . '-[0-9a-f]*-*') ?: [];
+        self::assertCount(1, $notes);
+        \rename($notes[0], "$notes[0].moved");
+        try {
+            \symlink("$notes[0].moved", $notes[0]);
+            self::assertFalse(((array) self::site()->web('return ' . self::SEEN . ';'))[2], 'The cache begins empty.');
+        } finally {
+            \unlink($notes[0]);
+            Quietly::call(static fn(): bool => \unlink("$notes[0].moved"));
+        }
+    }
+
     public function testTheCachesFolderWasRestoredFromABackup(): void
     {
         $directory = (string) self::site()->web('return Larder\WordPress\Site::current()->directory();');
@@ -260,6 +304,15 @@ final class PresenceTest extends TestCase
         $values = \array_map(static fn(array $row): string => (string) $row['option_value'], self::site()->site->sql("SELECT option_value FROM wp_options WHERE option_name IN ('presence_a', 'presence_b') ORDER BY option_name"));
 
         return [...$values, $kept];
+    }
+
+    /** By which this server's files of the site are called. */
+    private static function siteName(): string
+    {
+        $name = self::site()->web('return (new ReflectionMethod("Larder\\\\WordPress\\\\Presence", "name"))->invoke(null);');
+        self::assertIsString($name);
+
+        return $name;
     }
 
     private static function succeed(string ...$words): void

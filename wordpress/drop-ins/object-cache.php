@@ -68,6 +68,15 @@ if (!defined('ABSPATH')) {
                 return true;
             });
             foreach ($marks as $file) {
+                // Where all users may write, somebody may have put a link there, to a file of this user's.
+                clearstatcache();
+                lstat($file) || fopen($file, 'x');
+                $stat = lstat($file);
+                $isShared = (fileperms(dirname($file)) & 02) !== 0;
+                $user = function_exists('posix_geteuid') ? posix_geteuid() : -1;
+                if (!$stat || ($stat['mode'] & 0170000) !== 0100000 || ($isShared && ($stat['nlink'] > 1 || ($user >= 0 && $stat['uid'] !== $user && $stat['uid'] !== $owner)))) {
+                    continue;
+                }
                 file_put_contents($file, $own . microtime());
                 $ends ? unlink($file . $own) : touch($file . $own);
                 foreach ([$file, $file . $own] as $roots) {

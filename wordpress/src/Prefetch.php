@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+use Larder\System\Ownership;
+
 /**
  * The keys that a route used last time, so that they come in one read.
  *
@@ -68,7 +70,7 @@ final class Prefetch
     public function wanted(): array
     {
         $file = $this->directory . '/' . $this->name;
-        $text = Quietly::call(static fn(): string|false => \file_get_contents($file, length: 2 * self::MOST * self::LONGEST));
+        $text = Ownership::status($file) === null ? false : Quietly::call(static fn(): string|false => \file_get_contents($file, length: 2 * self::MOST * self::LONGEST));
         $list = \is_string($text) ? \json_decode($text, true) : null;
         foreach (\is_array($list) ? $list : [] as $place => $groups) {
             foreach (\is_array($groups) ? $groups : [] as $group => $keys) {
@@ -108,7 +110,7 @@ final class Prefetch
 
     private function write(string $list): void
     {
-        if (!\is_dir($this->directory) && !\mkdir($this->directory, 0o700)) {
+        if ((!\is_dir($this->directory) && !\mkdir($this->directory, 0o700)) || Ownership::isForeign($this->directory)) {
             return;
         }
         $new = $this->directory . '/new-' . \bin2hex(\random_bytes(6));

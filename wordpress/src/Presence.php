@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 
 /**
  * Whether every request since the last one had this cache. If not, nobody told it what they changed, and it begins empty.
@@ -25,6 +25,9 @@ final class Presence
 
     /** Seconds that a statement of a request that has died may go on for: longer than MySQL lets it wait for a lock. */
     private const LONGEST = 60;
+
+    /** Bytes of a mark, at most. */
+    private const MARKED = 64;
 
     /** Seconds for which the cache itself knows a server. */
     private const KNOWN = 90 * 86_400;
@@ -87,7 +90,8 @@ final class Presence
     public static function engine(string $directory): string
     {
         $own = \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file';
-        $web = \PHP_SAPI === 'cli' ? Quietly::call(static fn(): string => (string) \file_get_contents($directory . self::ENGINE, length: 10)) : '';
+        $web = \PHP_SAPI === 'cli' && Ownership::status($directory . self::ENGINE) !== null
+            ? Quietly::call(static fn(): string => (string) \file_get_contents($directory . self::ENGINE, length: 10)) : '';
         if ($web === 'sqlite' && $own !== 'sqlite') {
             throw new \RuntimeException('this PHP has no pdo_sqlite, and that of the web has. Install the extension for the command line too.');
         }
@@ -137,8 +141,11 @@ final class Presence
     {
         foreach ($this->places() as $place) {
             $file = $place . '/larder-' . $this->name . '-' . \implode('-', $identity);
-            if (\is_file($file) && \fileowner($file) === PrivateDirectory::user()) {
-                return (int) \filemtime($note = $file);
+            $status = Ownership::status($file);
+            if ($status !== null) {
+                $note = $file;
+
+                return $status['mtime'];
             }
         }
         if (!$this->site->isFar()) {
@@ -159,13 +166,13 @@ final class Presence
     /** When the last mark was left. */
     private function mark(): int
     {
-        return \max(\array_map(static fn(string $file): int => (int) \filemtime($file), $this->marks()));
+        return \max(\array_map(self::left(...), $this->marks()));
     }
 
     /** What the marks say, another thing each time; '' where there is none. */
     private function marked(): string
     {
-        $text = \implode('', \array_map(static fn(string $file): string => (string) \file_get_contents($file), $this->marks()));
+        $text = \implode('', \array_map(self::text(...), $this->marks()));
 
         return $text === '' ? '' : \hash('xxh128', $text);
     }
@@ -194,13 +201,30 @@ final class Presence
         return $directory === null ? $marks : [...$marks, $directory . '/away'];
     }
 
+    /** When a mark was left; 0: there is none. Anybody may leave one, but nobody anything else than a file of their own. */
+    private static function left(string $file): int
+    {
+        $stat = \lstat($file);
+
+        return $stat !== false && ($stat['mode'] & 0o170000) === 0o100000 ? $stat['mtime'] : 0;
+    }
+
+    /** What a mark says. Opened so that a pipe which has been put into its place by now keeps nobody waiting. */
+    private static function text(string $file): string
+    {
+        $handle = self::left($file) === 0 ? false : \fopen($file, 'rn');
+
+        return $handle === false ? '' : (string) \fread($handle, self::MARKED);
+    }
+
     /** @param array{string, string} $identity */
     private function write(array $identity, string $marks): void
     {
         $name = '/larder-' . $this->name . '-';
         foreach ($this->places() as $place) {
-            if (\file_put_contents($place . $name . \implode('-', $identity), $marks) !== false) {
-                \chmod($place . $name . \implode('-', $identity), 0o600);
+            $note = $place . $name . \implode('-', $identity);
+            if (Ownership::flaw($note) === null && \file_put_contents($note, $marks) !== false) {
+                \chmod($note, 0o600);
                 break;
             }
         }
@@ -213,7 +237,8 @@ final class Presence
         if ($this->site->isFar()) {
             $this->record()->set($this->server(), [\implode('-', $identity), \time()], self::KNOWN);
         } elseif (\PHP_SAPI !== 'cli' && Site::setting('DSN') === '') {
-            \file_put_contents($this->site->directory() . self::ENGINE, \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file');
+            $file = $this->site->directory() . self::ENGINE;
+            Ownership::flaw($file) === null && \file_put_contents($file, \extension_loaded('pdo_sqlite') ? 'sqlite' : 'file');
         }
     }
 
