@@ -43,7 +43,7 @@ final class FileStoreKillTest extends TestCase
 
     public function testKilledWritersLoseNothingThatTheyWereToldIsDone(): void
     {
-        $this->kill(60);
+        $this->kill(25);
     }
 
     #[Group('long')]
