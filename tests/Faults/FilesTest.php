@@ -76,6 +76,9 @@ final class FilesTest extends FaultCase
             self::assertLessThanOrEqual(1, \count($client->log()), $client->process->errors());
         }
         self::assertIsBool($running->call('set', 'k1', 'new'));
+        // A near tier still knows the marker of the last flush, which was damaged with the rest. Whoever first asks the
+        // truth for it makes it anew, and what was stored before that is a miss.
+        self::assertIsBool($this->open($this->options())->add('first', 'value'));
         $this->assertWorks($this->open($this->options()), $this->open($this->options()));
         foreach ([$running, $fresh] as $client) {
             $client->call('refresh');
