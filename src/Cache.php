@@ -270,10 +270,10 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        $held = Signals::hold();
         if (!$this->space->cacheOnly || !$this->tiers->truth->appends()) {
             return $this->remove([$key], $there);
         }
+        $held = Signals::hold();
         // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
         $name = $this->space->key($key);
         $there = \func_num_args() < 2 || $this->isThere($key, $name);

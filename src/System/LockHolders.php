@@ -11,7 +11,7 @@ namespace Larder\System;
  */
 final class LockHolders
 {
-    /** @var array<string, array{int, \WeakReference<object>}> process id (a forked child holds none of its parent's) and lock, by path */
+    /** @var array<string, array{int, \WeakReference<object>}> process id (a forked child holds none of its parent's; 0: given back) and lock, by path */
     private static array $locks = [];
 
     /**
@@ -21,19 +21,24 @@ final class LockHolders
      */
     public static function add(string $engine, string $path, object $lock): void
     {
-        [$process, $reference] = self::$locks[$path] ?? [0, null];
-        $holder = $reference?->get();
-        if ($holder !== null && $holder !== $lock && $process === Process::id()) {
+        $process = Process::id();
+        $holder = (self::$locks[$path][1] ?? null)?->get();
+        if ($holder === $lock) {
+            self::$locks[$path][0] = $process;
+
+            return;
+        }
+        if ($holder !== null && self::$locks[$path][0] === $process) {
             throw Failure::because($engine, 'a write was begun inside another one');
         }
-        self::$locks[$path] = [Process::id(), \WeakReference::create($lock)];
+        self::$locks[$path] = [$process, \WeakReference::create($lock)];
     }
 
     /** After it was given back, or could not be had. */
     public static function remove(string $path, object $lock): void
     {
         if ((self::$locks[$path][1] ?? null)?->get() === $lock) {
-            unset(self::$locks[$path]);
+            self::$locks[$path][0] = 0;
         }
     }
 }

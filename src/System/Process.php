@@ -12,10 +12,13 @@ final class Process
 
     private static int $made = 0;
 
+    /** Whether PHP may say it; null: not looked yet. */
+    private static ?bool $known = null;
+
     /** Its number; where PHP may not say it (disable_functions), one that is its alone. */
     public static function id(): int
     {
-        return \function_exists('getmypid') ? (int) \getmypid() : self::otherwise();
+        return (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
     }
 
     public static function pause(int $microseconds): void

@@ -20,6 +20,9 @@ final class Signals
 {
     private static int $holds = 0;
 
+    /** Whether PHP can hand signals on at all; null: not looked yet. */
+    private static ?bool $exist = null;
+
     /** @phpstan-ignore property.onlyWritten */
     private static bool $settled = false;
 
@@ -41,7 +44,7 @@ final class Signals
         if (self::$holds !== 0) {
             return new self(self::$holds++);
         }
-        if (!\function_exists('pcntl_async_signals') || !\pcntl_async_signals()) {
+        if (!(self::$exist ??= \function_exists('pcntl_async_signals')) || !\pcntl_async_signals()) {
             return null;
         }
         try {
