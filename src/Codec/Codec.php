@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
+use Larder\System\Quiet;
+
 /**
  * Values to bytes and back, so that what comes out is what went in.
  *
@@ -44,9 +46,6 @@ final class Codec
     private const IGBINARY_STANDARD = 10;
 
     private const SERIALIZERS = ['php' => self::PHP, 'igbinary' => self::IGBINARY, 'msgpack' => self::MSGPACK];
-
-    /** @var ?\Closure(): bool made once, for it is needed at each decode */
-    private static ?\Closure $silence = null;
 
     private function __construct(
         private readonly int $serializer,
@@ -178,7 +177,7 @@ final class Codec
         if ($mark > 0x7F || \substr($data, $offset, 4) !== self::checksum($mark, $body)) {
             throw Undecodable::because('its bytes are damaged.');
         }
-        \set_error_handler(self::$silence ??= static fn(): bool => true);
+        Quiet::begin();
         try {
             if (($mark & self::COMPRESSOR) !== 0) {
                 $body = Compression::expand(($mark & self::COMPRESSOR) >> 4, $body);
@@ -199,7 +198,7 @@ final class Codec
         } catch (\Throwable $e) {
             throw Undecodable::because($e::class . ': ' . $e->getMessage(), $e);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         // Only arrays and objects are ever serialized, so that anything else is a serializer's way to say no.
         if (!\is_array($value) && !\is_object($value)) {
@@ -300,7 +299,7 @@ final class Codec
             return $this->plain($value, $mark);
         }
         // Classes may warn while they are serialized, as may PHP about what their __sleep() returns.
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             $standard = $objects === [\stdClass::class];
             $mark = self::SNAPSHOT | ($this->serializer === self::IGBINARY
@@ -311,7 +310,7 @@ final class Codec
         } catch (\Throwable $e) {
             throw Inspection::refusal($value, $e);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 
@@ -338,13 +337,13 @@ final class Codec
      */
     private static function msgpack(array $value, string $php): ?string
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             $body = \msgpack_pack($value);
 
             return self::php(\msgpack_unpack($body)) === $php ? $body : null;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 }

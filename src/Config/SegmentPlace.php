@@ -8,6 +8,7 @@ use Larder\Segment;
 use Larder\SegmentException;
 use Larder\System\Failure;
 use Larder\System\PrivateDirectory;
+use Larder\System\Quiet;
 use Larder\System\WrongUser;
 
 /** Where the segment lies, and whether this PHP can have it. */
@@ -131,21 +132,21 @@ final class SegmentPlace
 
     private static function remove(string $path): bool
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             return \unlink($path);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 
     private static function free(string $directory): float
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             return \function_exists('disk_free_space') ? (float) \disk_free_space($directory) : 0.0;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 }

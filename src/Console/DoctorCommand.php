@@ -11,6 +11,7 @@ use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\System\PrivateDirectory;
+use Larder\System\Quiet;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
@@ -47,7 +48,7 @@ final class DoctorCommand extends Command
         $findings = [];
         $status = Application::OK;
         // What cannot be looked at (open_basedir, rights) is a finding and not a warning of PHP's.
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             foreach (self::look($place, $status) as $finding) {
                 $findings[] = $finding->document();
@@ -59,7 +60,7 @@ final class DoctorCommand extends Command
                 }
             }
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         if ($json) {
             Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => $findings]);

@@ -7,7 +7,7 @@ namespace Larder\Store;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\FileLock;
-use Larder\System\Silence;
+use Larder\System\Quiet;
 
 /**
  * Records in APCu, shared by the processes of one php-fpm master (or of one command and its forks) and gone with
@@ -40,7 +40,6 @@ final class ApcuStore implements Store
     /** Bytes from which a body is compared with the room there is. */
     private const LARGE = 65_536;
 
-    private readonly Silence $quiet;
     private readonly FileLock $lock;
     private readonly WriteConditions $judge;
     private string $epoch = '';
@@ -73,8 +72,7 @@ final class ApcuStore implements Store
         if (\in_array(\ini_get('apc.slam_defense'), ['1', 'on', 'On'], true)) {
             throw Failure::because('apcu', 'apc.slam_defense drops writes at random; set it to 0 in php.ini');
         }
-        $this->quiet = new Silence();
-        $this->lock = new FileLock('apcu', $lockFile, $timeout, $this->quiet);
+        $this->lock = new FileLock('apcu', $lockFile, $timeout);
         $this->known = new LastChanges(0);
         $this->judge = new WriteConditions(fn(string $key): ?Record => $this->fetch($key)[0], $this->cover(...));
     }
@@ -112,7 +110,7 @@ final class ApcuStore implements Store
 
     public function write(array $changes): array
     {
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $this->lock->exclusive();
             try {
@@ -129,7 +127,7 @@ final class ApcuStore implements Store
                 $this->lock->release();
             }
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
 
         return $outcomes;
@@ -262,7 +260,7 @@ final class ApcuStore implements Store
         if ($this->load()) {
             return;
         }
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $this->lock->exclusive();
             try {
@@ -271,7 +269,7 @@ final class ApcuStore implements Store
                 $this->lock->release();
             }
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
     }
 

@@ -15,6 +15,8 @@ namespace Larder\System;
  */
 final class Boot
 {
+    public const FILE = '/proc/sys/kernel/random/boot_id';
+
     /** Seconds by which two readings of one boot's time may differ. */
     private const TOLERANCE = 2;
 
@@ -27,14 +29,15 @@ final class Boot
 
     public static function current(): self
     {
-        \set_error_handler(static fn(): bool => true);
-        try {
-            $id = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/sys/kernel/random/boot_id') : false;
-        } finally {
-            \restore_error_handler();
-        }
+        return new self(self::id(), (int) \round(\microtime(true) - \hrtime(true) / 1e9));
+    }
 
-        return new self(\trim((string) $id), (int) \round(\microtime(true) - \hrtime(true) / 1e9));
+    /** A UUID that Linux makes once a boot (Documentation/admin-guide/sysctl/kernel.rst, random/boot_id); '' where it cannot be read. */
+    public static function id(): string
+    {
+        return \PHP_OS_FAMILY === 'Linux'
+            ? \substr(\trim((string) Quiet::call(static fn(): string|false => \file_get_contents(self::FILE, length: 64))), 0, 36)
+            : '';
     }
 
     public function is(self $other): bool

@@ -41,12 +41,12 @@ final class Clock
 
     private static function compare(int $now): void
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             // Hidden by open_basedir, or no Linux: then hrtime() is all there is.
             $uptime = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/uptime', length: 32) : false;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         $behind = \is_string($uptime) && $uptime !== '' ? (int) ((float) $uptime * 1000) - \intdiv($now, 1_000_000) : 0;
         self::$behind = \abs($behind) <= self::TOLERANCE ? 0 : $behind;

@@ -51,12 +51,12 @@ final class FailureLog
         if ($this->file === null || \PHP_SAPI === 'cli') {
             return false;
         }
-        $handle = BoundedLock::open($this->file);
+        $handle = FileLock::file($this->file);
         if ($handle === null) {
             return false;
         }
         try {
-            if (!BoundedLock::take($handle, self::PATIENCE)) {
+            if (!FileLock::take($handle, self::PATIENCE)) {
                 return false;
             }
             $silent = (\fstat($handle)['mtime'] ?? 0) - $now;
@@ -81,12 +81,12 @@ final class FailureLog
                 \rewind($handle);
                 \ftruncate($handle, 0);
                 $text = \implode("\n", $lines);
-                \set_error_handler(static fn(): bool => true);
+                Quiet::begin();
                 if (\fwrite($handle, $text) !== \strlen($text)) {
                     // A full disk keeps nothing but a file's time: until then no process says it again.
                     \touch($this->file, $now + self::SECONDS);
                 }
-                \restore_error_handler();
+                Quiet::end();
             }
 
             return $before;

@@ -5,11 +5,14 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * One lock for the processes of a server: flock(2) on a file, which ends with its holder, however that dies.
+ * A lock for the processes of a server: flock(2) on a file, which the kernel releases when its holder dies, whatever it
+ * died of.
  *
- * Waiting is polling with a growing pause, never a blocking call: a stopped holder must not stop the others. The file
- * is opened anew after a fork, since parent and child share an open file and with it the lock, and when its path
- * has become another file. Callers keep PHP quiet (Silence) around every call.
+ * A waiter polls with a growing pause and never blocks in the kernel: a stopped holder must not stop the others.
+ *
+ * The static half locks a file that its caller holds open. An object opens the file itself, and opens it again after a
+ * fork, since parent and child share an open file and with it the lock, and when the path has become another file.
+ * Callers of the object keep PHP quiet (Quiet) around every call.
  */
 final class FileLock
 {
@@ -27,8 +30,44 @@ final class FileLock
         private readonly string $engine,
         private readonly string $path,
         private readonly float $timeout,
-        private readonly Silence $quiet,
     ) {}
+
+    /** @return resource|null null: the file cannot be opened, or somebody else may have put it there */
+    public static function file(string $path)
+    {
+        if (Ownership::flaw($path) !== null) {
+            return null;
+        }
+        Quiet::begin();
+        // Some hosts take it away (disable_functions); the directory is private too.
+        $old = \function_exists('umask') ? \umask(0o077) : null;
+        try {
+            $handle = \fopen($path, 'c+');
+
+            return $handle === false ? null : $handle;
+        } finally {
+            $old === null || \umask($old);
+            Quiet::end();
+        }
+    }
+
+    /**
+     * Locks an open file for its caller alone.
+     *
+     * @param resource $handle
+     * @param float    $seconds how long to wait for another process; 0: now or not at all
+     */
+    public static function take($handle, float $seconds): bool
+    {
+        $backoff = null;
+        while (!\flock($handle, \LOCK_EX | \LOCK_NB)) {
+            if ($seconds <= 0.0 || !($backoff ??= new Backoff($seconds))->wait()) {
+                return false;
+            }
+        }
+
+        return true;
+    }
 
     /**
      * The open file, which is the one that its path names now.
@@ -136,7 +175,7 @@ final class FileLock
         }
         $handle = \fopen($this->path, 'c+');
         if ($handle === false) {
-            throw Failure::because($this->engine, "cannot open {$this->path}: {$this->quiet->reason}");
+            throw Failure::because($this->engine, "cannot open {$this->path} (" . Quiet::$reason . "); make its directory writable for the user who runs this, or name another one");
         }
         $stat = \fstat($handle);
         if ($stat === false || (($stat['mode'] & 0777) !== 0600 && !\chmod($this->path, 0600))) {

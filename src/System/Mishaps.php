@@ -24,7 +24,7 @@ final class Mishaps
         if (Ownership::flaw($file) !== null) {
             return;
         }
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             \clearstatcache(true, $file);
             $isThere = \is_file($file);
@@ -34,7 +34,7 @@ final class Mishaps
             \file_put_contents($file, \gmdate('Y-m-d\TH:i:s\Z ') . $what . "\n", \FILE_APPEND);
             $isThere || \chmod($file, 0o600);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 

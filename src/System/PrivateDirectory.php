@@ -222,7 +222,7 @@ final class PrivateDirectory
         try {
             $made = \mkdir($path, 0o700, true);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         if ($made) {
             self::mark($path);

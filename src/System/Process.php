@@ -41,12 +41,12 @@ final class Process
         if (!\function_exists('pcntl_fork')) {
             return self::$made;
         }
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             // A link to the process's own directory.
             return (int) \basename((string) \realpath('/proc/self')) ?: self::$made;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 }

@@ -89,14 +89,9 @@ final class ProcessId
 
     private static function host(): string
     {
-        $boot = \str_replace('-', '', \trim(self::contents('/proc/sys/kernel/random/boot_id')));
-        \set_error_handler(static fn(): bool => true);
-        try {
-            // The link leads to a file whose number is the name space's (namespaces(7)).
-            $space = (int) \fileinode('/proc/self/ns/pid');
-        } finally {
-            \restore_error_handler();
-        }
+        $boot = \str_replace('-', '', Boot::id());
+        // The link leads to a file whose number is the name space's (namespaces(7)).
+        $space = (int) Quiet::call(static fn(): int|false => \fileinode('/proc/self/ns/pid'));
         if ($boot !== '' && $space !== 0) {
             return \substr($boot, 0, 12) . '.' . $space;
         }
@@ -107,22 +102,12 @@ final class ProcessId
     /** @return ?array{string, string, string} number, state, and start in clock ticks since boot; null: it is not shown */
     private static function stat(string $process): ?array
     {
-        $stat = self::contents('/proc/' . $process . '/stat');
+        // The file of a process that ends just now may vanish between a test and the reading.
+        $stat = (string) Quiet::call(static fn(): string|false => \file_get_contents('/proc/' . $process . '/stat'));
         // The second field is the command's name in brackets and may itself hold spaces and brackets.
         $end = \strrpos($stat, ')');
         $fields = $end === false ? [] : \explode(' ', \substr($stat, $end + 2));
 
         return isset($fields[19]) ? [(string) \strstr($stat, ' ', true), $fields[0], $fields[19]] : null;
-    }
-
-    private static function contents(string $file): string
-    {
-        \set_error_handler(static fn(): bool => true);
-        try {
-            // The file of a process that ends just now may vanish between a test and the reading.
-            return (string) \file_get_contents($file);
-        } finally {
-            \restore_error_handler();
-        }
     }
 }

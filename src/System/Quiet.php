@@ -4,11 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** Calls of PHP that warn of what their result says already: the warning would reach an application's error handler. */
+/**
+ * Keeps PHP's warnings from the application while a call runs whose result says the same.
+ *
+ * An application's error handler may throw, and "@" would not keep it out.
+ */
 final class Quiet
 {
-    /** @var ?\Closure(): bool made once */
-    private static ?\Closure $silence = null;
+    /** What PHP warned of last: the reason for a failure. */
+    public static string $reason = '';
+
+    /** @var ?\Closure(int, string): bool made once */
+    private static ?\Closure $handler = null;
 
     /**
      * @template T
@@ -19,13 +26,34 @@ final class Quiet
      */
     public static function call(\Closure $work): mixed
     {
+        self::begin();
         try {
-            \set_error_handler(self::$silence ??= static fn(): bool => true);
-
             return $work();
         } finally {
-            \restore_error_handler();
+            self::end();
         }
+    }
+
+    /** The same without a closure. The next statement is the try whose finally calls end(). */
+    public static function begin(): void
+    {
+        try {
+            \set_error_handler(self::$handler ??= static function (int $level, string $message): bool {
+                self::$reason = $message;
+
+                return true;
+            });
+        } catch (\Throwable $thrown) {
+            // The handler of a signal that arrived just then.
+            \restore_error_handler();
+
+            throw $thrown;
+        }
+    }
+
+    public static function end(): void
+    {
+        \restore_error_handler();
     }
 
     /** Removes a file. False: it is still there, or was not (somebody else may have removed it just now). */

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Config\InvalidConfiguration;
-use Larder\System\BoundedLock;
 use Larder\System\Failure;
+use Larder\System\FileLock;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 use Larder\System\WrongUser;
@@ -113,11 +113,11 @@ final class PendingInvalidations
             return false;
         }
         \is_file($this->file) || $this->prepare($this->file);
-        $handle = BoundedLock::open($this->file);
+        $handle = FileLock::file($this->file);
         if ($handle === null || !$this->lock($handle)) {
             return false;
         }
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             [$used, $taken] = self::head($handle);
             if ($used === self::ALL) {
@@ -144,7 +144,7 @@ final class PendingInvalidations
 
             return true;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
             \fclose($handle);
         }
     }
@@ -196,9 +196,9 @@ final class PendingInvalidations
         if ($this->file === null || !\is_file($this->file)) {
             return true;
         }
-        $gate = BoundedLock::open($this->file . '.gate');
-        $handle = BoundedLock::open($this->file);
-        if ($gate === null || $handle === null || !BoundedLock::take($gate, self::GATE)) {
+        $gate = FileLock::file($this->file . '.gate');
+        $handle = FileLock::file($this->file);
+        if ($gate === null || $handle === null || !FileLock::take($gate, self::GATE)) {
             return false;
         }
         $done = '';
@@ -251,7 +251,7 @@ final class PendingInvalidations
     private function lock($handle): bool
     {
         $now = \hrtime(true);
-        if (BoundedLock::take($handle, $now < $this->rest ? 0.0 : self::PATIENCE)) {
+        if (FileLock::take($handle, $now < $this->rest ? 0.0 : self::PATIENCE)) {
             return true;
         }
         $this->rest = $now + (int) ((self::PATIENCE + self::REST) * 1e9);
@@ -275,7 +275,7 @@ final class PendingInvalidations
         if ($this->spare === null || !$this->isPrivate()) {
             return false;
         }
-        $handle = BoundedLock::open($this->spare);
+        $handle = FileLock::file($this->spare);
         $handle === null || \fclose($handle);
 
         return $handle !== null;
@@ -334,11 +334,11 @@ final class PendingInvalidations
     /** @param resource $handle */
     private static function put($handle, int $offset, string $bytes): bool
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             return \fseek($handle, $offset) === 0 && \fwrite($handle, $bytes) === \strlen($bytes) && \fflush($handle);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 
@@ -370,7 +370,7 @@ final class PendingInvalidations
      */
     private function forget($handle, string $file): bool
     {
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             // One that was cut short, or is of an earlier release.
             $missing = self::SIZE - (\fstat($handle)['size'] ?? 0);
@@ -378,30 +378,30 @@ final class PendingInvalidations
 
             return self::put($handle, 0, \str_repeat("\0", self::HEAD)) && \touch($file, self::CLEAN);
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
     }
 
     /** Complete, or not there: an empty file would be a damaged one. One at a time, so that none goes over another. */
     private function prepare(string $file): void
     {
-        $gate = BoundedLock::open($file . '.gate');
-        if ($gate === null || !BoundedLock::take($gate, self::GATE)) {
+        $gate = FileLock::file($file . '.gate');
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
             return;
         }
         $new = $file . '.new';
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             // Left by one that was killed.
             \is_file($new) && \unlink($new);
             \clearstatcache();
-            $handle = \is_file($file) ? null : BoundedLock::open($new);
+            $handle = \is_file($file) ? null : FileLock::file($new);
             if ($handle !== null) {
                 $done = \fwrite($handle, \str_repeat("\0", self::SIZE)) === self::SIZE && \fclose($handle) && \touch($new, self::CLEAN);
                 $done ? \rename($new, $file) : \unlink($new);
             }
         } finally {
-            \restore_error_handler();
+            Quiet::end();
             \fclose($gate);
         }
     }

@@ -16,7 +16,6 @@ final class Copy
     /** Class to the one in Inside/ that takes its place. */
     private const DOUBLES = [
         'System\ProcessId' => 'Owner',
-        'System\BoundedLock' => 'Lock',
         'System\LockHolders' => 'Holders',
         'Driver\Memcached\Batch' => 'Batch',
     ];
@@ -28,8 +27,11 @@ final class Copy
     /** @var array<string, true> classes of which a piece was replaced */
     private array $mutated = [];
 
-    /** @param array<string, array<string, string>> $mutations class to pieces of its source, each with what takes its place */
-    public function __construct(private readonly array $mutations = [])
+    /**
+     * @param array<string, array<string, string>> $mutations class to pieces of its source, each with what takes its place
+     * @param array<string, string>                $doubles   more of them, as DOUBLES
+     */
+    public function __construct(private readonly array $mutations = [], private readonly array $doubles = [])
     {
         $this->namespace = 'Larder\Tests\Copy' . self::$copies++;
         \spl_autoload_register($this->load(...));
@@ -66,8 +68,9 @@ final class Copy
             return;
         }
         $class = \substr($name, \strlen($this->namespace) + 1);
-        if (isset(self::DOUBLES[$class])) {
-            \class_alias($this->name('Tests\Model\Inside\\' . self::DOUBLES[$class]), $name);
+        $double = self::DOUBLES[$class] ?? $this->doubles[$class] ?? null;
+        if ($double !== null) {
+            \class_alias($this->name('Tests\Model\Inside\\' . $double), $name);
 
             return;
         }

@@ -146,7 +146,7 @@ trait FileCalls
     /** @return array{nlink: int, ino: int, mode: int, size: int} */
     public static function fstat(Handle $handle): array
     {
-        // What stands in the place of System\BoundedLock is no file.
+        // What stands in the place of System\FileLock is no file.
         $size = $handle->inode === 0 ? 0 : (int) self::size($handle->inode);
 
         return ['nlink' => 1, 'ino' => $handle->inode, 'mode' => 0o100600, 'size' => $size];

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Security;
 
 use Larder\Cache;
-use Larder\System\BoundedLock;
+use Larder\System\FileLock;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -113,16 +113,16 @@ final class PlantedFilesTest extends TestCase
         \file_put_contents($victim, 'precious');
         $path = $this->directory->file('kept');
         \symlink($victim, $path);
-        self::assertNull(BoundedLock::open($path));
+        self::assertNull(FileLock::file($path));
         \unlink($path);
         \link($victim, $path);
-        self::assertNull(BoundedLock::open($path));
+        self::assertNull(FileLock::file($path));
         \unlink($path);
         \posix_mkfifo($path, 0o600);
-        self::assertNull(BoundedLock::open($path));
+        self::assertNull(FileLock::file($path));
         \unlink($path);
-        self::assertNotNull(BoundedLock::open($path));
-        self::assertNotNull(BoundedLock::open($path));
+        self::assertNotNull(FileLock::file($path));
+        self::assertNotNull(FileLock::file($path));
     }
 
     /** What is left of older epochs is cleared away by name. */

@@ -7,6 +7,7 @@ namespace Larder\Console\Doctor;
 use Larder\Config\Extension;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
+use Larder\System\Boot;
 
 /** This PHP: its version, what is loaded, and which tiers that gives. */
 final class Machine
@@ -103,7 +104,7 @@ final class Machine
     /** The engines on disk tell by it whether the machine was restarted since they wrote. */
     private static function boot(): Finding
     {
-        $file = '/proc/sys/kernel/random/boot_id';
+        $file = Boot::FILE;
 
         return \is_readable($file)
             ? Finding::ok('boot id', 'readable: after a restart of the machine the disk tier knows that it may be behind')

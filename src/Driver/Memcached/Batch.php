@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Memcached;
 
 use Larder\System\Failure;
+use Larder\System\Quiet;
 
 /**
  * Commands sent together, and their answers.
@@ -163,9 +164,9 @@ final class Batch
     public function run(): void
     {
         $answered = false;
+        Quiet::begin();
         try {
             // Sockets warn where they fail; the failure is thrown instead.
-            \set_error_handler(static fn(): bool => true);
             $sent = \hrtime(true);
             foreach ($this->commands as $server => $bytes) {
                 $this->servers->at($server)->send($bytes, $this->repeatable);
@@ -192,7 +193,7 @@ final class Batch
         } finally {
             // Answers that are still on their way must not be taken for those of the next commands, whoever threw:
             // a signal's handler may, too.
-            \restore_error_handler();
+            Quiet::end();
             $answered || $this->servers->drop();
         }
         $this->commands = $this->expected = [];

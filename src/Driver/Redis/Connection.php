@@ -6,6 +6,7 @@ namespace Larder\Driver\Redis;
 
 use Larder\System\Failure;
 use Larder\System\Process;
+use Larder\System\Quiet;
 
 /**
  * One connection to a server, made when it is first needed and never shared with another process.
@@ -40,14 +41,10 @@ abstract class Connection
     private int $number = 0;
     private int $process = 0;
     private int $used = 0;
-    private readonly \Closure $silence;
 
-    final public function __construct(protected readonly Endpoint $endpoint)
-    {
-        // Both libraries let PHP's own warnings out (a name that does not resolve, a broken pipe), and "@" would
-        // still show them to an application's error handler. What they mean arrives as an exception or a reply.
-        $this->silence = static fn(): bool => true;
-    }
+    // Both libraries let PHP's own warnings out (a name that does not resolve, a broken pipe): each call of theirs is kept
+    // quiet. What the warnings mean arrives as an exception or a reply.
+    final public function __construct(protected readonly Endpoint $endpoint) {}
 
     /** Connects and says nothing yet. Throws what the library throws. */
     abstract protected function open(): void;
@@ -126,15 +123,15 @@ abstract class Connection
             throw $this->failure('the connection was lost');
         }
         $this->busy = true;
+        Quiet::begin();
         try {
             // Within, since whatever comes after it may be a handler that throws.
-            \set_error_handler($this->silence);
             $replies = $this->exchange($commands, $attempts);
         } catch (\Throwable $e) {
             $this->close();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         $this->used = (int) \hrtime(true);
         $this->busy = false;
@@ -154,15 +151,15 @@ abstract class Connection
         if (!$ours) {
             self::$parents[] = $handle;
         } elseif ($handle !== null) {
+            Quiet::begin();
             try {
-                \set_error_handler($this->silence);
                 $this->shut($handle);
             } catch (\Throwable $e) {
                 if (!$this->isFailure($e)) {
                     throw $e;
                 }
             } finally {
-                \restore_error_handler();
+                Quiet::end();
             }
         }
     }
@@ -211,8 +208,8 @@ abstract class Connection
     {
         $this->open = $this->busy = true;
         $this->process = Process::id();
+        Quiet::begin();
         try {
-            \set_error_handler($this->silence);
             $this->open();
             $greeting = $this->endpoint->greeting();
             if ($greeting !== []) {
@@ -223,7 +220,7 @@ abstract class Connection
             $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for this name?' : '');
             throw $this->isFailure($e) ? $this->translate($what, $e) : $e;
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         ++$this->number;
         $this->used = (int) \hrtime(true);

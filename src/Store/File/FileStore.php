@@ -14,7 +14,7 @@ use Larder\Store\Store;
 use Larder\Store\WriteConditions;
 use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Silence;
+use Larder\System\Quiet;
 
 /**
  * Records in files of a directory, shared by the processes of a server and kept over their end.
@@ -54,7 +54,6 @@ final class FileStore implements Store
     /** Of so many calls of tidy() one looks for what older epochs left, and two for what has expired. */
     private const RARELY = 16;
 
-    private readonly Silence $quiet;
     private readonly Shared $shared;
     private readonly WriteConditions $judge;
     private int $reads = 0;
@@ -69,8 +68,7 @@ final class FileStore implements Store
      */
     public function __construct(private readonly string $directory, private readonly int $budget, float $timeout)
     {
-        $this->quiet = new Silence();
-        $this->shared = new Shared($directory, $timeout, $this->quiet);
+        $this->shared = new Shared($directory, $timeout);
         $this->judge = new WriteConditions(
             fn(string $key): ?Record => $this->peek($this->path($key), $key),
             fn(int $limit, ?string $writer): LastChanges => $this->shared->log()->cover($limit, $writer),
@@ -86,7 +84,7 @@ final class FileStore implements Store
         ) {
             return new Changes($epoch, $position, $token, true);
         }
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $log = $this->shared->follow();
             $end = $log->end();
@@ -95,13 +93,13 @@ final class FileStore implements Store
 
             return new Changes($this->shared->epoch(), $end, $token, $list !== null, $list ?? []);
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
     }
 
     public function read(array $keys): Snapshot
     {
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $state = $this->shared->state();
             $records = [];
@@ -120,13 +118,13 @@ final class FileStore implements Store
 
             return new Snapshot($state->epoch, $state->done, $records);
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
     }
 
     public function write(array $changes): array
     {
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             [$handle, $state, $log] = $this->shared->hold();
             try {
@@ -143,7 +141,7 @@ final class FileStore implements Store
                 $this->shared->release();
             }
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
 
         return $outcomes;
@@ -161,7 +159,7 @@ final class FileStore implements Store
 
     public function tidy(): void
     {
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $handle = $this->shared->tryToHold();
             if ($handle === null) {
@@ -187,14 +185,14 @@ final class FileStore implements Store
         } finally {
             $this->used = [];
             $this->reads = 0;
-            $this->quiet->end();
+            Quiet::end();
         }
     }
 
     public function each(): iterable
     {
         for ($i = 0; $i < Sizes::DIRECTORIES; $i++) {
-            $this->quiet->begin();
+            Quiet::begin();
             $records = [];
             try {
                 $this->shared->state();
@@ -207,7 +205,7 @@ final class FileStore implements Store
                     }
                 }
             } finally {
-                $this->quiet->end();
+                Quiet::end();
             }
             foreach ($records as [$key, $record]) {
                 yield $key => $record;
@@ -217,7 +215,7 @@ final class FileStore implements Store
 
     public function stats(): array
     {
-        $this->quiet->begin();
+        Quiet::begin();
         try {
             $this->shared->state();
             $sizes = Sizes::all($this->shared->look());
@@ -229,7 +227,7 @@ final class FileStore implements Store
                 'budget' => $this->budget,
             ];
         } finally {
-            $this->quiet->end();
+            Quiet::end();
         }
     }
 
@@ -280,10 +278,10 @@ final class FileStore implements Store
         } elseif ($size > 0) {
             $new = $values . self::NEW;
             if (!\rename($new, $path) && !(\mkdir(\dirname($path), 0700) && \rename($new, $path))) {
-                throw Failure::because('files', "cannot write $path: {$this->quiet->reason}");
+                throw Failure::because('files', "cannot write $path: " . Quiet::$reason);
             }
         } elseif ($there && !\unlink($path)) {
-            throw Failure::because('files', "cannot remove $path: {$this->quiet->reason}");
+            throw Failure::because('files', "cannot remove $path: " . Quiet::$reason);
         }
         $bytes = Sizes::taken($size) - Sizes::taken($before);
         $files = ($size > 0 ? 1 : 0) - ($there ? 1 : 0);
@@ -303,7 +301,7 @@ final class FileStore implements Store
             $handle = \fopen($path, 'w');
         }
         if ($handle === false || !\chmod($path, 0600) || \fwrite($handle, $bytes) !== \strlen($bytes) || !\fclose($handle)) {
-            $failure = Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            $failure = Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
             \is_file($path) && \unlink($path);
 
             throw $failure;
@@ -319,7 +317,7 @@ final class FileStore implements Store
     {
         $handle = \fopen($path, 'c');
         if ($handle === false || \fwrite($handle, $bytes) !== \strlen($bytes) || ($before > \strlen($bytes) && !\ftruncate($handle, \strlen($bytes)))) {
-            $failure = Failure::because('files', "cannot write $path: {$this->quiet->reason}");
+            $failure = Failure::because('files', "cannot write $path: " . Quiet::$reason);
             \is_file($path) && \unlink($path);
 
             throw $failure;

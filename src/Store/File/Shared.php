@@ -4,11 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
+use Larder\System\Boot;
 use Larder\System\Failure;
 use Larder\System\FileLock;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
-use Larder\System\Silence;
+use Larder\System\Quiet;
 
 /** A directory as its processes share it: the lock, what they agree on, and the log; of one epoch or the next. */
 final class Shared
@@ -20,9 +21,9 @@ final class Shared
     private int $opened = 0;
     private string $values = '';
 
-    public function __construct(private readonly string $directory, float $timeout, private readonly Silence $quiet)
+    public function __construct(private readonly string $directory, float $timeout)
     {
-        $this->lock = new FileLock('files', "$directory/lock", $timeout, $quiet);
+        $this->lock = new FileLock('files', "$directory/lock", $timeout);
     }
 
     public function epoch(): string
@@ -125,7 +126,7 @@ final class Shared
     /** Whether this state is of this directory and this boot. */
     private function holds(State $state): bool
     {
-        $this->boot ??= State::boot();
+        $this->boot ??= Boot::id();
 
         return $state->inode === $this->lock->inode() && ($state->boot === $this->boot || $state->boot === '' || $this->boot === '');
     }
@@ -174,7 +175,7 @@ final class Shared
             if ($log->follow($state)) {
                 $base = $state->base;
                 if (!$log->prepare($state)) {
-                    throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+                    throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
                 }
                 $base === $state->base || $this->save($state, $handle);
 
@@ -208,11 +209,11 @@ final class Shared
                 \unlink("$this->directory/$name");
             }
         }
-        $this->boot ??= State::boot();
+        $this->boot ??= Boot::id();
         $state = new State(\bin2hex(\random_bytes(8)), 0, -1, JournalFile::HEADER, 0, $this->boot, $this->lock->inode());
         $log = new Journal($this->directory, $state->epoch);
         if (!$log->create() || !Sizes::clear($handle)) {
-            throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
         }
         $this->save($state, $handle);
         $this->enter($state);
@@ -232,7 +233,7 @@ final class Shared
     public function save(State $state, mixed $handle): void
     {
         if (!$state->write($handle)) {
-            throw Failure::because('files', "cannot write to {$this->directory}: {$this->quiet->reason}");
+            throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
         }
     }
 }

@@ -71,13 +71,4 @@ final class State
 
         return \fwrite($handle, self::MAGIC . \hash('xxh3', $fields, true) . $fields) === self::SIZE;
     }
-
-    /** The boot of this computer, '' where that cannot be known. */
-    public static function boot(): string
-    {
-        // Linux, Documentation/admin-guide/sysctl/kernel.rst: random/boot_id, a UUID generated once a boot.
-        $boot = \file_get_contents('/proc/sys/kernel/random/boot_id');
-
-        return $boot === false ? '' : \substr(\trim($boot), 0, 36);
-    }
 }

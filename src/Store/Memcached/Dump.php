@@ -8,6 +8,7 @@ use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\System\Failure;
 use Larder\System\Process;
+use Larder\System\Quiet;
 
 /** Goes through whole servers, for the command line. */
 final class Dump
@@ -84,7 +85,7 @@ final class Dump
     {
         // A socket of its own: the crawler keeps it until it has ended.
         $connection = $this->servers->another($server);
-        \set_error_handler(static fn(): bool => true);
+        Quiet::begin();
         try {
             for ($try = 0; ; $try++) {
                 $connection->send($command . "\r\n", false);
@@ -102,7 +103,7 @@ final class Dump
                 $line = $connection->line();
             }
         } finally {
-            \restore_error_handler();
+            Quiet::end();
             $connection->drop();
         }
     }

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\System\Backoff;
 use Larder\System\Failure;
+use Larder\System\FileLock;
 use Larder\System\LockHolders;
 use Larder\System\Quiet;
 
@@ -39,9 +39,6 @@ final class ChangeCounter
 {
     /** Bytes from which on it grows as a hole. */
     private const SOLID = 1 << 20;
-
-    /** @var ?\Closure(): bool made once, for it is needed twice at each write */
-    private static ?\Closure $silence = null;
 
     /** @var ?resource */
     private $file = null;
@@ -96,8 +93,8 @@ final class ChangeCounter
         }
         LockHolders::add('sqlite', $this->path, $this);
         try {
-            if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
-                $this->wait($file, $timeout);
+            if (!FileLock::take($file, $timeout)) {
+                throw Failure::because('sqlite', \sprintf('another process has been writing for %.2f s: %s', $timeout, $this->path));
             }
             $this->take($file);
         } finally {
@@ -121,7 +118,7 @@ final class ChangeCounter
         }
         try {
             LockHolders::add('sqlite', $this->path, $this);
-            if (\flock($file, \LOCK_EX | \LOCK_NB)) {
+            if (FileLock::take($file, 0.0)) {
                 $this->take($file);
             }
         } catch (Failure) {
@@ -193,12 +190,12 @@ final class ChangeCounter
     private function open()
     {
         DatabaseFiles::own($this->path);
+        Quiet::begin();
         try {
-            \set_error_handler(static fn(): bool => true);
             // Not a mode that creates: a bell that is gone must stay gone.
             $file = \fopen($this->path, 'r+');
         } finally {
-            \restore_error_handler();
+            Quiet::end();
         }
         if ($file === false) {
             if ($this->exists()) {
@@ -219,11 +216,11 @@ final class ChangeCounter
         $done = false;
         if ($this->size < self::SOLID) {
             // On a full disk fwrite() would raise a notice.
+            Quiet::begin();
             try {
-                \set_error_handler(self::$silence ??= static fn(): bool => true);
                 $done = \fwrite($this->file, '.') === 1;
             } finally {
-                \restore_error_handler();
+                Quiet::end();
             }
         }
         // A hole needs no room.
@@ -241,16 +238,5 @@ final class ChangeCounter
         $this->held = true;
         \fseek($file, 0, \SEEK_END);
         $this->size = \max(0, (int) \ftell($file));
-    }
-
-    /** @param resource $file */
-    private function wait($file, float $timeout): void
-    {
-        $patience = new Backoff($timeout);
-        do {
-            if (!$patience->wait()) {
-                throw Failure::because('sqlite', \sprintf('another process has been writing for %.2f s: %s', $timeout, $this->path));
-            }
-        } while (!\flock($file, \LOCK_EX | \LOCK_NB));
     }
 }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\Change;
-use Larder\System\Backoff;
+use Larder\System\FileLock;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
 
@@ -203,13 +203,7 @@ final class ChangeLog
             $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+')) : null;
             $this->file = \is_resource($file) ? $file : null;
         }
-        $patience = null;
-        while ($this->file !== null && !\flock($this->file, \LOCK_EX | \LOCK_NB)) {
-            if ($seconds === 0.0 || !($patience ??= new Backoff($seconds))->wait()) {
-                return false;
-            }
-        }
 
-        return $this->file !== null;
+        return $this->file !== null && FileLock::take($this->file, $seconds);
     }
 }

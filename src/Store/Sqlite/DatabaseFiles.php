@@ -4,11 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\System\Backoff;
 use Larder\System\Boot;
 use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\LockHolders;
+use Larder\System\FileLock;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
@@ -127,51 +126,12 @@ final class DatabaseFiles
      */
     public function locked(float $timeout, \Closure $work): mixed
     {
-        $path = self::own($this->directory . '/larder.lock');
-        $holder = new \stdClass();
-        LockHolders::add('sqlite', $path, $holder);
+        $lock = new FileLock('sqlite', $this->directory . '/larder.lock', $timeout);
+        Quiet::call($lock->exclusive(...));
         try {
-            $file = $this->lock($path, $timeout);
-            try {
-                return $work();
-            } finally {
-                \flock($file, \LOCK_UN);
-            }
+            return $work();
         } finally {
-            LockHolders::remove($path, $holder);
-        }
-    }
-
-    /**
-     * @return resource
-     *
-     * @throws Failure
-     */
-    private function lock(string $path, float $timeout)
-    {
-        $patience = new Backoff($timeout);
-        for (;;) {
-            $file = Quiet::call(function () use ($path) {
-                \is_dir($this->directory) || \mkdir($this->directory, 0o700, true);
-                $file = \fopen($path, 'c+');
-                $file === false || \fileperms($path) === 0o100600 || \chmod($path, 0o600);
-
-                return $file;
-            });
-            if ($file === false) {
-                throw Failure::because('sqlite', "cannot write in $this->directory; make it writable for the user who"
-                    . ' runs this, or name another directory');
-            }
-            if (\flock($file, \LOCK_EX | \LOCK_NB)) {
-                \clearstatcache();
-                if (\is_file($path) && \fileinode($path) === ((\fstat($file) ?: [])['ino'] ?? 0)) {
-                    return $file;
-                }
-                // Somebody emptied the directory between the two calls: this lock is on a file that is gone.
-            }
-            if (!$patience->wait()) {
-                throw Failure::because('sqlite', \sprintf('another process has kept %s for %.2f s', $path, $timeout));
-            }
+            $lock->release();
         }
     }
 

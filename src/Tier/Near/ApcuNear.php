@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Store\Changes;
-use Larder\System\BoundedLock;
+use Larder\System\FileLock;
 use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Entry;
@@ -240,9 +240,9 @@ final class ApcuNear implements Near
             // A lock is its file handle's: one inherited over a fork would be the parent's own, and on a file that
             // was deleted those who came later do not meet.
             $this->pid = $pid;
-            $this->lock = BoundedLock::open($this->lockFile);
+            $this->lock = FileLock::file($this->lockFile);
         }
-        if ($this->lock !== null && BoundedLock::take($this->lock, self::PATIENCE)) {
+        if ($this->lock !== null && FileLock::take($this->lock, self::PATIENCE)) {
             return true;
         }
         $this->busy = false;

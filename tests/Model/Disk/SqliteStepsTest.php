@@ -98,7 +98,7 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice', 'recovers'], 1,
         ];
         yield 'nobody holds the lock' => [
-            ['Store\Sqlite\ChangeCounter' => ['if (!\flock($file, \LOCK_EX | \LOCK_NB)) { $this->wait' => 'if (false) { $this->wait']],
+            ['Store\Sqlite\ChangeCounter' => ['if (!FileLock::take($file, $timeout)) { throw' => 'if (false) { throw']],
             ['counts', 'counts'], 0,
         ];
     }

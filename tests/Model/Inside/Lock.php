@@ -7,10 +7,10 @@ namespace Larder\Tests\Model\Inside;
 use Larder\Tests\Model\Handle;
 use Larder\Tests\Model\Machine;
 
-/** In the place of System\BoundedLock: waits as long as it takes. */
+/** In the place of System\FileLock: waits as long as it takes. */
 final class Lock
 {
-    public static function open(string $file): Handle
+    public static function file(string $file): Handle
     {
         return new Handle(0);
     }

@@ -17,6 +17,9 @@ use PHPUnit\Framework\TestCase;
  */
 final class ProtocolTest extends TestCase
 {
+    /** The locks of near tiers are no files here. */
+    private const DOUBLES = ['System\FileLock' => 'Lock'];
+
     private static ?Copy $copy = null;
 
     public static function tearDownAfterClass(): void
@@ -118,7 +121,7 @@ final class ProtocolTest extends TestCase
     {
         $this->check($names, $servers, $near, $cached, 0);
         $this->expectException(Violation::class);
-        $this->check($names, $servers, $near, $cached, 0, new Copy($mutations));
+        $this->check($names, $servers, $near, $cached, 0, new Copy($mutations, self::DOUBLES));
     }
 
     /**
@@ -140,7 +143,7 @@ final class ProtocolTest extends TestCase
         $computations = \array_unique($names) === ['remembers'] ? 1 : null;
 
         return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000))
-            ->check($copy ?? self::$copy ??= new Copy());
+            ->check($copy ?? self::$copy ??= new Copy(doubles: self::DOUBLES));
     }
 
     /**

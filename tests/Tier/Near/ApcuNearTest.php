@@ -6,8 +6,8 @@ namespace Larder\Tests\Tier\Near;
 
 use Larder\Cache;
 use Larder\Store\Changes;
-use Larder\System\BoundedLock;
 use Larder\System\Clock;
+use Larder\System\FileLock;
 use Larder\Tests\Reentrancy\Waking;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Entry;
@@ -170,7 +170,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         $near->follow(new Changes('epoch', 10, '', false));
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
-        $handle = BoundedLock::open($this->directory->file('lock'));
+        $handle = FileLock::file($this->directory->file('lock'));
         self::assertIsResource($handle);
         \flock($handle, \LOCK_EX);
         $start = \hrtime(true);
@@ -188,7 +188,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         $near->follow(new Changes('epoch', 10, '', false));
         \unlink($this->directory->file('lock'));
-        $handle = BoundedLock::open($this->directory->file('lock'));
+        $handle = FileLock::file($this->directory->file('lock'));
         self::assertIsResource($handle);
         \flock($handle, \LOCK_EX);
         self::assertFalse($near->follow(new Changes('epoch', 12, '', true)), 'all meet at the file that is there now');
