@@ -15,7 +15,7 @@ final class Requests
         return 1 << (int) Machine::$running?->name;
     }
 
-    /** @return array<string, \Closure(object): void> by name; each gets an Inside\Request */
+    /** @return array<string, \Closure(object): void> by name; each gets an Inside\Application */
     public static function all(): array
     {
         return self::ofOneKey() + self::ofMany() + self::atomic() + self::ofLongLives();

@@ -75,7 +75,7 @@ final class Scenario
             if ($later > 0) {
                 Machine::step('wait', $later);
             }
-            $request = $copy->make('Tests\Model\Inside\Request', $number, $server, $this->near, false, $this->forgets);
+            $request = $copy->make('Tests\Model\Inside\Application', $number, $server, $this->near, false, $this->forgets);
             $code($request);
             $request->end();
         });
