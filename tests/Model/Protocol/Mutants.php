@@ -51,7 +51,7 @@ final class Mutants
                 ['reads and sets', 'writes and sets', 'writes and sets'], [0, 0, 1], 'none', false,
             ],
             'what was computed from a value of bounded life is stored' => [
-                [$judge => ['$intent || $how === Ledger::UNSURE' => '$intent']],
+                [$judge => ['$intent || $how === RequestHistory::UNSURE' => '$intent']],
                 ['reads and sets', 'writes and sets', 'reads, modifies, writes'], [0, 1, 1], 'none', false,
             ],
             'a bounded life never ends' => [
