@@ -108,7 +108,13 @@ final class RequestTier
     public function decode(string $key, mixed &$found = null): mixed
     {
         $turn = $this->turn;
-        $entry = $this->entries[$key];
+        $entry = $this->entries[$key] ?? null;
+        if ($entry === null) {
+            // Taken away since it was looked for.
+            $found = false;
+
+            return null;
+        }
         $before = \memory_get_usage();
         $value = $this->value($entry, $found);
         if (!$found) {
