@@ -245,6 +245,18 @@ final class PresenceTest extends TestCase
         self::assertSame(['new', 'new'], self::site()->web('return [get_option("presence_a"), get_option("presence_b")];'));
     }
 
+    public function testTheCachesFolderWasMovedAwayAndBack(): void
+    {
+        $directory = (string) self::site()->web('return Larder\WordPress\Site::current()->directory();');
+        $this->without(static function (\Closure $change) use ($directory): void {
+            self::succeed('mv', $directory, "$directory-moved");
+            self::site()->web('return 1;');
+            $change();
+            self::succeed('rm', '-r', $directory);
+            self::succeed('mv', "$directory-moved", $directory);
+        });
+    }
+
     public function testOverRedisANewServerEmptiesNothingAndAnOldOneWhatItMust(): void
     {
         RedisServer::program() !== null || self::markTestSkipped('There is no Redis.');

@@ -16,7 +16,8 @@ use Larder\System\Ownership;
  * no such file. What is copied has another number (inode), what is moved another time of its last change of status
  * (ctime), which nobody can set. Several releases may share a cache; each has a file, until there is another cache.
  *
- * That costs a look at six files, and writes none.
+ * That costs a look at seven files (the drop-in, the database, the note, and the four places of marks, each of which may be
+ * the only one that a request without the cache can write), and writes none.
  */
 final class Presence
 {
@@ -121,8 +122,9 @@ final class Presence
         $cache = [$source['dsn'], $source['prefix'] ?? ''];
         $local = $this->root->local();
         if ($local !== null && !$this->site->isFar()) {
-            // One that was restored from a backup is another one.
-            \array_push($cache, \fileinode(\dirname($local)), \fileinode(\dirname($local) . '/larder.db'));
+            // One that was restored from a backup is another one. A folder in which the database is the same is no other.
+            $folder = \dirname($local);
+            $cache[] = \fileinode($folder . '/larder.db') ?: 'folder ' . \fileinode($folder);
         }
         $dropIn = \lstat(\WP_CONTENT_DIR . '/object-cache.php');
 
