@@ -39,7 +39,7 @@ final class Assembly
         [$runtime, $mark] = self::place($options, $alarm);
         $name = $options->truth->toString();
         try {
-            $store = StoreFactory::make($options->truth, $options);
+            $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
         } catch (Failure) {
             // The place for it cannot be had now. The truth says so, and tries again.
             $store = null;
@@ -86,7 +86,7 @@ final class Assembly
                         $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
                     }
                 } elseif ($dsn->scheme !== 'apcu') {
-                    $store = self::reentrant(StoreFactory::make($dsn, $options), $dsn->toString(), $dsn, $options);
+                    $store = self::reentrant(StoreFactory::make($dsn, $options, prepared: $runtime), $dsn->toString(), $dsn, $options);
                     $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $alarm);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);

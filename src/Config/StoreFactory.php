@@ -23,19 +23,20 @@ use Larder\System\WrongUser;
 final class StoreFactory
 {
     /**
-     * @param bool $spare one more object of the same store in this process, with connections of its own
+     * @param bool    $spare    one more object of the same store in this process, with connections of its own
+     * @param ?string $prepared a directory that has been looked at just now
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
      * @throws Failure when a directory cannot be created now, or the engine is this process's own memory and $spare
      */
-    public static function make(Dsn $dsn, Options $options, bool $spare = false): Store
+    public static function make(Dsn $dsn, Options $options, bool $spare = false, ?string $prepared = null): Store
     {
         switch ($dsn->scheme) {
             case 'sqlite':
             case 'file':
                 $directory = self::directory($dsn, $options);
-                PrivateDirectory::prepare($directory);
+                $directory === $prepared || PrivateDirectory::prepare($directory);
 
                 return $dsn->scheme === 'sqlite'
                     ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
