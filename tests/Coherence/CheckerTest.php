@@ -107,6 +107,10 @@ final class CheckerTest extends TestCase
         yield 'older, of bounded life, while one renews it' => [null, ['a' => $bounded, 'b' => $told, 'c' => $reads(3_900_000_000, self::OLD)]];
         yield 'a bounded life outlived' => [self::OUTLIVED, ['a' => $bounded, 'c' => $reads(4_100_000_000, self::OLD)]];
         yield 'a bounded life outlived within a request' => [self::OUTLIVED, ['a' => $bounded, 'c' => $reads(800, self::OLD, 'r', 4_100_000_000)]];
+        $partly = \str_replace(['bounded', 'set 0 '], ['partly-bounded', 'set 1 1;1=0;x 0 '], $bounded);
+        yield 'perhaps of bounded life' => [null, ['a' => $partly, 'c' => $reads(4_100_000_000, self::OLD)]];
+        yield 'perhaps of bounded life, and older' => [null, ['a' => $partly, 'b' => $told, 'c' => $reads(300, self::OLD)]];
+        yield 'older, of no bounded life any more' => [self::OLDER, ['a' => $partly, 'b' => $told, 'c' => $reads(4_100_000_000, self::OLD)]];
         yield 'stored for good later' => [null, ['a' => $bounded, 'd' => "R 800\nB 810 set 0 " . self::OLD . "\nE 820 1\nZ 830 1\n", 'c' => $reads(4_100_000_000, self::OLD)]];
 
         yield 'counted once each' => [null, ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 2\nZ 150 2\n"]];

@@ -154,11 +154,12 @@ final class History
                 $this->written($visit, (int) $call[3], (int) $answer[2], $begin, $end);
                 break;
             case 'set':
-                $bounded = \in_array('bounded', $remarks, true);
+                // Of several some may be.
+                $bounded = \in_array('bounded', $remarks, true) ?: (\in_array('partly-bounded', $remarks, true) ? null : false);
                 $this->totals['sets']++;
                 $this->totals['sets failed'] += $done ? 0 : 1;
                 $this->totals['sets dropped'] += \in_array('dropped', $remarks, true) ? 1 : 0;
-                $this->totals['sets bounded'] += $bounded ? 1 : 0;
+                $this->totals['sets bounded'] += $bounded === false ? 0 : 1;
                 for ($i = 3; $i + 1 < \count($call); $i += 2) {
                     $item = (int) $call[$i];
                     $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $done ? $end : $end + self::GRACE, $bounded);

@@ -131,7 +131,7 @@ final class Steps
             $groups = $item->groups;
         }
 
-        return $this->change($line, fn(): bool => $this->space($groups)[0]->setMultiple($values));
+        return $this->change($line, fn(): bool => $this->space($groups)[0]->setMultiple($values), \count($values));
     }
 
     /** @param array<int, int> $versions */
@@ -255,14 +255,21 @@ final class Steps
     }
 
     /** @param \Closure(): bool $call */
-    private function change(string $what, \Closure $call): bool
+    /** @param int $values how many are set */
+    private function change(string $what, \Closure $call, int $values = 1): bool
     {
         $writer = $this->door->tiers->writer();
         $bounded = $writer->bounded;
         $dropped = $writer->dropped;
         $this->diary->note('B ' . \hrtime(true) . ' ' . $what);
         $done = $call();
-        $remarks = ($writer->bounded > $bounded ? ' bounded' : '') . ($writer->dropped > $dropped ? ' dropped' : '');
+        $bounded = $writer->bounded - $bounded;
+        $remarks = match (true) {
+            $bounded >= $values => ' bounded',
+            // Nobody says which.
+            $bounded > 0 => ' partly-bounded',
+            default => '',
+        } . ($writer->dropped > $dropped ? ' dropped' : '');
         $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $done . $remarks);
         $this->calls++;
 
