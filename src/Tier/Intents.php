@@ -98,18 +98,13 @@ final class Intents
         if ($space === null) {
             return true;
         }
-        $done = true;
-        if (isset($this->untold[$key])) {
-            $done = $this->writer->invalidate([$key], $space);
+        $record = isset($this->untold[$key]) ? null : $this->stack->read([$key], $space)->records[$key] ?? null;
+        if ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
+            $done = $this->writer->takeAwayRecord($key, $record);
         } else {
-            $view = $this->stack->read([$key], $space);
-            $record = $view->records[$key] ?? null;
-            if ($view === null) {
-                $done = $this->writer->invalidate([$key], $space);
-            } elseif ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
-                // Else it is gone or replaced already: somebody else ended it, with a change.
-                $done = $this->writer->takeAwayRecord($key, $record);
-            }
+            // The store was never told, somebody else has ended it, or the store has begun a new epoch without it: what
+            // others stored since may be from before the change that was intended.
+            $done = $this->writer->invalidate([$key], $space);
         }
         $this->ended($key);
 

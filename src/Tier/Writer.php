@@ -155,7 +155,7 @@ final class Writer
     {
         $changes = $keys = [];
         foreach ($fills as $key => [$space, $entry]) {
-            // Before the positions: a destructor that uses the cache may learn of another one.
+            // Before the positions: asking for a marker, or a destructor that uses the cache, may show another one.
             $epoch = $this->stack->ledger->epoch;
             if (!$this->unchanged($key, $space, $entry)) {
                 $this->notFilled($key, $space);

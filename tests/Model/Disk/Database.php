@@ -40,7 +40,7 @@ final class Database extends FileSystem
             case 'db.begin':
                 return (bool) ($this->open[$process] = clone $this->current);
             case 'db.change':
-                return $this->open[$process]->write($arguments[0], $this->current->epoch());
+                return $this->open[$process]->write($arguments[0]);
             case 'db.frames':
                 return (bool) ($this->frames = $this->open[$process]);
             case 'db.visible':

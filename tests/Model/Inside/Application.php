@@ -87,6 +87,33 @@ final class Application
         return \is_int($row) ? $row : 0;
     }
 
+    /**
+     * What $work does in a transaction of the database.
+     *
+     * @param \Closure(): void $work
+     * @param list<string>     $keys what it changes
+     */
+    public function transaction(\Closure $work, array $keys): void
+    {
+        $this->cache->begin();
+        Machine::step('begin transaction');
+        $work();
+        Machine::step('commit transaction');
+        if ($this->cache->commitTransaction()) {
+            $this->returned(...$keys);
+        }
+    }
+
+    /** The same, and then it is rolled back. @param \Closure(): void $work */
+    public function rolledBack(\Closure $work): void
+    {
+        $this->cache->begin();
+        Machine::step('begin transaction');
+        $work();
+        Machine::step('roll back');
+        $this->cache->rollBack();
+    }
+
     /** Changes rows of the database, in one transaction. */
     public function change(string ...$keys): void
     {

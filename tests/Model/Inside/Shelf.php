@@ -52,19 +52,12 @@ final class Shelf
 
     /**
      * @param list<Change> $changes
-     * @param string       $told    the epoch that the caller knows: limits of another mean nothing
      *
      * @return list<Outcome>
      */
-    public function write(array $changes, string $told): array
+    public function write(array $changes): array
     {
-        $outcomes = [];
-        foreach ($changes as $change) {
-            $foreign = $told !== $this->epoch() && ($change->limit !== Change::ALWAYS || $change->guards !== []);
-            $outcomes[] = $foreign ? new Outcome(false, -1) : $this->apply($change);
-        }
-
-        return $outcomes;
+        return \array_map(fn(Change $change): Outcome => $change->isOf($this->epoch()) ? $this->apply($change) : new Outcome(false, -1), $changes);
     }
 
     /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */

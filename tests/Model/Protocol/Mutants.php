@@ -8,17 +8,20 @@ namespace Larder\Tests\Model\Protocol;
  * The protocol with one piece taken out: for each, requests that then end badly.
  *
  * A mutant is class, piece of its source, what takes its place; then the requests, their servers, the near tier, and
- * whether something is cached before.
+ * whether something is cached before, whether the truth tier forgets, and how many are killed.
  */
 final class Mutants
 {
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, bool, int}> */
     public static function all(): array
     {
-        return self::table() + self::near() + self::marks() + self::waits();
+        return \array_map(
+            static fn(array $mutant): array => $mutant + [5 => false, 6 => 0],
+            self::table() + self::near() + self::marks() + self::waits() + self::epochs(),
+        );
     }
 
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function table(): array
     {
         $judge = 'Tier\ConflictTable';
@@ -63,7 +66,7 @@ final class Mutants
         ];
     }
 
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function near(): array
     {
         return [
@@ -82,7 +85,7 @@ final class Mutants
         ];
     }
 
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function marks(): array
     {
         $known = 'foreach ([...$space->flushes, ...$entry->tags] as $marker) { if';
@@ -112,13 +115,13 @@ final class Mutants
         ];
     }
 
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool}> */
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function waits(): array
     {
         return [
             'an intent is stored over' => [
                 ['Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
-                ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
+                ['intends, writes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'an intent ends without a change' => [
                 ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]) !== null;'],
@@ -139,6 +142,47 @@ final class Mutants
             'a lease keeps nobody from computing' => [
                 ['Tier\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
+    private static function epochs(): array
+    {
+        $fills = ['reads and fills', 'writes and deletes', 'begins anew'];
+        $tagged = ['fills tagged', 'writes and deletes', 'begins anew'];
+
+        return [
+            'what was read is not compared with the epoch that is known' => [
+                ['Tier\View' => [
+                    'if ($view !== null && $view->epoch !== $this->ledger->epoch) {' => 'if (false) {',
+                    '|| $view->epoch !== $this->ledger->epoch ? null : $entry;' => '? null : $entry;',
+                ]],
+                ['fills tagged', 'writes, invalidates', 'begins anew'], [0, 1], 'none', true, true,
+            ],
+            'a marker is taken of another epoch' => [
+                ['Tier\View' => ['if ($view === null || $view->epoch === $this->ledger->epoch) {' => 'if (true) {']],
+                ['reads and fills', 'writes, flushes', 'begins anew'], [0, 1], 'apcu', true,
+            ],
+            'a fill of an epoch that is over is stored' => [
+                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => '); $keys[] = $key;']],
+                $fills, [0, 1], 'none', false,
+            ],
+            'a fill is stored in the epoch that asking for its tag has shown' => [
+                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->stack->ledger->epoch, ); $keys[] = $key;']],
+                $tagged, [0, 1], 'none', false, true,
+            ],
+            'a set of an epoch that is over is stored' => [
+                ['Tier\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,']],
+                ['reads and sets', 'writes and deletes', 'begins anew'], [0, 1], 'none', false,
+            ],
+            'an intent that is lost with its epoch counts as ended' => [
+                ['Tier\Intents' => ['$done = $this->writer->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
+                ['intends, writes', 'reads and fills', 'begins anew'], [0, 1], 'none', false,
+            ],
+            'the near tier goes on into another epoch' => [
+                ['Tier\Near\ApcuNear' => ['if ($epoch !== $changes->epoch || !$changes->complete) { if' => 'if ($epoch === $changes->epoch && !$changes->complete) { if']],
+                $fills, [0, 1], 'apcu', true,
             ],
         ];
     }

@@ -20,6 +20,13 @@ final class ProtocolTest extends TestCase
     /** The locks of near tiers are no files here. */
     private const DOUBLES = ['System\FileLock' => 'Lock'];
 
+    /** Requests in the middle of which the truth tier loses everything. */
+    private const BEGINS_ANEW = [
+        ['reads and fills', 'writes and deletes'], ['reads and sets', 'writes and sets'], ['reads, modifies, writes', 'writes and deletes'],
+        ['intends, writes', 'reads and fills'], ['fills tagged', 'writes and deletes'], ['fills tagged', 'writes, invalidates'],
+        ['reads and fills', 'writes, flushes'],
+    ];
+
     private static ?Copy $copy = null;
 
     public static function tearDownAfterClass(): void
@@ -34,8 +41,11 @@ final class ProtocolTest extends TestCase
     #[DataProvider('together')]
     public function testRequestsTogether(array $names, array $servers, string $near, int $kills): void
     {
+        $forgets = \in_array('begins anew', $names, true) ? [false, true] : [false];
         foreach ([false, true] as $cached) {
-            self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills));
+            foreach ($forgets as $each) {
+                self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills, null, false, $each));
+            }
         }
     }
 
@@ -62,6 +72,10 @@ final class ProtocolTest extends TestCase
         }
         foreach (Requests::pairs(['increments', 'increments twice', 'adds']) as $names) {
             yield 'atomic: ' . \implode(' + ', $names) => [$names, [0, 1], 'none', 0];
+        }
+        foreach (self::BEGINS_ANEW as $names) {
+            yield 'a new epoch: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 1], 'none', 0];
+            yield 'a new epoch, near: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 1], 'apcu', 0];
         }
         yield 'one flush for two keys' => [['fills two', 'writes, flushes'], [0, 1], 'apcu', 0];
         yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
@@ -102,6 +116,9 @@ final class ProtocolTest extends TestCase
                 yield "on one server, step by step: $text" => [$names, [0, 0], 'apcu', 0, true, false];
             }
         }
+        foreach (self::BEGINS_ANEW as $names) {
+            yield 'on one server, a new epoch: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 0], 'apcu', 0, false, true];
+        }
         $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes',
             'fills, writes, deletes', 'intends, writes, sets', 'writes, flushes'];
         foreach (Requests::pairs($core) as [$one, $other]) {
@@ -117,11 +134,11 @@ final class ProtocolTest extends TestCase
      * @param list<int>                            $servers
      */
     #[DataProviderExternal(Mutants::class, 'all')]
-    public function testNothingCanBeTakenOut(array $mutations, array $names, array $servers, string $near, bool $cached): void
+    public function testNothingCanBeTakenOut(array $mutations, array $names, array $servers, string $near, bool $cached, bool $forgets, int $kills): void
     {
-        $this->check($names, $servers, $near, $cached, 0);
+        $this->check($names, $servers, $near, $cached, $kills, null, false, $forgets);
         $this->expectException(Violation::class);
-        $this->check($names, $servers, $near, $cached, 0, new Copy($mutations, self::DOUBLES));
+        $this->check($names, $servers, $near, $cached, $kills, new Copy($mutations, self::DOUBLES), false, $forgets);
     }
 
     /**
@@ -138,11 +155,13 @@ final class ProtocolTest extends TestCase
         bool $fine = false,
         bool $forgets = false,
     ): int {
-        $requests = \array_map(static fn(string $name): \Closure => Requests::all()[$name], $names);
+        $requests = \array_intersect_key(Requests::all(), \array_flip($names));
+        $requests = \array_map(static fn(string $name): \Closure => $requests[$name], \array_values(\array_intersect($names, \array_keys($requests))));
+        $events = \array_values(\array_intersect_key(Requests::events(), \array_flip($names)));
         // Nothing is computed twice, where nothing is deleted meanwhile.
         $computations = \array_unique($names) === ['remembers'] ? 1 : null;
 
-        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000))
+        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events))
             ->check($copy ?? self::$copy ??= new Copy(doubles: self::DOUBLES));
     }
 

@@ -18,7 +18,18 @@ final class Requests
     /** @return array<string, \Closure(object): void> by name; each gets an Inside\Application */
     public static function all(): array
     {
-        return self::ofOneKey() + self::ofMany() + self::atomic() + self::ofLongLives();
+        return self::ofOneKey() + self::ofMany() + self::atomic() + self::ofLongLives() + self::transactions();
+    }
+
+    /** @return array<string, \Closure(): void> by name: what happens to the engines meanwhile */
+    public static function events(): array
+    {
+        return [
+            // FLUSHALL, a lost head, a restart, an emptied directory.
+            'begins anew' => static function (): void {
+                Machine::step('restart');
+            },
+        ];
     }
 
     /**
@@ -188,6 +199,54 @@ final class Requests
                 $request->get('k') ?? $request->fill('k', $request->row('k'));
                 $request->cache->refresh();
                 $value = $request->get('k') ?? $request->row('k');
+                $request->change('k');
+                $request->set('k', $value | self::bit());
+            },
+        ];
+    }
+
+    /** @return array<string, \Closure(object): void> */
+    public static function transactions(): array
+    {
+        $sets = static fn(object $request): \Closure => static function () use ($request): void {
+            $request->change('k');
+            $request->cache->set('k', $request->row('k'));
+        };
+
+        return [
+            'in a transaction: sets' => static fn(object $request) => $request->transaction($sets($request), ['k']),
+            'in a transaction: deletes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                // The application is free in the order of the two.
+                $request->cache->delete('k');
+                $request->change('k');
+            }, ['k']),
+            'in a transaction: flushes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $request->change('k');
+                $request->cache->flush();
+            }, ['k']),
+            'in a transaction: invalidates' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $request->change('k');
+                $request->cache->invalidateTags('t');
+            }, ['k']),
+            'in a transaction: intends' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $request->cache->intend('k');
+                $request->change('k');
+            }, ['k']),
+            'in a transaction: reads, modifies, writes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $value = $request->get('k') ?? $request->row('k');
+                $request->change('k');
+                $request->cache->set('k', $value | $request->row('k'));
+            }, ['k']),
+            'in a transaction: sets, which is rolled back' => static fn(object $request) => $request->rolledBack($sets($request)),
+            'in a transaction: reads and fills' => static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $request->get('k') ?? $request->cache->fill('k', $request->row('k'));
+            }, []),
+            // The transaction shows it the rows of its beginning, for as long as it goes on.
+            'in a transaction: reads; then sets' => static function (object $request): void {
+                $value = 0;
+                $request->transaction(static function () use ($request, &$value): void {
+                    $value = $request->get('k') ?? $request->row('k');
+                }, []);
                 $request->change('k');
                 $request->set('k', $value | self::bit());
             },

@@ -18,6 +18,7 @@ final class Scenario
      * @param list<int>                    $servers  of each request, 0 or 1
      * @param string                       $near     apcu, store or none
      * @param bool                         $cached   something is in the cache before
+     * @param list<\Closure(): void>       $events   what else happens meanwhile: Requests::events()
      */
     public function __construct(
         private readonly array $requests,
@@ -29,6 +30,7 @@ final class Scenario
         private readonly bool $forgets = false,
         private readonly ?int $computations = null,
         private readonly int $most = 2_000_000,
+        private readonly array $events = [],
     ) {}
 
     /**
@@ -42,6 +44,11 @@ final class Scenario
         foreach ($this->requests as $i => $request) {
             $programs[] = $this->program($copy, $i, $this->servers[$i], 'request', $request);
         }
+        $servers = $this->servers;
+        foreach ($this->events as $event) {
+            $servers[] = Site::NOWHERE;
+            $programs[] = new Program(\count($programs) . ' event', $event);
+        }
         $keys = ['k', 'b'];
         // The next request on each server; and one after all bounded lives, also if they are renewed meanwhile.
         foreach ([0, 1, 0, 1] as $i => $server) {
@@ -49,7 +56,7 @@ final class Scenario
                 $request->check($i > 1, ...$keys);
             }, $i < 2 ? 0 : 4001);
         }
-        $servers = [...$this->servers, 0, 1, 0, 1, 0, 1];
+        $servers = [...$servers, 0, 1, 0, 1, 0, 1];
         $shelves = [];
         foreach (['truth', 'near0', 'near1'] as $name) {
             $shelves[$name] = $copy->make('Tests\Model\Inside\Shelf');

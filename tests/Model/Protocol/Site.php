@@ -11,6 +11,9 @@ use Larder\Tests\Model\World;
 /** What the requests of a site share: the database, the truth tier, and on each of two servers a near tier. */
 final class Site implements World
 {
+    /** The server of what happens to the engines, and is no process. */
+    public const NOWHERE = -1;
+
     /** How long a pause lasts where nobody else does anything, milliseconds: a whole lease. */
     private const PAUSE = 30_000;
 
@@ -21,6 +24,9 @@ final class Site implements World
 
     /** @var array<string, int> rows of the database: bits, one a writer */
     private array $rows = [];
+
+    /** @var array<int, array{array<string, int>, array<string, int>}> of each process with a transaction open: the rows as they were when it began, and those it has changed */
+    private array $transactions = [];
 
     /** @var array<string, int> bits of those whose call of the cache has returned */
     private array $must = [];
@@ -81,7 +87,10 @@ final class Site implements World
 
         return match ($step) {
             'begin' => $this->must,
-            'row' => $this->rows[$arguments[0]] ?? 0,
+            'row' => $this->row($process, $arguments[0]),
+            'begin transaction' => (bool) ($this->transactions[$process] = [$this->rows, []]),
+            'commit transaction' => $this->commit($process),
+            'roll back' => $this->rollBack($process),
             'change' => $this->change($process, $arguments[0]),
             'intended' => $this->intended[$process] = \array_fill_keys($arguments[0], true),
             'returned' => $this->returned($process, $arguments[0]),
@@ -107,6 +116,8 @@ final class Site implements World
         return match ($step) {
             'pause' => $this->shelves['truth']->news !== ($this->looked[$process] ?? -1),
             'lock' => !isset($this->locks[$this->servers[$process]]),
+            // A row that another transaction has changed is locked until that one ends.
+            'change' => \array_filter(\array_diff_key($this->transactions, [$process => true]), static fn(array $open): bool => $open[1] !== []) === [],
             default => true,
         };
     }
@@ -132,14 +143,14 @@ final class Site implements World
 
     public function mortal(int $process, string $step): bool
     {
-        return true;
+        return $this->servers[$process] !== self::NOWHERE;
     }
 
     public function kill(int $process): void
     {
         $this->dead[$process] = true;
         $this->unlock($process);
-        unset($this->looked[$process]);
+        unset($this->looked[$process], $this->transactions[$process]);
         foreach ($this->owes[$process] ?? [] as $key => $true) {
             $this->lost[$key] = ($this->lost[$key] ?? 0) | 1 << $process;
         }
@@ -160,6 +171,7 @@ final class Site implements World
         $text = \serialize([
             $this->now, $this->dead, $this->rows, $this->must, $this->owes, $this->lost, $this->memory, $this->locks,
             $this->looked, $this->computed, $this->counted, $this->intended,
+            $this->transactions,
         ]);
         foreach ($this->shelves as $shelf) {
             $text .= "\n" . $shelf->key();
@@ -202,10 +214,34 @@ final class Site implements World
         }
     }
 
+    private function row(int $process, string $key): int
+    {
+        [$before, $changed] = $this->transactions[$process] ?? [$this->rows, []];
+
+        return $changed[$key] ?? $before[$key] ?? 0;
+    }
+
+    private function commit(int $process): void
+    {
+        // The locks keep others from having changed the same rows meanwhile.
+        $this->rows = $this->transactions[$process][1] + $this->rows;
+        \ksort($this->rows);
+        $this->rollBack($process);
+    }
+
+    private function rollBack(int $process): void
+    {
+        unset($this->transactions[$process]);
+    }
+
     /** @param list<string> $keys */
     private function change(int $process, array $keys): void
     {
         foreach ($keys as $key) {
+            if (isset($this->transactions[$process])) {
+                $this->transactions[$process][1][$key] = ($this->rows[$key] ?? 0) | 1 << $process;
+                continue;
+            }
             $this->rows[$key] = ($this->rows[$key] ?? 0) | 1 << $process;
             if (!isset($this->intended[$process][$key])) {
                 $this->owes[$process][$key] = true;
@@ -223,6 +259,9 @@ final class Site implements World
 
     private function check(string $key, int $value, bool $bounded): void
     {
+        if (($value & ~($this->rows[$key] ?? 0)) !== 0) {
+            throw new Violation("the cache has $value of $key, of which the database has not all");
+        }
         $row = ($this->rows[$key] ?? 0) & ~($this->lost[$key] ?? 0);
         if (($value & $row) !== $row && !$bounded) {
             throw new Violation("the cache has $value of $key, the database {$this->rows[$key]}");
