@@ -17,7 +17,7 @@ final class Mutants
     {
         return \array_map(
             static fn(array $mutant): array => $mutant + [5 => false, 6 => 0],
-            self::table() + self::near() + self::marks() + self::waits() + self::epochs(),
+            self::table() + self::near() + self::marks() + self::waits() + self::epochs() + self::transactions(),
         );
     }
 
@@ -183,6 +183,50 @@ final class Mutants
             'the near tier goes on into another epoch' => [
                 ['Tier\Near\ApcuNear' => ['if ($epoch !== $changes->epoch || !$changes->complete) { if' => 'if ($epoch === $changes->epoch && !$changes->complete) { if']],
                 $fills, [0, 1], 'apcu', true,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
+    private static function transactions(): array
+    {
+        $transaction = 'Tier\Transaction';
+
+        return [
+            'an intent in a transaction ends at the set' => [
+                [$transaction => ['$told = $this->intend($key, $space);' => '$told = $this->intend($key, $space) && $this->standing->endOne($key);']],
+                ['in a transaction: sets', 'reads and fills'], [0, 1], 'none', false, false, 1,
+            ],
+            'what is deleted in a transaction is deleted at once alone' => [
+                [$transaction => [
+                    '$told = $this->intend($key, $space);' => '$told = $this->writer->delete([$key], $space);',
+                    '$done = $this->writer->delete([$key], $space) && $done;' => '',
+                ]],
+                ['in a transaction: deletes', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'a flush in a transaction is done at once alone' => [
+                [$transaction => ['$done = $this->intend($marker, $space, true) && $done;' => '$done = $this->writer->mark([$marker]) && $done;']],
+                ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'a marker of a dead writer counts as settled' => [
+                ['Tier\View' => ['$standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX' => '$position']],
+                ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false, false, 1,
+            ],
+            'what is read in a transaction counts as read when it was' => [
+                [$transaction => ['$this->stack->ledger->freeze();' => '']],
+                ['in a transaction: reads; then sets', 'writes and deletes'], [0, 1], 'none', false,
+            ],
+            'what was set is kept at the roll-back' => [
+                [$transaction => ['$this->changes[$key] = [$space, null, $deep];' => '']],
+                ['in a transaction: sets, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'what is filled in a transaction is stored' => [
+                ['Cache' => ['if ($this->tiers->transaction !== null && !$this->space->cacheOnly) { $this->tiers->transaction->fill(' => 'if (false) { $this->tiers->transaction->fill(']],
+                ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'what was set in a transaction is stored whatever came between' => [
+                [$transaction => ['$verdict = $this->writer->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->stack->ledger->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->writer->set($key, $space, $entry);']],
+                ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
             ],
         ];
     }

@@ -77,11 +77,34 @@ final class ProtocolTest extends TestCase
             yield 'a new epoch: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 1], 'none', 0];
             yield 'a new epoch, near: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 1], 'apcu', 0];
         }
+        foreach (self::transactions() as [$one, $other]) {
+            if (!\array_key_exists($other, Requests::transactions())) {
+                yield "$one + $other" => [[$one, $other], [0, 1], 'none', 1];
+            }
+        }
         yield 'one flush for two keys' => [['fills two', 'writes, flushes'], [0, 1], 'apcu', 0];
         yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
         yield 'a process that lives on' => [['lives on, sets', 'writes and deletes'], [0, 1], 'apcu', 0];
         yield 'one computes' => [['remembers', 'remembers'], [0, 1], 'apcu', 1];
         yield 'three' => [['reads and sets', 'writes and sets', 'writes and deletes'], [0, 0, 1], 'none', 0];
+    }
+
+    /** @return iterable<array{string, string}> */
+    private static function transactions(): iterable
+    {
+        $all = \array_keys(Requests::transactions());
+        foreach ($all as $i => $one) {
+            // What is not tagged has nothing to do with a tag.
+            $tags = \str_contains($one, 'invalidates');
+            foreach ($tags ? ['fills tagged'] : ['reads and fills', 'writes and deletes', 'intends, writes'] as $other) {
+                yield [$one, $other];
+            }
+            foreach (\array_slice($all, $i) as $other) {
+                if ($tags === \str_contains($other, 'invalidates')) {
+                    yield [$one, $other];
+                }
+            }
+        }
     }
 
     /**
@@ -101,7 +124,7 @@ final class ProtocolTest extends TestCase
     public static function many(): iterable
     {
         $tagged = \array_fill_keys(['fills tagged', 'writes, sets tagged', 'writes, invalidates', 'writes and deletes', 'writes, flushes'], true);
-        foreach (Requests::pairs(\array_keys(Requests::all())) as $names) {
+        foreach (Requests::pairs(\array_keys(\array_diff_key(Requests::all(), Requests::transactions()))) as $names) {
             // An untagged value has nothing to do with a tag.
             if (\in_array('writes, invalidates', $names, true) && \array_diff_key(\array_flip($names), $tagged) !== []) {
                 continue;
@@ -118,6 +141,11 @@ final class ProtocolTest extends TestCase
         }
         foreach (self::BEGINS_ANEW as $names) {
             yield 'on one server, a new epoch: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 0], 'apcu', 0, false, true];
+        }
+        foreach (self::transactions() as [$one, $other]) {
+            yield "killed: $one + $other" => [[$one, $other], [0, 1], 'none', 1, false, false];
+            yield "on one server: $one + $other" => [[$one, $other], [0, 0], 'apcu', 0, false, false];
+            yield "a new epoch: $one + $other" => [[$one, $other, 'begins anew'], [0, 1], 'none', 0, false, true];
         }
         $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes',
             'fills, writes, deletes', 'intends, writes, sets', 'writes, flushes'];

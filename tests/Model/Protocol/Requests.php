@@ -238,6 +238,10 @@ final class Requests
                 $request->cache->set('k', $value | $request->row('k'));
             }, ['k']),
             'in a transaction: sets, which is rolled back' => static fn(object $request) => $request->rolledBack($sets($request)),
+            'in a transaction: writes and fills, which is rolled back' => static fn(object $request) => $request->rolledBack(static function () use ($request): void {
+                $request->change('k');
+                $request->cache->fill('k', $request->row('k'));
+            }),
             'in a transaction: reads and fills' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $request->get('k') ?? $request->cache->fill('k', $request->row('k'));
             }, []),

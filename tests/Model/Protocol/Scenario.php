@@ -50,13 +50,15 @@ final class Scenario
             $programs[] = new Program(\count($programs) . ' event', $event);
         }
         $keys = ['k', 'b'];
-        // The next request on each server; and one after all bounded lives, also if they are renewed meanwhile.
-        foreach ([0, 1, 0, 1] as $i => $server) {
-            $closings[] = $this->program($copy, \count($programs) + $i, $server, 'next', static function (object $request) use ($i, $keys): void {
-                $request->check($i > 1, ...$keys);
-            }, $i < 2 ? 0 : 4001);
+        // The next request on each server; one after all bounded lives, also if they are renewed meanwhile; and one after the
+        // intents of the dead.
+        $later = [[0, 0], [1, 0], [0, 4_001], [1, 4_001], ...($this->kills > 0 ? [[0, 61_000]] : [])];
+        foreach ($later as $i => [$server, $milliseconds]) {
+            $closings[] = $this->program($copy, \count($programs) + $i, $server, 'next', static function (object $request) use ($milliseconds, $keys): void {
+                $request->check($milliseconds > 0, ...$keys);
+            }, $milliseconds);
         }
-        $servers = [...$servers, 0, 1, 0, 1, 0, 1];
+        $servers = [...$servers, ...\array_column($later, 0), 0, 1];
         $shelves = [];
         foreach (['truth', 'near0', 'near1'] as $name) {
             $shelves[$name] = $copy->make('Tests\Model\Inside\Shelf');
