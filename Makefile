@@ -21,8 +21,9 @@ DISPLAY := $(if $(CI),,--display-skipped)
 PHPUNIT := $(PHP) vendor/bin/phpunit $(DISPLAY)
 # Test classes side by side, each process with a segment of its own (PHP puts in TEST_TOKEN, the process's number).
 # Twice as many as there are cores: half of the time tests wait, for a server, for another process or for an end.
+# By name: what lasts longest (Coherence, Faults, Model, Reentrancy, Segment) does not come last then.
 PROCESSES := $(shell echo $$((2 * $$(nproc))))
-PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment'"
+PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --order-by=default --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment'"
 # With one of these, which Paratest does not know, PHPUnit runs them one after the other.
 ONLY_PHPUNIT := --exclude-filter --fail-on-empty-test-suite --list- --debug --extension
 RUN_TESTS = $(if $(strip $(foreach option,$(ONLY_PHPUNIT),$(findstring $(option),$(ARGS)))),$(PHPUNIT),$(PARATEST))

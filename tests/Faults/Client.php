@@ -107,7 +107,7 @@ final class Client
         $this->process->write(\json_encode([$method, $arguments], \JSON_THROW_ON_ERROR) . "\n");
     }
 
-    public function answer(float $timeout = 20.0): mixed
+    public function answer(float $timeout = 60.0): mixed
     {
         $line = $this->process->line($timeout);
         if ($line === null) {

@@ -75,7 +75,7 @@ final class Child
     }
 
     /** What the piece of code that was started returns. */
-    public function finish(float $timeout = 30.0): mixed
+    public function finish(float $timeout = 60.0): mixed
     {
         $line = $this->process->line($timeout);
         if ($line === null) {

@@ -627,7 +627,7 @@ final class FileTest extends SegmentTestCase
     /** @param \Closure(): bool $condition */
     private function await(\Closure $condition): void
     {
-        for ($end = \hrtime(true) + 10_000_000_000; !$condition(); \usleep(2_000)) {
+        for ($end = \hrtime(true) + 60_000_000_000; !$condition(); \usleep(2_000)) {
             self::assertLessThan($end, \hrtime(true), 'It does not happen.');
         }
     }

@@ -75,7 +75,7 @@ final class FpmServer
     }
 
     /** A new connection; each that is open occupies a worker. */
-    public function connect(float $timeout = 10.0): FastCgi
+    public function connect(float $timeout = 60.0): FastCgi
     {
         return new FastCgi($this->socket, $timeout);
     }
@@ -215,7 +215,7 @@ final class FpmServer
     /** @param \Closure(): bool $condition */
     private function poll(\Closure $condition, string $problem): void
     {
-        $end = \hrtime(true) + 15_000_000_000;
+        $end = \hrtime(true) + 60_000_000_000;
         while (!$condition()) {
             if (!$this->running()->isRunning() || \hrtime(true) > $end) {
                 throw new \RuntimeException('php-fpm ' . $problem . '. Its log: ' . $this->log() . $this->running()->errors());

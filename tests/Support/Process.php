@@ -102,7 +102,7 @@ final class Process
     /**
      * Whether a process ends within this time (seconds), ours or not; one that nobody has waited for has ended too.
      */
-    public static function ends(int $pid, float $timeout = 5.0): bool
+    public static function ends(int $pid, float $timeout = 30.0): bool
     {
         $end = \hrtime(true) + (int) ($timeout * 1e9);
         \set_error_handler(static fn(): bool => true); // it may end between the check and the reading
@@ -146,7 +146,7 @@ final class Process
     }
 
     /** The next line of its output without the line's end; null if there is none in this time (seconds), or no more. */
-    public function line(float $timeout = 10.0): ?string
+    public function line(float $timeout = 60.0): ?string
     {
         $end = \hrtime(true) + (int) ($timeout * 1e9);
         do {
@@ -163,7 +163,7 @@ final class Process
     }
 
     /** Waits for a line and compares: what the child says when it is ready, for example. */
-    public function expect(string $line, float $timeout = 10.0): void
+    public function expect(string $line, float $timeout = 60.0): void
     {
         $got = $this->line($timeout);
         if ($got !== $line) {
@@ -172,7 +172,7 @@ final class Process
     }
 
     /** All of its output that line() has not returned, until its end or for this time (seconds). */
-    public function output(float $timeout = 10.0): string
+    public function output(float $timeout = 60.0): string
     {
         $end = \hrtime(true) + (int) ($timeout * 1e9);
         while ($this->read($end));
@@ -208,7 +208,7 @@ final class Process
      *
      * @return int the exit status, 128 + signal if a signal ended it
      */
-    public function wait(float $timeout = 10.0): int
+    public function wait(float $timeout = 60.0): int
     {
         $end = \hrtime(true) + (int) ($timeout * 1e9);
         $pause = 200;
@@ -240,7 +240,7 @@ final class Process
         if ($this->isRunning()) {
             \posix_kill($this->pid, \SIGKILL);
             // A stopped process, or one in the middle of a disk write, may need a moment.
-            $this->wait(10.0);
+            $this->wait(60.0);
         }
         $this->closeInput();
     }

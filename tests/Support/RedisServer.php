@@ -112,7 +112,7 @@ final class RedisServer
             throw new \RuntimeException('The server does not start');
         }
         $this->process = $process;
-        $deadline = \microtime(true) + 10;
+        $deadline = \microtime(true) + 60;
         while (!$this->answers()) {
             if (\microtime(true) > $deadline || !\proc_get_status($process)['running']) {
                 // A constructor that throws leaves no object, and no destructor.
