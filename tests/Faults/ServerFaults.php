@@ -152,11 +152,14 @@ abstract class ServerFaults extends FaultCase
         $address = (string) \stream_socket_get_name($listener, false);
         $pid = \pcntl_fork();
         if ($pid === 0) {
-            while (\is_resource($client = \stream_socket_accept($listener, 30))) {
-                \fwrite($client, "SSH-2.0-OpenSSH_9.2\r\n\0\0\0\x7fnonsense\r\n");
-                \fclose($client);
+            try {
+                while (\is_resource($client = \stream_socket_accept($listener, 30))) {
+                    \fwrite($client, "SSH-2.0-OpenSSH_9.2\r\n\0\0\0\x7fnonsense\r\n");
+                    \fclose($client);
+                }
+            } finally {
+                \posix_kill(\posix_getpid(), \SIGKILL);
             }
-            \posix_kill(\posix_getpid(), \SIGKILL);
         }
         try {
             $options = ['far' => static::SCHEME . '://' . $address, 'timeout' => self::TIMEOUT];

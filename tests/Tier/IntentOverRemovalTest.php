@@ -50,9 +50,12 @@ final class IntentOverRemovalTest extends TestCase
         self::assertSame('old', $one->get('k'));
         $pid = \pcntl_fork();
         if ($pid === 0) {
-            $killed = Cache::open($this->dsn());
-            $killed->intend('k');
-            \posix_kill(\posix_getpid(), \SIGKILL);
+            try {
+                $killed = Cache::open($this->dsn());
+                $killed->intend('k');
+            } finally {
+                \posix_kill(\posix_getpid(), \SIGKILL);
+            }
         }
         \pcntl_waitpid($pid, $status);
         $one->flush();

@@ -272,10 +272,13 @@ final class SqliteProcessesTest extends TestCase
         self::put($parent, 'k', 'v');
         $pid = \pcntl_fork();
         if ($pid === 0) {
-            self::until(fn(): bool => \is_file($this->directory . '/others'));
-            unset($parent);
-            \file_put_contents($this->directory . '/done', '');
-            \posix_kill((int) \getmypid(), \SIGKILL);
+            try {
+                self::until(fn(): bool => \is_file($this->directory . '/others'));
+                unset($parent);
+                \file_put_contents($this->directory . '/done', '');
+            } finally {
+                \posix_kill((int) \getmypid(), \SIGKILL);
+            }
         }
         $this->children[$pid] = true;
         unset($parent);

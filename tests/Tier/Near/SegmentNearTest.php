@@ -174,14 +174,17 @@ final class SegmentNearTest extends TestCase
         $child = \pcntl_fork();
         self::assertNotSame(-1, $child);
         if ($child === 0) {
-            do {
-                $at = $this->segment->get('journal');
-                // What takes a while to be stored, after a first look at the guard.
-                $entry = new Entry("\0", 0);
-                $entry->given = $value;
-                \is_int($at) && $near->put('e::k', $entry, $at, $at, 'epoch');
-            } while ($at !== 'end');
-            \posix_kill((int) \getmypid(), \SIGKILL);
+            try {
+                do {
+                    $at = $this->segment->get('journal');
+                    // What takes a while to be stored, after a first look at the guard.
+                    $entry = new Entry("\0", 0);
+                    $entry->given = $value;
+                    \is_int($at) && $near->put('e::k', $entry, $at, $at, 'epoch');
+                } while ($at !== 'end');
+            } finally {
+                \posix_kill((int) \getmypid(), \SIGKILL);
+            }
         }
         $older = $copies = 0;
         for ($position = 2; $position < 6_000; $position++) {
@@ -397,15 +400,18 @@ final class SegmentNearTest extends TestCase
         \fclose($ends[$child === 0 ? 1 : 0]);
         $end = $ends[$child === 0 ? 0 : 1];
         if ($child === 0) {
-            \restore_error_handler();
-            $cache->get('k');
-            \fwrite($end, "here\n");
-            \fgets($end);
-            $cache->refresh();
-            $cache->set('of the child', 'c');
-            // What it held all the time, after its parent has let go of it and others have written over what was free.
-            \fwrite($end, \md5(\serialize([$held, $cache->get('k')])) . "\n");
-            \posix_kill((int) \getmypid(), \SIGKILL);
+            try {
+                \restore_error_handler();
+                $cache->get('k');
+                \fwrite($end, "here\n");
+                \fgets($end);
+                $cache->refresh();
+                $cache->set('of the child', 'c');
+                // What it held all the time, after its parent has let go of it and others have written over what was free.
+                \fwrite($end, \md5(\serialize([$held, $cache->get('k')])) . "\n");
+            } finally {
+                \posix_kill((int) \getmypid(), \SIGKILL);
+            }
         }
         self::assertSame("here\n", \fgets($end));
         $held = null;
