@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Demo;
 
+use Larder\Config\Directory;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 use Larder\System\PrivateDirectory;
@@ -21,7 +22,7 @@ final readonly class Traces
 
     public function __construct()
     {
-        $this->directory = PrivateDirectory::default();
+        $this->directory = Directory::default();
         $this->wasThere = \is_dir($this->directory);
     }
 

@@ -10,7 +10,7 @@ use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 use Larder\System\WrongUser;
 use Larder\Tier\Envelope;
 use Larder\Tier\Near\ApcuNear;
@@ -111,7 +111,7 @@ final class Assembly
             return [$runtime, StoreFactory::mark($options)];
         } catch (Failure $failure) {
             try {
-                PrivateDirectory::prepare(self::spare());
+                Directory::prepare(self::spare());
                 $alarm->noteIn(self::spare() . '/said');
             } catch (Failure|InvalidConfiguration|WrongUser) {
                 // Then it is said at each request.
@@ -126,6 +126,6 @@ final class Assembly
     /** For what must be known while the directory itself cannot be written. */
     private static function spare(): string
     {
-        return \sys_get_temp_dir() . '/larder-' . PrivateDirectory::user();
+        return \sys_get_temp_dir() . '/larder-' . Ownership::user();
     }
 }

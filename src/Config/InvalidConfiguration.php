@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\System\UnsafeDirectory;
+
 /**
  * A DSN or an option that cannot be meant: what is wrong, and what to write instead.
  *
@@ -43,7 +45,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function malformed(#[\SensitiveParameter] string $text, string $wrong, string $instead): self
     {
-        return new self('Malformed DSN "' . self::redacted($text) . '": ' . $wrong . '. To mend it, ' . $instead . '.');
+        return new self('Malformed DSN "' . self::redacted($text) . '": ' . $wrong . '. To fix it, ' . $instead . '.');
     }
 
     public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme): self
@@ -180,9 +182,9 @@ final class InvalidConfiguration extends \InvalidArgumentException
             . Extension::advice('redis') . ' Or type "composer require predis/predis".');
     }
 
-    public static function directory(string $path, string $wrong, string $instead): self
+    public static function directory(UnsafeDirectory $unsafe): self
     {
-        return new self('The cache directory "' . self::printable($path) . '" ' . $wrong . '. To mend it, ' . $instead . '.');
+        return new self($unsafe->getMessage(), 0, $unsafe);
     }
 
     /**

@@ -7,7 +7,7 @@ namespace Larder\Config;
 use Larder\Segment;
 use Larder\SegmentException;
 use Larder\System\Failure;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 use Larder\System\Quiet;
 use Larder\System\WrongUser;
 
@@ -45,7 +45,7 @@ final class SegmentPlace
         }
         $set = self::setting();
 
-        return \str_replace('%u', (string) PrivateDirectory::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
+        return \str_replace('%u', (string) Ownership::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
     }
 
     private static function setting(): string
@@ -127,7 +127,7 @@ final class SegmentPlace
                 return;
             }
         }
-        PrivateDirectory::prepare($directory);
+        Directory::prepare($directory);
     }
 
     private static function remove(string $path): bool

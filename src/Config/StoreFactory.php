@@ -16,7 +16,7 @@ use Larder\Store\Sqlite\SqliteStore;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
 use Larder\System\Failure;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 use Larder\System\WrongUser;
 
 /** From a DSN to its engine. Directories are checked here and made; servers are not spoken to yet. */
@@ -36,7 +36,7 @@ final class StoreFactory
             case 'sqlite':
             case 'file':
                 $directory = self::directory($dsn, $options);
-                $directory === $prepared || PrivateDirectory::prepare($directory);
+                $directory === $prepared || Directory::prepare($directory);
 
                 return $dsn->scheme === 'sqlite'
                     ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
@@ -64,7 +64,7 @@ final class StoreFactory
      */
     public static function directory(Dsn $dsn, Options $options): string
     {
-        $path = $dsn->path === '' ? PrivateDirectory::default() : $dsn->path;
+        $path = $dsn->path === '' ? Directory::default() : $dsn->path;
 
         return $options->prefix === Options::PREFIX ? $path : $path . '/prefix-' . $options->prefix;
     }
@@ -81,13 +81,13 @@ final class StoreFactory
     {
         if ($options->disk !== null) {
             $path = self::directory($options->disk, $options);
-            PrivateDirectory::prepare($path);
+            Directory::prepare($path);
 
             return $path;
         }
-        $path = PrivateDirectory::default();
+        $path = Directory::default();
         try {
-            PrivateDirectory::prepare($path);
+            Directory::prepare($path);
         } catch (InvalidConfiguration|WrongUser $e) {
             throw Failure::because('directory', $e->getMessage());
         }
@@ -124,6 +124,6 @@ final class StoreFactory
         $truth = $options->truth;
         $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();
 
-        return \substr(\md5(PrivateDirectory::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
+        return \substr(\md5(Ownership::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
     }
 }

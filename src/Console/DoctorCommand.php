@@ -10,7 +10,7 @@ use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 use Larder\System\Quiet;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -73,7 +73,7 @@ final class DoctorCommand extends Command
     private static function look(Place $place, int &$status): iterable
     {
         try {
-            $was = PrivateDirectory::name(PrivateDirectory::user());
+            $was = Ownership::name(Ownership::user());
             $became = $place->become();
             yield Finding::ok('cache', $place->describe() . ($became ? ' (was ' . $was . ')' : ''));
             yield from Machine::findings($place->options);

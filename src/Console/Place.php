@@ -10,6 +10,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
+use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
 
@@ -108,8 +109,8 @@ final readonly class Place
         } elseif ($truth->scheme === 'apcu') {
             $text .= ' (the command line\'s own: the web\'s APCu cannot be seen from here)';
         }
-        $text .= ', as ' . PrivateDirectory::name(PrivateDirectory::user());
-        if ($this->directory !== null && PrivateDirectory::user() === 0 && !\is_dir($this->directory)) {
+        $text .= ', as ' . Ownership::name(Ownership::user());
+        if ($this->directory !== null && Ownership::user() === 0 && !\is_dir($this->directory)) {
             $text .= ' (a new directory, which will be root\'s: to share it with the web, run this as the web\'s user)';
         }
 

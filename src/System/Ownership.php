@@ -40,6 +40,14 @@ final class Ownership
         return self::$user;
     }
 
+    /** A user's name, or #uid where the system knows none: sudo -u takes both. */
+    public static function name(int $uid): string
+    {
+        $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
+
+        return $entry === false ? '#' . $uid : $entry['name'];
+    }
+
     /**
      * What is wrong with a file that is about to be opened; null: nothing, or it is not there. One lstat.
      *

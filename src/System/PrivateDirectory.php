@@ -4,15 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-use Larder\Config\InvalidConfiguration;
-
 /**
- * The private directory: where it is, whose it is, and that nobody else can look into it.
+ * A directory that belongs to one user, with mode 0700: makes it, and refuses one that somebody else could read, write
+ * or replace.
  *
- * It belongs to one user and has mode 0700. Web and command line of one user find the same default, so nothing
- * here asks the environment: php-fpm usually has no HOME (clear_env), and XDG_STATE_HOME is set in shells only. It is
- * not below ~/.cache, and does not carry CACHEDIR.TAG: programs that make room remove what lies there, also under
- * running processes, and with it what keeps a far tier from serving what was deleted.
+ * It does not carry CACHEDIR.TAG: programs that make room remove what lies in a directory with that mark, also under
+ * running processes.
  */
 final class PrivateDirectory
 {
@@ -28,58 +25,11 @@ final class PrivateDirectory
      */
     private const CONTENT = '/^(larder\.(db\b.*|lock)|(bell|tail|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[\w.-]+)$/D';
 
-    /** The effective user of this process. */
-    public static function user(): int
-    {
-        return Ownership::user();
-    }
-
-    /** A user's name, or #uid where the system knows none: sudo -u takes both. */
-    public static function name(int $uid): string
-    {
-        $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
-
-        return $entry === false ? '#' . $uid : $entry['name'];
-    }
-
-    /**
-     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a home to write to
-     * (as www-data). Not checked and not created here.
-     */
-    public static function default(): string
-    {
-        return Quiet::call(static function (): string {
-            $uid = self::user();
-            $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
-            $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
-            if ($home !== '') {
-                $path = $home . '/.local/state/larder';
-                // One that is there stays the one, also when the file system has become read-only: what another
-                // place would hold meanwhile could come back as stale.
-                if (\is_dir($path) && \fileowner($path) === $uid) {
-                    return $path;
-                }
-                $base = self::nearest($path);
-                if (\str_starts_with($base, $home) && \is_dir($base) && \fileowner($base) === $uid && \is_writable($base)) {
-                    return $path;
-                }
-            }
-            // Not sys_get_temp_dir() first: it depends on TMPDIR, and /tmp is emptied at each boot.
-            foreach (['/var/tmp', '/tmp'] as $base) {
-                if (\is_dir($base) && \is_writable($base)) {
-                    return $base . '/larder-' . $uid;
-                }
-            }
-
-            return \rtrim(\sys_get_temp_dir(), '/') . '/larder-' . $uid;
-        });
-    }
-
     /**
      * Makes sure that the directory is there, is ours, and is private. Three stat calls when it is.
      *
      * @throws WrongUser            it belongs to somebody else
-     * @throws InvalidConfiguration it is a symbolic link, a file, or shared with others and not Larder's own
+     * @throws UnsafeDirectory      it is a symbolic link, a file, or shared with others and not Larder's own
      * @throws Failure         it cannot be created now
      */
     public static function prepare(string $path): void
@@ -101,7 +51,7 @@ final class PrivateDirectory
             \clearstatcache();
             $owner = \fileowner(self::nearest($path));
 
-            return $owner === false ? self::user() : $owner;
+            return $owner === false ? Ownership::user() : $owner;
         });
     }
 
@@ -114,7 +64,7 @@ final class PrivateDirectory
      */
     public static function become(string $path): bool
     {
-        if (\PHP_SAPI !== 'cli' || self::user() !== 0) {
+        if (\PHP_SAPI !== 'cli' || Ownership::user() !== 0) {
             return false;
         }
         $owner = self::owner($path);
@@ -139,12 +89,12 @@ final class PrivateDirectory
     {
         if (\is_link($path)) {
             $target = \realpath($path);
-            throw InvalidConfiguration::directory($path, 'is a symbolic link', $target === false ? 'remove the link' : 'write the path that it leads to: ' . $target);
+            throw UnsafeDirectory::because($path, 'is a symbolic link', $target === false ? 'remove the link' : 'write the path that it leads to: ' . $target);
         }
         if (!\is_dir($path)) {
             self::create($path);
         }
-        $me = self::user();
+        $me = Ownership::user();
         $owner = \fileowner($path);
         if ($owner === false) {
             throw Failure::because($path, 'the cache directory cannot be looked at');
@@ -155,7 +105,7 @@ final class PrivateDirectory
         for ($each = $path; \strlen($each) > 1; $each = \dirname($each)) {
             if (Ownership::isMovable($each)) {
                 $above = \dirname($each);
-                throw InvalidConfiguration::directory(
+                throw UnsafeDirectory::because(
                     $path,
                     'lies below ' . $above . ', where everybody can write: another directory could be put in its place',
                     'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($above),
@@ -168,14 +118,14 @@ final class PrivateDirectory
         }
         $content = \array_diff(\scandir($path) ?: [], ['.', '..']);
         if ($content !== [] && !self::isMarked($path)) {
-            throw InvalidConfiguration::directory(
+            throw UnsafeDirectory::because(
                 $path,
                 \sprintf('can be entered by others (mode %04o) and holds files that are not Larder\'s', $mode & 0o7777),
                 'give Larder a directory of its own, as ' . $path . '/larder, or see that all in it is yours and type: chmod 700 ' . WrongUser::quoted($path),
             );
         }
         if (!\chmod($path, 0o700)) {
-            throw InvalidConfiguration::directory($path, 'can be entered by others', 'type: chmod 700 ' . WrongUser::quoted($path));
+            throw UnsafeDirectory::because($path, 'can be entered by others', 'type: chmod 700 ' . WrongUser::quoted($path));
         }
         if (($mode & 0o022) !== 0) {
             self::distrust($path);
@@ -210,20 +160,11 @@ final class PrivateDirectory
     private static function create(string $path): void
     {
         if (\file_exists($path)) {
-            throw InvalidConfiguration::directory($path, 'is a file', 'give the path of a directory; Larder makes it');
+            throw UnsafeDirectory::because($path, 'is a file', 'give the path of a directory; Larder makes it');
         }
         $nearest = self::nearest($path);
-        $reason = '';
-        \set_error_handler(static function (int $level, string $message) use (&$reason): bool {
-            $reason = $message;
-
-            return true;
-        });
-        try {
-            $made = \mkdir($path, 0o700, true);
-        } finally {
-            Quiet::end();
-        }
+        $made = \mkdir($path, 0o700, true);
+        $reason = $made ? '' : Quiet::$reason;
         if ($made) {
             self::mark($path);
         }
@@ -232,7 +173,7 @@ final class PrivateDirectory
             return;
         }
         $owner = \fileowner($nearest);
-        if ($owner !== false && $owner !== self::user() && ((int) \fileperms($nearest) & 0o007) === 0) {
+        if ($owner !== false && $owner !== Ownership::user() && ((int) \fileperms($nearest) & 0o007) === 0) {
             throw WrongUser::of($nearest, $owner);
         }
         $basedir = \ini_get('open_basedir');
@@ -241,7 +182,7 @@ final class PrivateDirectory
             $path,
             'the cache directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
-            . '. To mend it, type: install -d -m 700 -o ' . self::name(self::user()) . ' ' . WrongUser::quoted($path),
+            . '. To fix it, type: install -d -m 700 -o ' . Ownership::name(Ownership::user()) . ' ' . WrongUser::quoted($path),
         );
     }
 
@@ -253,7 +194,8 @@ final class PrivateDirectory
         }
     }
 
-    private static function nearest(string $path): string
+    /** The path, or the nearest directory above it that is there. */
+    public static function nearest(string $path): string
     {
         while ($path !== '' && !\file_exists($path) && !\is_link($path)) {
             $path = \substr($path, 0, (int) \strrpos($path, '/'));

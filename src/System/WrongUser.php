@@ -23,8 +23,8 @@ final class WrongUser extends \RuntimeException
 
     public static function of(string $directory, int $owner): self
     {
-        $name = PrivateDirectory::name($owner);
-        $me = PrivateDirectory::name(PrivateDirectory::user());
+        $name = Ownership::name($owner);
+        $me = Ownership::name(Ownership::user());
         $command = self::command($name);
         $message = 'The cache directory "' . $directory . '" belongs to ' . $name . ', and this process runs as ' . $me . '. ';
 

@@ -4,11 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Config\InvalidConfiguration;
 use Larder\System\Failure;
 use Larder\System\FileLock;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
+use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 
 /**
@@ -286,7 +286,7 @@ final class PendingInvalidations
     {
         try {
             PrivateDirectory::prepare(\dirname((string) $this->spare));
-        } catch (Failure|InvalidConfiguration|WrongUser) {
+        } catch (Failure|UnsafeDirectory|WrongUser) {
             return false;
         }
 

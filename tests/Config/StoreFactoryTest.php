@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Config;
 
+use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
@@ -17,7 +18,6 @@ use Larder\Store\MemoryStore;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\System\Failure;
-use Larder\System\PrivateDirectory;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -140,8 +140,8 @@ final class StoreFactoryTest extends TestCase
     {
         $options = Options::from(['disk' => 'sqlite']);
 
-        self::assertSame(PrivateDirectory::default(), StoreFactory::directory($options->truth, $options));
-        self::assertSame(PrivateDirectory::default(), StoreFactory::directory(new Dsn('file'), $options));
+        self::assertSame(Directory::default(), StoreFactory::directory($options->truth, $options));
+        self::assertSame(Directory::default(), StoreFactory::directory(new Dsn('file'), $options));
     }
 
     public function testLockFilesLieWithTheDiskTier(): void

@@ -4,9 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\System;
 
-use Larder\Config\InvalidConfiguration;
 use Larder\System\Failure;
+use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
+use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 use Larder\Tests\Config\Child;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -92,14 +93,14 @@ final class PrivateDirectoryTest extends TestCase
         try {
             PrivateDirectory::prepare($path);
             self::fail('accepted');
-        } catch (InvalidConfiguration $e) {
+        } catch (UnsafeDirectory $e) {
             self::assertStringContainsString($path . '/larder', $e->getMessage());
             self::assertStringContainsString('chmod 700', $e->getMessage());
         }
         self::assertSame('0755', self::mode($path));
 
         \file_put_contents($path . '/larder-directory.txt', 'of another program');
-        $this->expectException(InvalidConfiguration::class);
+        $this->expectException(UnsafeDirectory::class);
         PrivateDirectory::prepare($path);
     }
 
@@ -126,7 +127,7 @@ final class PrivateDirectoryTest extends TestCase
         try {
             PrivateDirectory::prepare($path);
             self::fail('believed');
-        } catch (InvalidConfiguration $e) {
+        } catch (UnsafeDirectory $e) {
             self::assertStringContainsString('can be entered by others', $e->getMessage());
         }
         self::assertSame('planted', \file_get_contents($path . '/larder.db'));
@@ -172,7 +173,7 @@ final class PrivateDirectoryTest extends TestCase
             try {
                 PrivateDirectory::prepare("$above/$name");
                 self::assertTrue($isFine, $name);
-            } catch (InvalidConfiguration $e) {
+            } catch (UnsafeDirectory $e) {
                 self::assertFalse($isFine, $name . ': ' . $e->getMessage());
                 self::assertStringContainsString('chmod o-w ', $e->getMessage());
             }
@@ -190,7 +191,7 @@ final class PrivateDirectoryTest extends TestCase
             try {
                 PrivateDirectory::prepare($this->root . '/' . $name);
                 self::fail('accepted: ' . $name);
-            } catch (InvalidConfiguration $e) {
+            } catch (UnsafeDirectory $e) {
                 self::assertStringContainsString($says, $e->getMessage());
             }
         }
@@ -277,7 +278,7 @@ final class PrivateDirectoryTest extends TestCase
 
     public function testTheDefaultIsTheUsersAndDoesNotAskTheEnvironment(): void
     {
-        $code = 'echo Larder\System\PrivateDirectory::default();';
+        $code = 'echo Larder\Config\Directory::default();';
         $here = Child::php($code)->output;
         $elsewhere = Child::run(
             [\PHP_BINARY, '-r', 'require "' . \dirname(__DIR__, 2) . '/vendor/autoload.php"; ' . $code],
@@ -291,7 +292,7 @@ final class PrivateDirectoryTest extends TestCase
     public function testAUserWithoutAHomeHasADirectoryByNumber(): void
     {
         $this->needRoot();
-        $child = Child::php('echo Larder\System\PrivateDirectory::default();', 65534);
+        $child = Child::php('echo Larder\Config\Directory::default();', 65534);
 
         self::assertSame('/var/tmp/larder-65534', $child->output . $child->errors);
     }
@@ -300,7 +301,7 @@ final class PrivateDirectoryTest extends TestCase
     {
         $base = \dirname(__DIR__, 2) . ':' . $this->root;
         $code = 'set_error_handler(static function (int $l, string $m): never { fwrite(STDERR, "WARNED: " . $m); exit(9); });'
-            . 'Larder\System\PrivateDirectory::default(); Larder\System\PrivateDirectory::prepare("' . $this->root . '/in");'
+            . 'Larder\Config\Directory::default(); Larder\System\PrivateDirectory::prepare("' . $this->root . '/in");'
             . 'try { Larder\System\PrivateDirectory::prepare("/var/larder-out"); echo "accepted"; }'
             . 'catch (Larder\System\Failure $e) { echo $e->getMessage(); }';
         $child = Child::php($code, options: ['-d', 'open_basedir=' . $base]);
@@ -312,7 +313,7 @@ final class PrivateDirectoryTest extends TestCase
 
     public function testNamesUsers(): void
     {
-        self::assertSame('root', PrivateDirectory::name(0));
-        self::assertSame('#999999', PrivateDirectory::name(999999));
+        self::assertSame('root', Ownership::name(0));
+        self::assertSame('#999999', Ownership::name(999999));
     }
 }

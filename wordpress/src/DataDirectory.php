@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 
 /**
@@ -116,7 +117,7 @@ final class DataDirectory
      */
     private static function isOurs(string $content): bool
     {
-        $user = PrivateDirectory::user();
+        $user = Ownership::user();
 
         return \PHP_SAPI !== 'cli' || $user === 0 || $user === self::web($content);
     }
@@ -159,7 +160,7 @@ final class DataDirectory
             }
         }
         $owner = self::web($content);
-        if (PrivateDirectory::user() === 0 && $owner !== 0) {
+        if (Ownership::user() === 0 && $owner !== 0) {
             foreach (\scandir($path) ?: [] as $name) {
                 if ($name !== '..') {
                     \chown($path . '/' . $name, $owner);

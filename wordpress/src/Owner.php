@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
 
@@ -33,7 +34,7 @@ final class Owner
         if (self::$current !== null) {
             return true;
         }
-        if (\PHP_SAPI !== 'cli' || PrivateDirectory::user() !== 0) {
+        if (\PHP_SAPI !== 'cli' || Ownership::user() !== 0) {
             return false;
         }
         $user = PrivateDirectory::owner($directory);

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
+use Larder\Config\Directory;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Console\Text;
@@ -33,7 +34,7 @@ final class Folder
     {
         $there = \is_dir($path);
         try {
-            PrivateDirectory::prepare($path);
+            Directory::prepare($path);
         } catch (InvalidConfiguration|Failure $e) {
             yield Finding::fail('directory', $e->getMessage(), 'Do as it says, or give another directory.');
 
@@ -43,7 +44,7 @@ final class Folder
             '%s, %s, of %s, mode %04o',
             $path,
             $there ? 'there' : 'made just now',
-            PrivateDirectory::name(PrivateDirectory::owner($path)),
+            Ownership::name(PrivateDirectory::owner($path)),
             (int) \fileperms($path) & 0o7777,
         ));
         yield from self::mishaps($path);

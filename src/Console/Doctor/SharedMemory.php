@@ -10,7 +10,7 @@ use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Console\Text;
 use Larder\System\Failure;
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 
 /** The segment: whether it is used, what is in it, and if it is not there, why. */
 final class SharedMemory
@@ -106,7 +106,7 @@ final class SharedMemory
             yield Finding::warn(
                 'segment, damaged',
                 'its file was truncated or written over by another program, ' . $stats['damaged'] . ' times in all, seen last on ' . \date('Y-m-d H:i', $stats['damaged_at']) . '; requests that were reading from it were ended (an error 502)',
-                'Find what empties files in ' . \dirname($path) . ' as user ' . PrivateDirectory::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
+                'Find what empties files in ' . \dirname($path) . ' as user ' . Ownership::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
             );
         }
         if ($stats['recoveries'] > 0) {

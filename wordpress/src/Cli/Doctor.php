@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Cli;
 
 use Larder\Console\Doctor\Finding;
+use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\WordPress\Health;
 use Larder\WordPress\Quietly;
@@ -50,23 +51,23 @@ final class Doctor
     /** Who this is, whose the cache is, and who the web server seems to be. */
     private static function user(): Finding
     {
-        $me = PrivateDirectory::user();
+        $me = Ownership::user();
         $directory = Site::current()->directory() ?? '';
         if (!Quietly::call(static fn(): bool => \is_dir($directory))) {
-            return Finding::ok('user', PrivateDirectory::name($me));
+            return Finding::ok('user', Ownership::name($me));
         }
         $owner = PrivateDirectory::owner($directory);
         $uploads = Quietly::call(static fn(): int|false => \fileowner(\WP_CONTENT_DIR . '/uploads'));
         if ($uploads !== false && $uploads !== $owner) {
             return Finding::warn(
                 'user',
-                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', PrivateDirectory::name($owner), PrivateDirectory::name($uploads)),
-                'If the web server works as ' . PrivateDirectory::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
+                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', Ownership::name($owner), Ownership::name($uploads)),
+                'If the web server works as ' . Ownership::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
             );
         }
 
         return $me === $owner
-            ? Finding::ok('user', PrivateDirectory::name($me) . ', to whom the cache belongs')
-            : Finding::warn('user', PrivateDirectory::name($me) . ', and the cache belongs to ' . PrivateDirectory::name($owner), 'Run it as that user, or as root.');
+            ? Finding::ok('user', Ownership::name($me) . ', to whom the cache belongs')
+            : Finding::warn('user', Ownership::name($me) . ', and the cache belongs to ' . Ownership::name($owner), 'Run it as that user, or as root.');
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Cli;
 
-use Larder\System\PrivateDirectory;
+use Larder\System\Ownership;
 use Larder\WordPress\DropIn;
 use Larder\WordPress\DropInState;
 use Larder\WordPress\SelfCheck;
@@ -68,7 +68,7 @@ final class Status
             },
             'tiers' => \implode(', ', $tiers),
             'directory' => Site::current()->directory() ?? '',
-            'user' => PrivateDirectory::name(PrivateDirectory::user()),
+            'user' => Ownership::name(Ownership::user()),
             'problem' => $problem,
         ];
         if ($options['format'] === 'json') {

@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Config;
+
+use Larder\System\Failure;
+use Larder\System\Ownership;
+use Larder\System\PrivateDirectory;
+use Larder\System\Quiet;
+use Larder\System\UnsafeDirectory;
+use Larder\System\WrongUser;
+
+/**
+ * Where the cache's private directory is.
+ *
+ * The web server and the command line of one user must find the same default, so nothing here asks the environment:
+ * php-fpm usually has no HOME (clear_env), and XDG_STATE_HOME is set in shells only. The default is not below ~/.cache:
+ * programs that make room remove what lies there, also under running processes, and with it what keeps a far tier from
+ * serving what was deleted.
+ */
+final class Directory
+{
+    /**
+     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a home to write to
+     * (as www-data). Not checked and not created here.
+     */
+    public static function default(): string
+    {
+        return Quiet::call(static function (): string {
+            $uid = Ownership::user();
+            $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
+            $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
+            if ($home !== '') {
+                $path = $home . '/.local/state/larder';
+                // One that is there stays the one, also when the file system has become read-only: what another
+                // place would hold meanwhile could come back as stale.
+                if (\is_dir($path) && \fileowner($path) === $uid) {
+                    return $path;
+                }
+                $base = PrivateDirectory::nearest($path);
+                if (\str_starts_with($base, $home) && \is_dir($base) && \fileowner($base) === $uid && \is_writable($base)) {
+                    return $path;
+                }
+            }
+            // Not sys_get_temp_dir() first: it depends on TMPDIR, and /tmp is emptied at each boot.
+            foreach (['/var/tmp', '/tmp'] as $base) {
+                if (\is_dir($base) && \is_writable($base)) {
+                    return $base . '/larder-' . $uid;
+                }
+            }
+
+            return \rtrim(\sys_get_temp_dir(), '/') . '/larder-' . $uid;
+        });
+    }
+
+    /**
+     * Makes the directory, or checks that it is private. Three stat calls when it is there and private.
+     *
+     * @throws WrongUser            it belongs to somebody else
+     * @throws InvalidConfiguration it is a symbolic link, a file, or shared with others and not Larder's own
+     * @throws Failure              it cannot be created now
+     */
+    public static function prepare(string $path): void
+    {
+        try {
+            PrivateDirectory::prepare($path);
+        } catch (UnsafeDirectory $unsafe) {
+            throw InvalidConfiguration::directory($unsafe);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+/** A directory that other users could read, change or replace, or that is no directory: what is wrong, and how to fix it. */
+final class UnsafeDirectory extends \RuntimeException
+{
+    public static function because(string $path, string $wrong, string $instead): self
+    {
+        $printable = (string) \preg_replace('/[\x00-\x1F\x7F]/', '?', $path);
+
+        return new self('The cache directory "' . $printable . '" ' . $wrong . '. To fix it, ' . $instead . '.');
+    }
+}
