@@ -4,83 +4,35 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Driver\Sqlite\Connection;
 use Larder\System\Failure;
-use Larder\System\Process;
 
 /**
- * One connection to the database of a directory, its statements, and its bell.
+ * A connection to the database of a directory, with its change counter and its change log.
  *
- * A database file, its write-ahead log and its bell belong together and to one epoch; where one of them is missing
- * or wrong, DatabaseFiles ends the epoch and begins another. Statements live here, and nowhere else, so that a forked child
- * can let go of all of them at once.
+ * A database file, its write-ahead log and its change counter belong together and to one epoch; where one of them is
+ * missing or wrong, DatabaseFiles ends the epoch and begins another.
  */
-final class Database
+final class Database extends Connection
 {
-    /** Error codes: sqlite.org/rescode.html. */
-    private const CORRUPT = 11;
-    private const NOT_A_DATABASE = 26;
-    /** A file ends before what another one says is in it: the log was deleted or cut under those who have it open. */
-    private const SHORT_READ = 522;
-
-    /** @var array<string, \PDOStatement> */
-    private array $statements = [];
-
-    private bool $inTransaction = false;
-
     public readonly ChangeLog $tail;
 
     /** @var array<int, \WeakReference<self>> all that are open in this process */
     private static array $open = [];
 
     public function __construct(
-        private ?\PDO $pdo,
+        \PDO $pdo,
         public readonly string $epoch,
         public readonly ChangeCounter $bell,
-        private readonly int $pid,
+        int $pid,
         private readonly DatabaseFiles $home,
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
         bool $isPersistent,
     ) {
+        parent::__construct($pdo, $pid, $isPersistent);
         $this->tail = $home->tail($epoch);
-        self::$open[\spl_object_id($this)] = $reference = \WeakReference::create($this);
-        if ($isPersistent) {
-            // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
-            // to an idle process.
-            \register_shutdown_function(static function () use ($reference): void {
-                $database = $reference->get();
-                $database?->inTransaction === true && $database->rollBack();
-            });
-        }
-    }
-
-    /** A statement of this connection, prepared once. */
-    public function statement(string $sql): \PDOStatement
-    {
-        return $this->statements[$sql] ??= $this->pdo()->prepare($sql);
-    }
-
-    public function run(string $sql): void
-    {
-        $this->pdo()->exec($sql);
-    }
-
-    /** @return list<list<mixed>> */
-    public function rows(string $sql): array
-    {
-        $statement = $this->statement($sql);
-        $statement->execute();
-
-        /** @var list<list<mixed>> */
-        return $statement->fetchAll(\PDO::FETCH_NUM);
-    }
-
-    /** The first column of the first row; 0 if there is none. */
-    public function number(string $sql): int
-    {
-        $value = $this->rows($sql)[0][0] ?? 0;
-
-        return \is_int($value) ? $value : (int) (\is_string($value) ? $value : 0);
+        self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
     /** Changes the row with this id. */
@@ -98,40 +50,6 @@ final class Database
         $statement->bindValue(1, $name);
         $statement->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
         $statement->execute();
-    }
-
-    /** Opened by this process, and not by one that it was forked from? */
-    public function isOurs(): bool
-    {
-        return $this->pid === Process::id();
-    }
-
-    /** @throws \PDOException */
-    public function begin(): void
-    {
-        $this->statement('BEGIN IMMEDIATE')->execute();
-        $this->inTransaction = true;
-    }
-
-    /** @throws \PDOException */
-    public function commit(): void
-    {
-        $this->statement('COMMIT')->execute();
-        $this->inTransaction = false;
-    }
-
-    /** Ends a transaction that could not be finished; false if it is not certain that it has ended. */
-    public function rollBack(): bool
-    {
-        $this->inTransaction = false;
-        try {
-            $this->run('ROLLBACK');
-        } catch (\PDOException $e) {
-            // SQLite has ended it by itself after some errors: sqlite.org/lang_transaction.html, section 3.
-            return \str_contains($e->getMessage(), 'no transaction is active');
-        }
-
-        return true;
     }
 
     /**
@@ -206,7 +124,7 @@ final class Database
 
     private function leave(): void
     {
-        if ($this->pdo === null) {
+        if (!$this->isOpen()) {
             return;
         }
         $this->bell->forget();
@@ -229,17 +147,6 @@ final class Database
         }
     }
 
-    private function close(): void
-    {
-        $this->statements = [];
-        $this->pdo = null;
-    }
-
-    private function pdo(): \PDO
-    {
-        return $this->pdo ?? throw Failure::because('sqlite', 'a connection from before the fork was used');
-    }
-
     /** Heals what a killed writer left, if nobody is writing. */
     public function mend(): void
     {
@@ -256,29 +163,5 @@ final class Database
         }
     }
 
-    public static function isDamage(\PDOException $error): bool
-    {
-        $code = self::code($error);
 
-        return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
-    }
-
-    /** With the finer kind in the upper bits (sqlite.org/rescode.html, section 2). */
-    private static function code(\PDOException $error): int
-    {
-        $code = $error->errorInfo[1] ?? 0;
-
-        return \is_int($code) ? $code : 0;
-    }
-
-    private static function advice(\PDOException $error): string
-    {
-        return match (self::code($error) & 0xff) {
-            5, 6 => 'another program keeps the database locked',
-            8 => 'the database cannot be written; give its directory to the user who runs this',
-            13 => 'the disk is full, or a quota reached',
-            10 => 'the disk gave an error',
-            default => 'an error from SQLite',
-        };
-    }
 }

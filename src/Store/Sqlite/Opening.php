@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Driver\Sqlite\Connection;
 use Larder\System\Boot;
 use Larder\System\Failure;
 use Larder\System\Process;
@@ -16,19 +17,6 @@ use Larder\System\Process;
  */
 final class Opening
 {
-    /** PDO's own busy time-out, by which a connection that nobody has set up yet is known (pdo_sqlite, sqlite_driver.c). */
-    private const UNTOUCHED = 60000;
-
-    /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
-    private const OPEN_FLAGS = 1000;
-    private const READ_WRITE = 2;
-
-    /** PDO::SQLITE_ATTR_EXTENDED_RESULT_CODES. */
-    private const EXTENDED_CODES = 1002;
-
-    /** The first with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
-    private const OLDEST = '3.24.0';
-
     /**
      * @param int   $budget  bytes
      * @param float $timeout seconds
@@ -62,18 +50,10 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        $patience = self::value($pdo, 'PRAGMA busy_timeout');
-        if ($patience === self::UNTOUCHED) {
+        if (!Connection::resume($pdo, $this->timeout)) {
             return null;
         }
-        // A request that ran out of time or memory may have left a transaction open.
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
-        $pdo->exec('ROLLBACK');
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
-        if ($patience !== $this->milliseconds()) {
-            $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
-        }
-        $epoch = self::text(self::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
+        $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
         $bell = $this->home->bell($epoch);
 
         return $bell->isWritable() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode(), $this->isPersistent()) : null;
@@ -111,7 +91,7 @@ final class Opening
      */
     private function current(\PDO $pdo, int $pid, int $inode, Boot $boot): ?Database
     {
-        if (!Schema::isCurrent((int) self::text(self::value($pdo, 'PRAGMA user_version')))) {
+        if (!Schema::isCurrent((int) Connection::text(Connection::value($pdo, 'PRAGMA user_version')))) {
             return null;
         }
         $known = $this->known($pdo);
@@ -159,42 +139,19 @@ final class Opening
 
     private function connect(int $pid, int $inode): \PDO
     {
-        return new \PDO('sqlite:' . $this->home->database, null, null, [
-            \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
-            // Named after the process, for a fork must not share it, and the file, which may be another next time; and the
-            // version, for it may have been set up by the release before.
-            \PDO::ATTR_PERSISTENT => $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : false,
-            self::OPEN_FLAGS => self::READ_WRITE,
-            self::EXTENDED_CODES => true,
-        ]);
+        // Named after the process, for a fork must not share it, and the file, which may be another next time.
+        return Connection::open($this->home->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : null);
     }
 
-    /** A command line ends after one request, and its forked children must be able to close. */
     private function isPersistent(): bool
     {
-        return !$this->spare && \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
+        return !$this->spare && Connection::canPersist();
     }
 
-    /**
-     * No mmap: a file that is cut short by somebody else must give an error, not a SIGBUS.
-     *
-     * @throws Failure|\PDOException
-     */
+    /** @throws Failure|\PDOException */
     private function setUp(\PDO $pdo): void
     {
-        $pdo->exec('PRAGMA busy_timeout=' . $this->milliseconds());
-        if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
-            throw Failure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
-        }
-        if (self::value($pdo, 'PRAGMA application_id') !== Schema::APPLICATION) {
-            throw Failure::because('sqlite', 'larder.db is not one of Larder\'s own; move it away, or name another directory');
-        }
-        if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
-            throw Failure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
-        }
-        $log = self::logPages($this->budget);
-        $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$log;"
-            . ' PRAGMA journal_size_limit=' . $log * 4096);
+        Connection::setUp($pdo, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
     }
 
     /** Length at which the write-ahead log is written back, in pages: a quarter of the budget, at most 4 MB. */
@@ -209,27 +166,9 @@ final class Opening
         $known = [];
         foreach ($pdo->query('SELECT name, value FROM m') ?: [] as $row) {
             \assert(\is_array($row));
-            $known[self::text($row[0])] = self::text($row[1]);
+            $known[Connection::text($row[0])] = Connection::text($row[1]);
         }
 
         return $known;
-    }
-
-    private static function value(\PDO $pdo, string $sql): mixed
-    {
-        $statement = $pdo->query($sql);
-
-        return $statement === false ? null : ($statement->fetchAll(\PDO::FETCH_COLUMN)[0] ?? null);
-    }
-
-    private static function text(mixed $value): string
-    {
-        return \is_scalar($value) ? (string) $value : '';
-    }
-
-    private function milliseconds(): int
-    {
-        // One more than PDO's own would say that nobody has been here (reuse()).
-        return \min(self::UNTOUCHED - 1, \max(1, (int) ($this->timeout * 1000)));
     }
 }

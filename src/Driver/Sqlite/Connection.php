@@ -1,0 +1,252 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Sqlite;
+
+use Larder\System\Failure;
+use Larder\System\Process;
+
+/**
+ * A connection to an SQLite database: how it is opened, its statements, its transactions, and what its errors mean.
+ *
+ * In a web server PHP keeps the connection from request to request. All prepared statements live here, so that a forked
+ * child can let go of all of them at once.
+ */
+class Connection
+{
+    /** Error codes: sqlite.org/rescode.html. */
+    private const CORRUPT = 11;
+    private const NOT_A_DATABASE = 26;
+    /** A file ends before what another one says is in it: the log was deleted or cut under those who have it open. */
+    private const SHORT_READ = 522;
+
+    /** PDO's own busy time-out (milliseconds), by which a connection that nobody has set up yet is known (pdo_sqlite, sqlite_driver.c). */
+    private const UNTOUCHED = 60000;
+
+    /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
+    private const OPEN_FLAGS = 1000;
+    private const READ_WRITE = 2;
+    /** PDO::SQLITE_ATTR_EXTENDED_RESULT_CODES. */
+    private const EXTENDED_CODES = 1002;
+
+    /** The first with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
+    private const OLDEST = '3.24.0';
+
+    /** @var array<string, \PDOStatement> */
+    private array $statements = [];
+
+    private bool $inTransaction = false;
+
+    public function __construct(private ?\PDO $pdo, protected readonly int $pid, bool $isPersistent)
+    {
+        if ($isPersistent) {
+            $reference = \WeakReference::create($this);
+            // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
+            // to an idle process.
+            \register_shutdown_function(static function () use ($reference): void {
+                $connection = $reference->get();
+                $connection?->inTransaction === true && $connection->rollBack();
+            });
+        }
+    }
+
+    /**
+     * Opens a database file that is there.
+     *
+     * @param ?string $persistent the name under which PHP keeps the connection for this process's next request; null: not kept
+     *
+     * @throws \PDOException
+     */
+    public static function open(string $file, ?string $persistent): \PDO
+    {
+        return new \PDO('sqlite:' . $file, null, null, [
+            \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
+            \PDO::ATTR_PERSISTENT => $persistent ?? false,
+            self::OPEN_FLAGS => self::READ_WRITE,
+            self::EXTENDED_CODES => true,
+        ]);
+    }
+
+    /** A command line ends after one request, and its forked children must be able to close: there PHP keeps none. */
+    public static function canPersist(): bool
+    {
+        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
+    }
+
+    /**
+     * Takes over a connection that PHP kept from an earlier request of this process.
+     *
+     * @param float $timeout seconds that a statement may wait for other processes
+     *
+     * @return bool false: nobody has set it up yet
+     */
+    public static function resume(\PDO $pdo, float $timeout): bool
+    {
+        $busy = self::value($pdo, 'PRAGMA busy_timeout');
+        if ($busy === self::UNTOUCHED) {
+            return false;
+        }
+        // A request that ran out of time or memory may have left a transaction open.
+        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
+        $pdo->exec('ROLLBACK');
+        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
+        if ($busy !== self::milliseconds($timeout)) {
+            $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
+        }
+
+        return true;
+    }
+
+    /**
+     * Sets up a new connection to a file in write-ahead mode.
+     *
+     * No mmap: a file that somebody else cuts short must give an error, not a SIGBUS. The disk is not waited for: what a
+     * power cut takes must be of no value.
+     *
+     * @param int   $application the file's application_id
+     * @param float $timeout     seconds that a statement may wait for other processes
+     * @param int   $logPages    length at which the write-ahead log is written back
+     *
+     * @throws Failure|\PDOException
+     */
+    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages): void
+    {
+        $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
+        if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
+            throw Failure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
+        }
+        if (self::value($pdo, 'PRAGMA application_id') !== $application) {
+            throw Failure::because('sqlite', 'the database is not one of Larder\'s own; move it away, or name another directory');
+        }
+        if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
+            throw Failure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
+        }
+        $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$logPages;"
+            . ' PRAGMA journal_size_limit=' . $logPages * 4096);
+    }
+
+    /** The first column of the first row; null if there is none. */
+    public static function value(\PDO $pdo, string $sql): mixed
+    {
+        $statement = $pdo->query($sql);
+
+        return $statement === false ? null : ($statement->fetchAll(\PDO::FETCH_COLUMN)[0] ?? null);
+    }
+
+    public static function text(mixed $value): string
+    {
+        return \is_scalar($value) ? (string) $value : '';
+    }
+
+    /** A statement of this connection, prepared once. */
+    public function statement(string $sql): \PDOStatement
+    {
+        return $this->statements[$sql] ??= $this->pdo()->prepare($sql);
+    }
+
+    public function run(string $sql): void
+    {
+        $this->pdo()->exec($sql);
+    }
+
+    /** @return list<list<mixed>> */
+    public function rows(string $sql): array
+    {
+        $statement = $this->statement($sql);
+        $statement->execute();
+
+        /** @var list<list<mixed>> */
+        return $statement->fetchAll(\PDO::FETCH_NUM);
+    }
+
+    /** The first column of the first row; 0 if there is none. */
+    public function number(string $sql): int
+    {
+        $value = $this->rows($sql)[0][0] ?? 0;
+
+        return \is_int($value) ? $value : (int) (\is_string($value) ? $value : 0);
+    }
+
+    /** Opened by this process, and not by one that it was forked from? */
+    public function isOurs(): bool
+    {
+        return $this->pid === Process::id();
+    }
+
+    /** @throws \PDOException */
+    public function begin(): void
+    {
+        $this->statement('BEGIN IMMEDIATE')->execute();
+        $this->inTransaction = true;
+    }
+
+    /** @throws \PDOException */
+    public function commit(): void
+    {
+        $this->statement('COMMIT')->execute();
+        $this->inTransaction = false;
+    }
+
+    /** Ends a transaction that could not be finished; false if it is not certain that it has ended. */
+    public function rollBack(): bool
+    {
+        $this->inTransaction = false;
+        try {
+            $this->run('ROLLBACK');
+        } catch (\PDOException $e) {
+            // SQLite has ended it by itself after some errors: sqlite.org/lang_transaction.html, section 3.
+            return \str_contains($e->getMessage(), 'no transaction is active');
+        }
+
+        return true;
+    }
+
+    public static function isDamage(\PDOException $error): bool
+    {
+        $code = self::code($error);
+
+        return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
+    }
+
+    /** With the finer kind in the upper bits (sqlite.org/rescode.html, section 2). */
+    private static function code(\PDOException $error): int
+    {
+        $code = $error->errorInfo[1] ?? 0;
+
+        return \is_int($code) ? $code : 0;
+    }
+
+    protected static function advice(\PDOException $error): string
+    {
+        return match (self::code($error) & 0xff) {
+            5, 6 => 'another program keeps the database locked',
+            8 => 'the database cannot be written; give its directory to the user who runs this',
+            13 => 'the disk is full, or a quota reached',
+            10 => 'the disk gave an error',
+            default => 'an error from SQLite',
+        };
+    }
+
+    protected function isOpen(): bool
+    {
+        return $this->pdo !== null;
+    }
+
+    protected function close(): void
+    {
+        $this->statements = [];
+        $this->pdo = null;
+    }
+
+    private function pdo(): \PDO
+    {
+        return $this->pdo ?? throw Failure::because('sqlite', 'a connection from before the fork was used');
+    }
+
+    private static function milliseconds(float $timeout): int
+    {
+        // One more than PDO's own would say that nobody has set it up (resume()).
+        return \min(self::UNTOUCHED - 1, \max(1, (int) ($timeout * 1000)));
+    }
+}
