@@ -253,6 +253,20 @@ abstract class Remembering extends TestCase
         self::assertSame('of the parent', $this->open()->get('pending'));
     }
 
+    public function testAForkedChildDoesNotHoldItsParentsLease(): void
+    {
+        $cache = $this->open();
+        [$pid, $file] = [0, ''];
+        $value = $cache->remember('k', function () use ($cache, &$pid, &$file): array {
+            [$pid, $file] = $this->fork(fn(): mixed => $cache->remember('k', fn(): array => $this->compute(0.0)));
+
+            return $this->compute(0.5);
+        });
+        \pcntl_waitpid($pid, $status);
+        self::assertSame([null, $value], \unserialize((string) \file_get_contents($file)));
+        self::assertCount(1, $this->noted());
+    }
+
     /** @return array{ended: float} */
     private function compute(float $seconds): array
     {
