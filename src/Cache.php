@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder;
 
+use Larder\Codec\Entry;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
-use Larder\Tier\Entry;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
@@ -73,16 +73,16 @@ final class Cache
     /** The stack's count when learn() was last asked. */
     private int $news;
 
-    private readonly View $stack;
+    private readonly View $view;
 
-    private function __construct(private readonly Request $tiers, private readonly Space $space)
+    private function __construct(private readonly Request $request, private readonly Space $space)
     {
-        $this->stack = $tiers->stack;
-        $this->news = $tiers->stack->news;
-        $copies = $tiers->stack->copies($space);
+        $this->view = $request->view;
+        $this->news = $request->view->news;
+        $copies = $request->view->copies($space);
         if ($copies === null) {
-            $copies = new RequestTier($tiers->codec, $tiers->stack->ledger, $tiers->truth, $space->entries);
-            $tiers->stack->register($space, $copies);
+            $copies = new RequestTier($request->codec, $request->view->history, $request->truth, $space->entries);
+            $request->view->register($space, $copies);
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
@@ -99,9 +99,9 @@ final class Cache
     public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {
         $held = Signals::hold();
-        [$tiers, $space] = Assembly::build($source);
+        [$request, $space] = Assembly::build($source);
 
-        return new self($tiers, $space);
+        return new self($request, $space);
     }
 
     public function get(string $key, mixed $default = null): mixed
@@ -130,15 +130,15 @@ final class Cache
         if ($ttl < 0) {
             return $this->delete($key);
         }
-        $this->tiers->here();
-        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
-            $told = $this->tiers->transaction->change($name, $this->space, $entry);
+        $this->request->here();
+        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
+            $told = $this->request->transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
 
             return $told;
         }
 
-        return $this->done($key, $name, $value, $entry, $this->tiers->writer()->set($name, $this->space, $entry));
+        return $this->done($key, $name, $value, $entry, $this->request->writer()->set($name, $this->space, $entry));
     }
 
     /**
@@ -190,15 +190,15 @@ final class Cache
         if ($ttl < 0) {
             return true;
         }
-        $this->tiers->here();
-        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
-            $this->tiers->transaction->fill($name, $this->space);
+        $this->request->here();
+        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
+            $this->request->transaction->fill($name, $this->space);
             $this->copies->keepValue($key, $value, $entry);
 
             return true;
         }
-        $filled = $this->tiers->writer()->fill($name, $this->space, $entry);
-        if ($filled || $this->tiers->truth->down()) {
+        $filled = $this->request->writer()->fill($name, $this->space, $entry);
+        if ($filled || $this->request->truth->down()) {
             // Without a truth tier the request still has what it computed.
             $this->copies->keepValue($key, $value, $entry);
         } else {
@@ -233,11 +233,11 @@ final class Cache
                 return $value;
             }
         }
-        $this->tiers->here();
-        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+        $this->request->here();
+        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
             // Everybody computes for himself then: what one sees is not what others see.
-            $value = $this->get($key, $this->tiers);
-            if ($value === $this->tiers) {
+            $value = $this->get($key, $this->request);
+            if ($value === $this->request) {
                 $value = Signals::letIn($compute);
                 $this->fill($key, $value, $ttl, $tags);
             }
@@ -247,7 +247,7 @@ final class Cache
         $this->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
-        return $this->tiers->computation()->value(
+        return $this->request->computation()->value(
             $name,
             $key,
             $this->space,
@@ -260,7 +260,7 @@ final class Cache
 
     public function has(string $key): bool
     {
-        return $this->get($key, $this->tiers) !== $this->tiers;
+        return $this->get($key, $this->request) !== $this->request;
     }
 
     /**
@@ -270,17 +270,17 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        if (!$this->space->cacheOnly || !$this->tiers->truth->appends()) {
+        if (!$this->space->cacheOnly || !$this->request->truth->appends()) {
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
         // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
         $name = $this->space->key($key);
         $there = \func_num_args() < 2 || $this->isThere($key, $name);
-        $this->tiers->here();
+        $this->request->here();
         $this->copies->drop($key);
 
-        return $this->tiers->writer()->append($name, $this->space, null) || $this->remove([$key]);
+        return $this->request->writer()->append($name, $this->space, null) || $this->remove([$key]);
     }
 
     /** Empties this space, and the groups in it, at once and in constant time. */
@@ -319,12 +319,12 @@ final class Cache
         foreach ($keys as $key) {
             $this->free--;
             $key = (string) $key;
-            $value = $this->values[$key] ?? $this->lookup($key, $this->tiers, false);
-            if ($value !== $this->tiers) {
+            $value = $this->values[$key] ?? $this->lookup($key, $this->request, false);
+            if ($value !== $this->request) {
                 $found[$key] = $value;
             } else {
                 // The places of those that are asked for together, so that the order stays.
-                $found[$key] = $this->tiers;
+                $found[$key] = $this->request;
                 $names[$key] = $this->space->key($key);
             }
         }
@@ -332,13 +332,13 @@ final class Cache
             return $found;
         }
         $held = Signals::hold();
-        $changes = $this->stack->changes;
-        $entries = $this->stack->fetchMany(\array_values($names), $this->space);
+        $changes = $this->view->changes;
+        $entries = $this->view->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
             $there = false;
             if (isset($entries[$name])) {
                 $found[$key] = $this->copies->put((string) $key, $entries[$name], $there);
-                $changes === $this->stack->changes || $this->copies->drop((string) $key);
+                $changes === $this->view->changes || $this->copies->drop((string) $key);
             }
             if (!$there) {
                 unset($found[$key]);
@@ -362,16 +362,16 @@ final class Cache
         if ($ttl < 0) {
             return $this->deleteMultiple(\array_keys($values));
         }
-        $this->tiers->here();
+        $this->request->here();
         $done = true;
-        if ($this->tiers->transaction !== null && !$this->space->cacheOnly) {
+        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
             foreach ($values as $key => $value) {
                 $done = $this->set((string) $key, $value, $ttl) && $done;
             }
 
             return $done;
         }
-        $verdicts = $this->tiers->writer()->setMany($entries, $this->space);
+        $verdicts = $this->request->writer()->setMany($entries, $this->space);
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
             $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
@@ -404,7 +404,7 @@ final class Cache
             throw InvalidKey::tooLong('group name', \strlen($name), InvalidKey::LONGEST);
         }
 
-        return new self($this->tiers, $this->space->group($name, $cacheOnly));
+        return new self($this->request, $this->space->group($name, $cacheOnly));
     }
 
     /**
@@ -414,14 +414,14 @@ final class Cache
     public function intend(string ...$keys): void
     {
         $held = Signals::hold();
-        $this->tiers->here();
+        $this->request->here();
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
-            if ($this->tiers->transaction !== null) {
-                $this->tiers->transaction->intend($name, $this->space);
+            if ($this->request->transaction !== null) {
+                $this->request->transaction->intend($name, $this->space);
             } else {
-                $this->tiers->intents()->put($name, $this->space);
+                $this->request->intents()->put($name, $this->space);
             }
         }
     }
@@ -449,11 +449,11 @@ final class Cache
     public function forget(string ...$keys): void
     {
         if ($keys === []) {
-            $this->stack->forget($this->space);
+            $this->view->forget($this->space);
         }
         foreach ($keys as $key) {
             $this->copies->drop($key);
-            $this->stack->ledger->gone($this->space->entries . $key);
+            $this->view->history->gone($this->space->entries . $key);
         }
     }
 
@@ -472,8 +472,8 @@ final class Cache
             $lists[] = [$cache->space, $keys];
         }
         $held = Signals::hold();
-        $this->tiers->here();
-        $this->stack->prefetch($lists);
+        $this->request->here();
+        $this->view->prefetch($lists);
     }
 
     /**
@@ -485,10 +485,10 @@ final class Cache
      */
     public function learn(): bool
     {
-        $this->tiers->here();
-        $this->stack->renew();
-        $news = $this->stack->news !== $this->news;
-        $this->news = $this->stack->news;
+        $this->request->here();
+        $this->view->renew();
+        $news = $this->view->news !== $this->news;
+        $this->news = $this->view->news;
 
         return $news;
     }
@@ -500,7 +500,7 @@ final class Cache
     public function refresh(): void
     {
         $held = Signals::hold();
-        $this->tiers->refresh();
+        $this->request->refresh();
         $this->version = -1;
     }
 
@@ -541,36 +541,36 @@ final class Cache
     public function begin(): void
     {
         $held = Signals::hold();
-        $this->tiers->begin();
+        $this->request->begin();
     }
 
     /** After the database's COMMIT. False: not all of it could be recorded; it is kept until it can. */
     public function commitTransaction(): bool
     {
         $held = Signals::hold();
-        return $this->tiers->end(true);
+        return $this->request->end(true);
     }
 
     /** After the database's ROLLBACK, or the loss of its connection. False: see commitTransaction(). */
     public function rollBack(): bool
     {
         $held = Signals::hold();
-        return $this->tiers->end(false);
+        return $this->request->end(false);
     }
 
     /** After a ROLLBACK TO a savepoint: drops what was set or filled in the transaction so far, which goes on. */
     public function rollBackToSavepoint(): void
     {
         $held = Signals::hold();
-        $this->tiers->here();
-        $this->tiers->transaction?->rollBackTo();
+        $this->request->here();
+        $this->request->transaction?->rollBackTo();
     }
 
     /** Writes the fills that wait for the request's end. */
     public function commit(): void
     {
         $held = Signals::hold();
-        $this->tiers->commit();
+        $this->request->commit();
     }
 
     /**
@@ -585,7 +585,7 @@ final class Cache
     {
         $held = Signals::hold();
 
-        return Report::stats($this->tiers, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
+        return Report::stats($this->request, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
     }
 
     /**
@@ -597,7 +597,7 @@ final class Cache
     {
         $held = Signals::hold();
 
-        return Report::inspect($this->tiers, $this->space, $this->space->key($key), $this->copies->has($key));
+        return Report::inspect($this->request, $this->space, $this->space->key($key), $this->copies->has($key));
     }
 
     /**
@@ -608,22 +608,22 @@ final class Cache
      */
     public function local(): ?string
     {
-        return $this->tiers->local;
+        return $this->request->local;
     }
 
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> everything in the truth tier, by key */
     public function entries(): iterable
     {
-        return Report::entries($this->tiers);
+        return Report::entries($this->request);
     }
 
     /** The clock is looked at: copies that have ended go, and what others changed is learned once a second. */
     private function check(): void
     {
         $now = \hrtime(true);
-        if ($now >= $this->stack->due) {
-            $this->tiers->here();
-            $this->stack->renew();
+        if ($now >= $this->view->due) {
+            $this->request->here();
+            $this->view->renew();
         }
         if ($now >= $this->copies->due) {
             $this->copies->expire();
@@ -640,7 +640,7 @@ final class Cache
     /** @param bool $below false: not asked of the truth tier (with the tiers themselves, which nobody could have stored, as default) */
     private function lookup(string $key, mixed $default, bool $below = true): mixed
     {
-        if ($this->version !== $this->stack->version) {
+        if ($this->version !== $this->view->version) {
             $this->derive();
         }
         if ($this->segment !== null) {
@@ -701,13 +701,13 @@ final class Cache
     {
         $found = false;
         if ($position <= $this->floorAt || (isset($this->own[$key]) ? $position !== $this->own[$key] : $position > $this->ceilingAt)
-            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->tiers->truth->now()))) {
+            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->request->truth->now()))) {
             return null;
         }
         $held = Signals::hold();
-        $changes = $this->stack->changes;
+        $changes = $this->view->changes;
         $value = $this->copies->put($key, $entry, $found);
-        $changes === $this->stack->changes || $this->copies->drop($key);
+        $changes === $this->view->changes || $this->copies->drop($key);
         if ($found === true) {
             $this->nearHits++;
         }
@@ -725,15 +725,15 @@ final class Cache
                 return $value;
             }
         }
-        $this->tiers->here();
+        $this->request->here();
         $name = $this->space->key($key);
-        $changes = $this->stack->changes;
+        $changes = $this->view->changes;
         $entry = $this->below($key, $name, $below);
         if ($entry === null) {
             return $default;
         }
         $value = $this->copies->put($key, $entry, $found);
-        if ($changes !== $this->stack->changes) {
+        if ($changes !== $this->view->changes) {
             // A destructor or signal handler has changed something meanwhile, and that may have been this key.
             $this->copies->drop($key);
         }
@@ -747,7 +747,7 @@ final class Cache
         if (--$this->free < 0) {
             $this->check();
         }
-        $this->tiers->here();
+        $this->request->here();
 
         return $this->copies->has($key) || $this->below($key, $name, true) !== null;
     }
@@ -755,9 +755,9 @@ final class Cache
     /** What the near tiers have, or else, if it is to be asked, the truth. */
     private function below(string $key, string $name, bool $truth): ?Entry
     {
-        $entry = $this->stack->nears === [] ? null : $this->stack->near($name, $this->space, $this->own[$key] ?? 0);
+        $entry = $this->view->nears === [] ? null : $this->view->near($name, $this->space, $this->own[$key] ?? 0);
 
-        return $entry === null && $truth ? $this->stack->fetch($name, $this->space) : $entry;
+        return $entry === null && $truth ? $this->view->fetch($name, $this->space) : $entry;
     }
 
     /**
@@ -767,16 +767,16 @@ final class Cache
     private function derive(): void
     {
         $held = Signals::hold();
-        $stack = $this->stack;
+        $view = $this->view;
         $this->near = null;
         $this->segment = null;
-        $near = $stack->nearReadable ? $stack->nears[0] ?? null : null;
+        $near = $view->nearReadable ? $view->nears[0] ?? null : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
             // The floor first: asking for it may renew the view, and begin a new generation of near copies.
-            $stack->floor($this->space);
-            $version = $stack->version;
-            $floor = \max($stack->floor($this->space), $stack->ledger->ownFloor);
-            $ceiling = $stack->ledger->start();
+            $view->floor($this->space);
+            $version = $view->version;
+            $floor = \max($view->floor($this->space), $view->history->ownFloor);
+            $ceiling = $view->history->start();
             $this->version = -1;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;
@@ -790,7 +790,7 @@ final class Cache
             }
             $this->version = $version;
         } else {
-            $this->version = $stack->version;
+            $this->version = $view->version;
         }
     }
 
@@ -798,11 +798,11 @@ final class Cache
     private function mark(array $markers): bool
     {
         $held = Signals::hold();
-        $this->tiers->here();
+        $this->request->here();
 
-        return $this->tiers->transaction !== null && !$this->space->cacheOnly
-            ? $this->tiers->transaction->mark($markers, $this->space)
-            : $this->tiers->writer()->mark($markers);
+        return $this->request->transaction !== null && !$this->space->cacheOnly
+            ? $this->request->transaction->mark($markers, $this->space)
+            : $this->request->writer()->mark($markers);
     }
 
     /** @param iterable<string|int> $keys */
@@ -815,8 +815,8 @@ final class Cache
         foreach ($keys as $key) {
             $names[(string) $key] = $this->space->key((string) $key);
         }
-        $this->tiers->here();
-        $transaction = $this->space->cacheOnly ? null : $this->tiers->transaction;
+        $this->request->here();
+        $transaction = $this->space->cacheOnly ? null : $this->request->transaction;
         $done = true;
         foreach ($names as $key => $name) {
             if ($transaction !== null) {
@@ -830,10 +830,10 @@ final class Cache
         }
         $names = \array_values($names);
         $count = 0;
-        $done = $this->tiers->writer()->delete($names, $this->space, $count);
+        $done = $this->request->writer()->delete($names, $this->space, $count);
         $there = $count > 0;
         foreach ($done ? $names : [] as $name) {
-            $this->tiers->intents()->ended($name);
+            $this->request->intents()->ended($name);
         }
 
         return $done;
@@ -842,7 +842,7 @@ final class Cache
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
     {
-        $entry = Entry::make($this->tiers->codec->encode($value), $this->tiers->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+        $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;
         }
@@ -858,7 +858,7 @@ final class Cache
             $this->copies->drop($key);
         }
         if ($verdict !== Verdict::Failed) {
-            $this->tiers->intents()->ended($name);
+            $this->request->intents()->ended($name);
         }
 
         return $verdict !== Verdict::Failed;
@@ -868,9 +868,9 @@ final class Cache
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
         $held = Signals::hold();
-        $this->tiers->here();
+        $this->request->here();
         $this->copies->drop($key);
-        $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $this->request->writer()->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -900,8 +900,8 @@ final class Cache
     private function change(string $key, \Closure $next, int $ttl = 0): mixed
     {
         $held = Signals::hold();
-        $codec = $this->tiers->codec;
-        $truth = $this->tiers->truth;
+        $codec = $this->request->codec;
+        $truth = $this->request->truth;
         $value = null;
         $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, &$value): ?Entry {
             $value = null;
@@ -917,9 +917,9 @@ final class Cache
 
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
-        $this->tiers->here();
+        $this->request->here();
         $this->copies->drop($key);
-        $entry = $this->tiers->writer()->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $this->request->writer()->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $value === null) {
             return null;
         }

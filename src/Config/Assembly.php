@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Config;
 
 use Larder\Codec\Codec;
+use Larder\Codec\Envelope;
 use Larder\Codec\Signer;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
@@ -12,7 +13,6 @@ use Larder\System\Failure;
 use Larder\System\FailureLog;
 use Larder\System\Ownership;
 use Larder\System\WrongUser;
-use Larder\Tier\Envelope;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\Near;
 use Larder\Tier\Near\SegmentNear;
@@ -35,8 +35,8 @@ final class Assembly
     public static function build(#[\SensitiveParameter] string|array|null $source): array
     {
         $options = Options::from($source);
-        $alarm = new FailureLog($options->logger);
-        [$runtime, $mark] = self::place($options, $alarm);
+        $failureLog = new FailureLog($options->logger);
+        [$runtime, $mark] = self::place($options, $failureLog);
         $name = $options->truth->toString();
         try {
             $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
@@ -47,11 +47,11 @@ final class Assembly
         // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
         $isOwn = $options->truth->scheme === 'memory';
         $kept = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $alarm, \bin2hex(\random_bytes(6)));
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $failureLog, \bin2hex(\random_bytes(6)));
         $codec = Codec::create($options->serializer, $options->compressor);
         $tiers = new Request(
             $truth,
-            self::nears($options, $codec, $alarm, $runtime, $mark),
+            self::nears($options, $codec, $failureLog, $runtime, $mark),
             new Envelope($options->secret === null ? null : new Signer($options->secret)),
             $codec,
             (int) ($options->lease * 1000),
@@ -69,7 +69,7 @@ final class Assembly
     }
 
     /** @return list<Near> */
-    private static function nears(Options $options, Codec $codec, FailureLog $alarm, ?string $runtime, string $mark): array
+    private static function nears(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): array
     {
         $nears = [];
         // What is not signed there is for those alone who have the secret.
@@ -87,13 +87,13 @@ final class Assembly
                     }
                 } elseif ($dsn->scheme !== 'apcu') {
                     $store = self::reentrant(StoreFactory::make($dsn, $options, prepared: $runtime), $dsn->toString(), $dsn, $options);
-                    $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $alarm);
+                    $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $failureLog);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
                 }
             } catch (Failure $failure) {
                 if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
-                    $alarm->ring($dsn->toString(), $failure->getMessage() . '; going on without it');
+                    $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');
                 }
             }
         }
@@ -102,22 +102,22 @@ final class Assembly
     }
 
     /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark */
-    private static function place(Options $options, FailureLog $alarm): array
+    private static function place(Options $options, FailureLog $failureLog): array
     {
         try {
             $runtime = StoreFactory::runtime($options);
-            $alarm->noteIn($runtime . '/said');
+            $failureLog->noteIn($runtime . '/said');
 
             return [$runtime, StoreFactory::mark($options)];
         } catch (Failure $failure) {
             try {
                 Directory::prepare(self::spare());
-                $alarm->noteIn(self::spare() . '/said');
+                $failureLog->noteIn(self::spare() . '/said');
             } catch (Failure|InvalidConfiguration|WrongUser) {
                 // Then it is said at each request.
             }
             // Under the name of the tier that lies there, which has failed with it.
-            $alarm->ring($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
+            $failureLog->report($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
 
             return [null, StoreFactory::mark($options)];
         }

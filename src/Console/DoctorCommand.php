@@ -10,6 +10,8 @@ use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
+use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
 use Larder\System\WrongUser;

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
+use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;

@@ -8,7 +8,7 @@ namespace Larder\Store;
 final class Record
 {
     public function __construct(
-        /** Opaque to the store; its first byte says what kind it is (see Tier\Entry). */
+        /** Opaque to the store; its first byte says what kind it is (see Codec\Entry). */
         public readonly string $body,
         /** Position of the key's last change; for unlogged records their own version. */
         public readonly int $position,

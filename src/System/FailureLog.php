@@ -30,7 +30,7 @@ final class FailureLog
         $this->file = $file;
     }
 
-    public function ring(string $part, string $message): void
+    public function report(string $part, string $message): void
     {
         $now = \time();
         if (\abs($now - (self::$last[$part] ?? 0)) < self::SECONDS || $this->saidBefore($part, $now)) {

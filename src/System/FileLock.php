@@ -106,10 +106,10 @@ final class FileLock
      */
     public function exclusive(): mixed
     {
-        $patience = null;
+        $backoff = null;
         while (($handle = $this->try()) === null) {
-            $patience ??= new Backoff($this->timeout);
-            if (!$patience->wait()) {
+            $backoff ??= new Backoff($this->timeout);
+            if (!$backoff->wait()) {
                 throw Failure::because($this->engine, "another process has held the lock {$this->path} for {$this->timeout} s");
             }
         }

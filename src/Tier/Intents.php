@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Change;
 
 /** The intents of this request: put on keys and markers, and ended, if no set or delete did it, with a change of the key. */
@@ -18,7 +19,7 @@ final class Intents
     private array $untold = [];
 
     public function __construct(
-        private readonly View $stack,
+        private readonly View $view,
         private readonly Truth $truth,
         private readonly Writer $writer,
     ) {}
@@ -32,29 +33,29 @@ final class Intents
     public function put(string $key, Space $space, bool $lasting = false): bool
     {
         for ($try = 0; $try < self::TRIES; $try++) {
-            $view = $this->stack->read([$key], $space);
-            if ($view === null) {
+            $snapshot = $this->view->read([$key], $space);
+            if ($snapshot === null) {
                 break;
             }
-            $record = $view->records[$key] ?? null;
+            $record = $snapshot->records[$key] ?? null;
             if ($record !== null) {
                 $this->writer->noteForeign($key, $record->writer, $record->position);
-            } elseif ($view->at > $this->stack->ledger->seen) {
+            } elseif ($snapshot->at > $this->view->history->seen) {
                 // A removal leaves no record that tells of it, and the intent will be the key's last change: after
                 // that, nobody else's before it is listed any more.
-                $this->stack->renew();
+                $this->view->renew();
             }
             $now = $this->truth->now();
             $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), $now);
-            $standing['w' . $this->stack->writer] = Intent::begin($now, $lasting);
+            $standing['w' . $this->view->writer] = Intent::begin($now, $lasting);
             $outcomes = $this->truth->write([new Change(
                 $key,
                 Intent::body($standing),
-                $this->stack->writer,
-                $record->position ?? $view->at,
+                $this->view->writer,
+                $record->position ?? $snapshot->at,
                 kind: Entry::INTENT,
                 strict: true,
-                epoch: $view->epoch,
+                epoch: $snapshot->epoch,
             )], [$key]);
             if ($outcomes === null) {
                 break;
@@ -98,8 +99,8 @@ final class Intents
         if ($space === null) {
             return true;
         }
-        $record = isset($this->untold[$key]) ? null : $this->stack->read([$key], $space)->records[$key] ?? null;
-        if ($record !== null && isset(Intent::parse($record->body)['w' . $this->stack->writer])) {
+        $record = isset($this->untold[$key]) ? null : $this->view->read([$key], $space)->records[$key] ?? null;
+        if ($record !== null && isset(Intent::parse($record->body)['w' . $this->view->writer])) {
             $done = $this->writer->takeAwayRecord($key, $record);
         } else {
             // The store was never told, somebody else has ended it, or the store has begun a new epoch without it: what

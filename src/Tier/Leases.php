@@ -29,7 +29,7 @@ final class Leases
     public function __construct(
         private readonly Truth $truth,
         /** Whose epoch the versions of the leases held are of. */
-        public readonly RequestHistory $ledger,
+        public readonly RequestHistory $history,
         private readonly string $writer,
     ) {}
 
@@ -104,7 +104,7 @@ final class Leases
             unset(self::$holders[$this->writer]);
         }
 
-        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true, epoch: $this->ledger->epoch);
+        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true, epoch: $this->history->epoch);
     }
 
     /**
@@ -211,7 +211,7 @@ final class Leases
             $deadline,
             logged: false,
             strict: true,
-            epoch: $this->ledger->epoch,
+            epoch: $this->history->epoch,
         );
     }
 }

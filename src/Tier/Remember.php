@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\System\Process;
 use Larder\System\Signals;
 
@@ -21,7 +22,7 @@ final class Remember
 
     /** @param int $lease milliseconds */
     public function __construct(
-        private readonly View $stack,
+        private readonly View $view,
         private readonly Writer $writer,
         private readonly Truth $truth,
         private readonly Leases $leases,
@@ -37,13 +38,13 @@ final class Remember
     {
         // A signal's handler may throw while it is computed or waited for, and not between taking a lease and noting it.
         $held = Signals::hold();
-        $stack = $this->stack;
+        $view = $this->view;
         $lease = Space::lease($name);
-        $changes = $stack->changes;
-        $entry = $stack->near($name, $space, $own);
-        $view = $entry === null ? $stack->read([$name, $lease], $space) : null;
-        if ($view !== null) {
-            $entry = $stack->judgeRecord($name, $view->records[$name] ?? null, $view, $space);
+        $changes = $view->changes;
+        $entry = $view->near($name, $space, $own);
+        $snapshot = $entry === null ? $view->read([$name, $lease], $space) : null;
+        if ($snapshot !== null) {
+            $entry = $view->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
         }
         if ($entry !== null) {
             $value = $this->keep($copies, $key, $entry, $changes, $found);
@@ -66,7 +67,7 @@ final class Remember
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
-        $taken = isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) ? false : null;
+        $taken = isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) ? false : null;
 
         return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
     }
@@ -78,7 +79,7 @@ final class Remember
      */
     private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
     {
-        $stack = $this->stack;
+        $view = $this->view;
         $lease = Space::lease($name);
         $end = \hrtime(true) + $this->lease * 1000000;
         $pause = self::MINIMUM_PAUSE;
@@ -106,19 +107,19 @@ final class Remember
                         // A lease that its holder could not give back is kept beside the store.
                         $this->truth->catchUp();
                     }
-                    $changes = $stack->changes;
-                    $view = $stack->read([$name, $lease], $space);
-                    $record = $view?->records[$name] ?? null;
-                    $entry = $view === null || $record === null ? null : $stack->valid($name, $record, $view, $space);
-                    if ($view !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
+                    $changes = $view->changes;
+                    $snapshot = $view->read([$name, $lease], $space);
+                    $record = $snapshot?->records[$name] ?? null;
+                    $entry = $snapshot === null || $record === null ? null : $view->valid($name, $record, $snapshot, $space);
+                    if ($snapshot !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
                         $value = $this->keep($copies, $key, $entry, $changes, $found);
                         if ($found) {
-                            $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+                            $view->history->hit($name, $record->position, $entry->sure !== 0);
 
                             return $value;
                         }
                     }
-                } while (isset($view->records[$lease]) && $this->leases->stands($view->records[$lease]) && \hrtime(true) < $end);
+                } while (isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) && \hrtime(true) < $end);
                 $taken = null;
             } while (\hrtime(true) < $end);
         } finally {
@@ -137,24 +138,24 @@ final class Remember
      */
     private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
     {
-        $stack = $this->stack;
-        $changes = $stack->changes;
-        $view = $stack->read([$name], $space);
-        if ($view !== null) {
-            $record = $view->records[$name] ?? null;
-            $entry = $release && $record !== null ? $stack->valid($name, $record, $view, $space) : null;
+        $view = $this->view;
+        $changes = $view->changes;
+        $snapshot = $view->read([$name], $space);
+        if ($snapshot !== null) {
+            $record = $snapshot->records[$name] ?? null;
+            $entry = $release && $record !== null ? $view->valid($name, $record, $snapshot, $space) : null;
             if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
                 // Somebody has stored it between the last read and the lease.
                 $value = $this->keep($copies, $key, $entry, $changes, $found);
                 if ($found) {
-                    $stack->ledger->hit($name, $record->position, $entry->sure !== 0);
+                    $view->history->hit($name, $record->position, $entry->sure !== 0);
                     $this->leases->giveBack($name);
 
                     return $value;
                 }
             }
             // What is computed now is computed from what is now: that, and not an earlier read, is its position.
-            $stack->ledger->anew($name, $view->at);
+            $view->history->anew($name, $snapshot->at);
         }
         try {
             $value = Signals::letIn($compute);
@@ -178,7 +179,7 @@ final class Remember
     private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
     {
         $value = $copies->put($key, $entry, $found);
-        if ($changes !== $this->stack->changes) {
+        if ($changes !== $this->view->changes) {
             $copies->drop($key);
         }
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Record;
 use Larder\Tier\Near\Near;
 use Larder\Tier\Near\StoreNear;
@@ -16,10 +17,10 @@ final class Report
      *
      * @return array<string, array<string, int|float|string>>
      */
-    public static function stats(Request $tiers, int $gets, int $nearHits, int $lookups, RequestTier $copies, bool $stored): array
+    public static function stats(Request $request, int $gets, int $nearHits, int $lookups, RequestTier $copies, bool $stored): array
     {
-        $stack = $tiers->stack;
-        $truth = $tiers->truth;
+        $view = $request->view;
+        $truth = $request->truth;
         $first = $lookups + $nearHits;
         $stats = ['request' => [
             'engine' => 'array',
@@ -31,15 +32,15 @@ final class Report
             'entries' => $copies->count(),
             'errors' => 0,
         ]];
-        foreach ($stack->nears as $i => $near) {
+        foreach ($view->nears as $i => $near) {
             $stats[self::tier($near)] = [
-                'hits' => $i === 0 ? $nearHits + $stack->nearHits : 0,
-                'misses' => $i === 0 ? $stack->nearMisses : 0,
+                'hits' => $i === 0 ? $nearHits + $view->nearHits : 0,
+                'misses' => $i === 0 ? $view->nearMisses : 0,
                 'writes' => 0,
                 'time' => 0.0,
             ] + ($stored ? $near->stats() : []);
         }
-        $stats[$tiers->last] = [
+        $stats[$request->last] = [
             'hits' => $truth->hits,
             'misses' => $truth->misses,
             'writes' => $truth->writes,
@@ -47,35 +48,35 @@ final class Report
             'time' => $truth->time / 1e9,
             'errors' => $truth->errors,
         ] + ($stored ? $truth->stats() : []);
-        $stats['conflicts'] = $tiers->conflicts();
+        $stats['conflicts'] = $request->conflicts();
 
         return $stats;
     }
 
     /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
-    public static function inspect(Request $tiers, Space $space, string $name, bool $copied): array
+    public static function inspect(Request $request, Space $space, string $name, bool $copied): array
     {
         // First, since with it comes when the space was flushed.
-        $view = $tiers->stack->read([$name], $space);
-        $now = $tiers->truth->now();
+        $snapshot = $request->view->read([$name], $space);
+        $now = $request->truth->now();
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
-        foreach ($tiers->stack->nears as $near) {
-            $hit = $tiers->stack->nearReadable ? $near->get($name) : null;
-            $good = $hit !== null && $tiers->stack->good($hit[0], $hit[1], $space);
+        foreach ($request->view->nears as $near) {
+            $hit = $request->view->nearReadable ? $near->get($name) : null;
+            $good = $hit !== null && $request->view->good($hit[0], $hit[1], $space);
             $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);
         }
-        $record = $view?->records[$name] ?? null;
-        $entry = $record === null ? null : $tiers->stack->envelope->open($name, $record->body);
+        $record = $snapshot?->records[$name] ?? null;
+        $entry = $record === null ? null : $request->view->envelope->open($name, $record->body);
         $kind = match (true) {
-            $view === null => 'unreachable',
+            $snapshot === null => 'unreachable',
             $record === null => 'absent',
             $entry === null => ['d' => 'deleted', 'x' => 'dropped by a conflict', 'i' => 'an intent stands'][$record->body[0] ?? ''] ?? 'not readable',
-            $tiers->stack->valid($name, $record, $view, $space) === null => self::over($entry, $now),
+            $request->view->valid($name, $record, $snapshot, $space) === null => self::over($entry, $now),
             $entry->sure !== 0 => 'value of bounded life',
             default => 'value',
         };
-        $rows[] = ['tier' => $tiers->last . ' (' . $tiers->truth->stats()['engine'] . '), the truth']
+        $rows[] = ['tier' => $request->last . ' (' . $request->truth->stats()['engine'] . '), the truth']
             + self::row($entry, $record?->position, $kind, \str_starts_with($kind, 'value'), $now);
 
         return $rows;
@@ -86,15 +87,15 @@ final class Report
      *
      * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}>
      */
-    public static function entries(Request $tiers): iterable
+    public static function entries(Request $request): iterable
     {
-        $now = $tiers->truth->now();
+        $now = $request->truth->now();
         $spaces = [];
-        foreach ($tiers->truth->each() as $name => $record) {
-            $entry = self::value($tiers, $name, $record);
+        foreach ($request->truth->each() as $name => $record) {
+            $entry = self::value($request, $name, $record);
             $colon = (int) \strpos($name, ':', 2);
             $path = \substr($name, 2, $colon - 2);
-            if ($entry === null || !$tiers->stack->good($entry, $record->position, $spaces[$path] ??= new Space($path))) {
+            if ($entry === null || !$request->view->good($entry, $record->position, $spaces[$path] ??= new Space($path))) {
                 continue;
             }
             yield \substr($name, $colon + 1) => [
@@ -116,9 +117,9 @@ final class Report
         return $near instanceof StoreNear ? 'disk' : 'near';
     }
 
-    private static function value(Request $tiers, string $name, Record $record): ?Entry
+    private static function value(Request $request, string $name, Record $record): ?Entry
     {
-        return $name[0] === 'e' ? $tiers->stack->envelope->open($name, $record->body) : null;
+        return $name[0] === 'e' ? $request->view->envelope->open($name, $record->body) : null;
     }
 
     /** @return array{found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string} */

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Codec;
+use Larder\Codec\Envelope;
 use Larder\Store\Store;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -15,7 +16,7 @@ use Larder\Tier\Near\Near;
  */
 final class Request
 {
-    public readonly View $stack;
+    public readonly View $view;
 
     // Made when they are first asked for: a request that only reads from memory loads none of them.
     private ?Writer $writer = null;
@@ -48,7 +49,7 @@ final class Request
         public readonly ?string $local = null,
     ) {
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
-        $this->stack = new View($truth, $nears, $envelope, $this->leases, $lazy);
+        $this->view = new View($truth, $nears, $envelope, $this->leases, $lazy);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
@@ -70,29 +71,29 @@ final class Request
 
     public function writer(): Writer
     {
-        $this->stack->isBegun || $this->stack->start();
+        $this->view->isBegun || $this->view->start();
 
-        return $this->writer ??= new Writer($this->stack, $this->truth);
+        return $this->writer ??= new Writer($this->view, $this->truth);
     }
 
     public function intents(): Intents
     {
         $writer = $this->writer();
 
-        return $this->intents ??= new Intents($this->stack, $this->truth, $writer);
+        return $this->intents ??= new Intents($this->view, $this->truth, $writer);
     }
 
     public function computation(): Remember
     {
         $writer = $this->writer();
 
-        return $this->computation ??= new Remember($this->stack, $writer, $this->truth, $this->leases, $this->lease);
+        return $this->computation ??= new Remember($this->view, $writer, $this->truth, $this->leases, $this->lease);
     }
 
     public function begin(): void
     {
         $this->here();
-        $this->transaction ??= new Transaction($this->stack, $this->writer(), $this->intents());
+        $this->transaction ??= new Transaction($this->view, $this->writer(), $this->intents());
         $this->transaction->begin();
     }
 
@@ -115,7 +116,7 @@ final class Request
     /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
     public function here(): void
     {
-        if ($this->stack->forked()) {
+        if ($this->view->forked()) {
             $this->writer?->forget();
             $this->intents?->forget();
             $this->transaction = null;
@@ -136,12 +137,12 @@ final class Request
     public function refresh(): void
     {
         if ($this->transaction !== null) {
-            $this->stack->renew();
+            $this->view->renew();
 
             return;
         }
         $this->finish();
-        $this->stack->begin();
+        $this->view->begin();
     }
 
     public function store(): Store
@@ -165,9 +166,9 @@ final class Request
     private static function shutdown(bool $last = false): void
     {
         $open = \array_filter(\array_map(static fn(\WeakReference $reference): ?self => $reference->get(), self::$open));
-        foreach ($open as $tiers) {
-            if ($last || $tiers->transaction === null) {
-                $tiers->finish();
+        foreach ($open as $request) {
+            if ($last || $request->transaction === null) {
+                $request->finish();
             } else {
                 \register_shutdown_function(self::shutdown(...), true);
             }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Codec;
+use Larder\Codec\Entry;
 use Larder\Codec\Undecodable;
 
 /**
@@ -47,7 +48,7 @@ final class RequestTier
 
     public function __construct(
         private readonly Codec $codec,
-        private readonly RequestHistory $ledger,
+        private readonly RequestHistory $history,
         private readonly Truth $truth,
         /** What the space's keys begin with in the stores. */
         private readonly string $prefix,
@@ -55,7 +56,7 @@ final class RequestTier
 
     public function __destruct()
     {
-        $this->own === [] || $this->ledger->forgetOwn($this->own);
+        $this->own === [] || $this->history->forgetOwn($this->own);
     }
 
     /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
@@ -161,7 +162,7 @@ final class RequestTier
         foreach ($this->ends as $key => $end) {
             if ($end <= $now) {
                 $this->drop((string) $key);
-                $this->ledger->gone($this->prefix . $key);
+                $this->history->gone($this->prefix . $key);
             } elseif ($end < $next) {
                 $next = $end;
             }
@@ -194,11 +195,11 @@ final class RequestTier
     {
         if (\count($this->passed) > self::MANY) {
             $this->passed = [];
-            $this->ledger->goneAll();
+            $this->history->goneAll();
         }
         if (\count($this->values) > self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
-            $this->ledger->goneAll();
+            $this->history->goneAll();
         }
     }
 
@@ -240,7 +241,7 @@ final class RequestTier
             $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);
             $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
             $this->bytes = \intdiv($this->bytes, 2);
-            $this->ledger->goneAll();
+            $this->history->goneAll();
         }
     }
 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
+
 /**
  * What one request changes in the cache while its database transaction is open.
  *
@@ -36,7 +38,7 @@ final class Transaction
     private int $due;
 
     public function __construct(
-        private readonly View $stack,
+        private readonly View $view,
         private readonly Writer $writer,
         private readonly Intents $standing,
     ) {
@@ -47,7 +49,7 @@ final class Transaction
     {
         if ($this->depth++ === 0) {
             // What is read from now on was read at this position: the database may show the rows of now until the end.
-            $this->stack->ledger->freeze();
+            $this->view->history->freeze();
         }
     }
 
@@ -115,7 +117,7 @@ final class Transaction
 
             return null;
         }
-        $this->stack->ledger->thaw();
+        $this->view->history->thaw();
         $done = true;
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
@@ -169,6 +171,6 @@ final class Transaction
 
     private function drop(string $key, Space $space): void
     {
-        $this->stack->copies($space)?->drop(\substr($key, \strlen($space->entries)));
+        $this->view->copies($space)?->drop(\substr($key, \strlen($space->entries)));
     }
 }

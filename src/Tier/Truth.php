@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Changes;
@@ -57,8 +58,8 @@ final class Truth
     public function __construct(
         public readonly Store $store,
         private readonly string $name,
-        private readonly PendingInvalidations $kept,
-        private readonly FailureLog $alarm,
+        private readonly PendingInvalidations $pending,
+        private readonly FailureLog $failureLog,
         /** Names the request that opened it. */
         public readonly string $writer,
     ) {}
@@ -150,7 +151,7 @@ final class Truth
             $outcomes = $this->store->write($changes);
             foreach ($outcomes as $outcome) {
                 if ($outcome->kind === Outcome::REFUSED && !$outcome->done) {
-                    $this->alarm->ring($this->name, $this->name . ' has no room for a value, or never for one so large, and did not store it;'
+                    $this->failureLog->report($this->name, $this->name . ' has no room for a value, or never for one so large, and did not store it;'
                         . ' give it more memory (Redis: maxmemory and maxmemory-policy; Memcached: -m and -I), or a larger budget');
                     break;
                 }
@@ -263,13 +264,13 @@ final class Truth
         if ($this->rest !== 0 && \hrtime(true) < $this->rest) {
             return false;
         }
-        if (!$this->kept->pending()) {
+        if (!$this->pending->pending()) {
             $this->rest = 0;
 
             return true;
         }
         try {
-            $applied = $this->kept->apply($this->invalidate(...));
+            $applied = $this->pending->apply($this->invalidate(...));
             if ($applied) {
                 $this->rest = 0;
             } else {
@@ -330,8 +331,8 @@ final class Truth
     /** @param list<string> $keys */
     private function keep(array $keys): void
     {
-        if ($keys !== [] && !$this->kept->keep($keys)) {
-            $this->alarm->ring($this->name, 'an invalidation could not be recorded, and is kept by this process only: no file for it in ' . $this->kept->where());
+        if ($keys !== [] && !$this->pending->keep($keys)) {
+            $this->failureLog->report($this->name, 'an invalidation could not be recorded, and is kept by this process only: no file for it in ' . $this->pending->where());
         }
     }
 
@@ -346,7 +347,7 @@ final class Truth
         $this->keep($keys);
         $this->errors++;
         $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
-        $this->alarm->ring($this->name, $failure->getMessage() . '; going on without it');
+        $this->failureLog->report($this->name, $failure->getMessage() . '; going on without it');
 
         return null;
     }

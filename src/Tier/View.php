@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
+use Larder\Codec\Envelope;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Markers;
@@ -66,7 +68,7 @@ final class View
     public bool $nearReadable = true;
     public int $nearHits = 0;
     public int $nearMisses = 0;
-    public readonly RequestHistory $ledger;
+    public readonly RequestHistory $history;
 
     /** Names this request in the journal: its own changes do not count against it. */
     public string $writer;
@@ -102,7 +104,7 @@ final class View
         public readonly Leases $leases,
         private readonly bool $lazy = false,
     ) {
-        $this->ledger = $leases->ledger;
+        $this->history = $leases->history;
         $this->pid = Process::id();
         $this->writer = $truth->writer;
         $this->begin();
@@ -171,7 +173,7 @@ final class View
         }
         $changes = $this->truth->since(...$known);
         if ($changes === null) {
-            $this->ledger->beginBlind();
+            $this->history->beginBlind();
         } else {
             $readable = true;
             foreach ($this->nears as $i => $near) {
@@ -182,7 +184,7 @@ final class View
                 $same = $known[2] === $changes->token && !$changes->news($known[0], $known[1]);
                 $readable = ($same || $near->follow($changes)) && $readable;
             }
-            $this->ledger->begin($changes);
+            $this->history->begin($changes);
             $this->nearReadable = $readable;
         }
         $this->version++;
@@ -199,7 +201,7 @@ final class View
 
             return;
         }
-        $changes = $this->truth->since($this->ledger->epoch, $this->ledger->seen, $this->ledger->token);
+        $changes = $this->truth->since($this->history->epoch, $this->history->seen, $this->history->token);
         if ($changes === null) {
             // Nobody says what changed: nothing that was copied before is shown any longer.
             $this->nearReadable = false;
@@ -211,15 +213,15 @@ final class View
             // Nobody could say where it is, or it could not be set and was kept: now it can be asked for.
             unset($this->markers[$marker]);
         }
-        $before = $this->ledger->seen;
-        $epoch = $this->ledger->epoch;
+        $before = $this->history->seen;
+        $epoch = $this->history->epoch;
         foreach ($changes->list as [, , $writer]) {
             if ($writer !== $this->writer) {
                 $this->news++;
                 break;
             }
         }
-        $this->ledger->learn($changes, $this->writer);
+        $this->history->learn($changes, $this->writer);
         if ($changes->epoch !== $epoch) {
             // They were of the old epoch, and ended with it.
             $this->leases->forget();
@@ -258,9 +260,9 @@ final class View
     /** From the truth tier: the entry of a key that is good now. */
     public function fetch(string $key, Space $space): ?Entry
     {
-        $view = $this->read([$key], $space);
+        $snapshot = $this->read([$key], $space);
 
-        return $view === null ? null : $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
+        return $snapshot === null ? null : $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
     }
 
     /**
@@ -272,13 +274,13 @@ final class View
      */
     public function fetchMany(array $keys, Space $space): array
     {
-        $view = $this->read($keys, $space);
+        $snapshot = $this->read($keys, $space);
         $found = [];
-        if ($view === null) {
+        if ($snapshot === null) {
             return [];
         }
         foreach ($keys as $key) {
-            $entry = $this->judgeRecord($key, $view->records[$key] ?? null, $view, $space);
+            $entry = $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
             if ($entry !== null) {
                 $found[$key] = $entry;
             }
@@ -310,15 +312,15 @@ final class View
             }
         }
         $changes = $this->changes;
-        $view = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
-        foreach ($view->records ?? [] as $name => $record) {
+        $snapshot = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
+        foreach ($snapshot->records ?? [] as $name => $record) {
             $name = (string) $name;
             // What is not there is asked for again when it is wanted: it may be there by then.
             $space = $wanted[$name] ?? null;
-            if ($view === null || $space === null) {
+            if ($snapshot === null || $space === null) {
                 continue;
             }
-            $entry = $this->judgeRecord($name, $record, $view, $space);
+            $entry = $this->judgeRecord($name, $record, $snapshot, $space);
             if ($entry !== null) {
                 $copies = $this->copies($space);
                 $copies?->keep(\substr($name, \strlen($space->entries)), $entry);
@@ -353,12 +355,12 @@ final class View
     /** What the near tiers have, good now, and not from before $from. */
     public function near(string $key, Space $space, int $from = 0): ?Entry
     {
-        $from = \max($from, $this->ledger->ownFloor);
+        $from = \max($from, $this->history->ownFloor);
         if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->nearReadable) {
             return null;
         }
         foreach ($this->nears as $level => $near) {
-            $epoch = $this->ledger->epoch;
+            $epoch = $this->history->epoch;
             $hit = $near->get($key);
             if ($hit === null) {
                 continue;
@@ -367,14 +369,14 @@ final class View
             if ($position < $from || !$this->good($entry, $position, $space)) {
                 continue;
             }
-            if ($epoch !== $this->ledger->epoch) {
+            if ($epoch !== $this->history->epoch) {
                 // Asking for a marker has shown that its positions, or this copy's, are those of an epoch that is over.
                 return null;
             }
             $this->nearHits++;
-            $this->ledger->hit($key, $position, $entry->sure !== 0);
+            $this->history->hit($key, $position, $entry->sure !== 0);
             if ($level > 0) {
-                $this->copyNear($key, $entry, $position, $this->ledger->seen, $epoch, $level);
+                $this->copyNear($key, $entry, $position, $this->history->seen, $epoch, $level);
             }
 
             return $entry;
@@ -403,24 +405,24 @@ final class View
         $ask = $flushes === [] ? $keys : [...$keys, ...$flushes];
         // What others have appended before this request is in its view.
         $this->isBegun || $this->truth->settle();
-        $view = $this->truth->read($ask);
+        $snapshot = $this->truth->read($ask);
         if (!$this->isBegun) {
             $this->isBegun = true;
-            $view === null ? $this->ledger->beginBlind() : $this->ledger->begin(new Changes($view->epoch, $view->at, '', true));
+            $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new Changes($snapshot->epoch, $snapshot->at, '', true));
         }
-        if ($view !== null && $view->epoch !== $this->ledger->epoch) {
+        if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {
             $this->renew();
             $ask = [...$keys, ...$this->unknownFlushes($spaces)];
-            $view = $this->again($ask);
+            $snapshot = $this->again($ask);
         }
-        if ($view === null) {
+        if ($snapshot === null) {
             return null;
         }
         for ($i = \count($keys), $n = \count($ask); $i < $n; $i++) {
-            $this->learnMarker($ask[$i], $view);
+            $this->learnMarker($ask[$i], $snapshot);
         }
 
-        return $view;
+        return $snapshot;
     }
 
     /**
@@ -431,9 +433,9 @@ final class View
     private function again(array $keys): ?Snapshot
     {
         for ($try = 0; $try < self::EPOCHS; $try++) {
-            $view = $this->truth->read($keys);
-            if ($view === null || $view->epoch === $this->ledger->epoch) {
-                return $view;
+            $snapshot = $this->truth->read($keys);
+            if ($snapshot === null || $snapshot->epoch === $this->history->epoch) {
+                return $snapshot;
             }
             $this->renew();
         }
@@ -462,12 +464,12 @@ final class View
     }
 
     /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
-    public function judgeRecord(string $key, ?Record $record, Snapshot $view, Space $space): ?Entry
+    public function judgeRecord(string $key, ?Record $record, Snapshot $snapshot, Space $space): ?Entry
     {
-        $entry = $record === null ? null : $this->valid($key, $record, $view, $space);
+        $entry = $record === null ? null : $this->valid($key, $record, $snapshot, $space);
         if ($record === null || $entry === null) {
             $this->truth->misses++;
-            $this->ledger->miss($key, $view->at);
+            $this->history->miss($key, $snapshot->at);
 
             return null;
         }
@@ -475,19 +477,19 @@ final class View
         $now = $entry->sure === 0 ? 0 : $this->truth->now();
         if ($entry->outlived($now)) {
             if ($entry->over($now)) {
-                $this->ledger->miss($key, $view->at);
+                $this->history->miss($key, $snapshot->at);
 
                 return null;
             }
             if ($this->leases->renews($key, Entry::BOUNDED_LIFE)) {
-                $this->ledger->anew($key, $view->at);
+                $this->history->anew($key, $snapshot->at);
 
                 return null;
             }
         } else {
-            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $view->at, $view->epoch);
+            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $snapshot->at, $snapshot->epoch);
         }
-        $this->ledger->hit($key, $record->position, $entry->sure !== 0);
+        $this->history->hit($key, $record->position, $entry->sure !== 0);
 
         return $entry;
     }
@@ -509,13 +511,13 @@ final class View
     }
 
     /** The entry in a view's record: a value, signed where that is asked for, not expired, flushed or invalidated. */
-    public function valid(string $key, Record $record, Snapshot $view, Space $space): ?Entry
+    public function valid(string $key, Record $record, Snapshot $snapshot, Space $space): ?Entry
     {
         if (($record->body[0] ?? '') === Entry::INTENT) {
             if (\count($this->held) < self::HELD) {
                 $this->held[$key] = true;
             }
-            $this->standing($key, $record, $view);
+            $this->standing($key, $record, $snapshot);
 
             return null;
         }
@@ -523,7 +525,7 @@ final class View
 
         // The epoch last: asking for a marker may have shown that the view's is over.
         return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->floor($space)
-            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) || $view->epoch !== $this->ledger->epoch ? null : $entry;
+            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) || $snapshot->epoch !== $this->history->epoch ? null : $entry;
     }
 
     /** Whether a record that valid() refused may be good all the same: nobody could say where one of its markers is. */
@@ -547,20 +549,20 @@ final class View
      *
      * @return array<string, array{int, string, bool}>
      */
-    private function standing(string $key, Record $record, Snapshot $view): array
+    private function standing(string $key, Record $record, Snapshot $snapshot): array
     {
         $noted = Intent::parse($record->body);
         $standing = Intent::alive($noted, $this->truth->now());
         if ($standing !== $noted || $noted === []) {
             // That change will be the last one listed, and this request's own, so what was there is noted before.
             if ($record->writer !== $this->writer) {
-                $this->ledger->foreign($key, $record->position, Entry::INTENT);
+                $this->history->foreign($key, $record->position, Entry::INTENT);
             }
             [$body, $kind] = $key[0] === 'e' ? [null, Entry::DELETED] : [Entry::MARKER, Entry::MARKER];
             if ($standing !== []) {
                 [$body, $kind] = [Intent::body($standing), Entry::INTENT];
             }
-            $this->truth->write([new Change($key, $body, $this->writer, $record->position, kind: $kind, strict: true, epoch: $view->epoch)]);
+            $this->truth->write([new Change($key, $body, $this->writer, $record->position, kind: $kind, strict: true, epoch: $snapshot->epoch)]);
         }
 
         return $standing;
@@ -583,7 +585,7 @@ final class View
     private function lose(Space $space, RequestTier $copies): void
     {
         foreach ($copies->names() as $name) {
-            $this->ledger->gone($space->entries . $name);
+            $this->history->gone($space->entries . $name);
         }
         $copies->clear();
     }
@@ -621,7 +623,7 @@ final class View
         $this->precede($space, $entry);
         $guards = [];
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
-            $guards[$marker] = $this->ledger->changed($marker, $reference) ? -1 : $this->ledger->limit($marker, $reference);
+            $guards[$marker] = $this->history->changed($marker, $reference) ? -1 : $this->history->limit($marker, $reference);
         }
 
         return $guards;
@@ -671,7 +673,7 @@ final class View
                 $copies = $this->spaces[$space][1]->get();
                 if ($copies !== null && $copies->has($name)) {
                     $copies->drop($name);
-                    $this->ledger->gone($key);
+                    $this->history->gone($key);
                 }
             }
         }
@@ -719,20 +721,20 @@ final class View
         $this->isBegun || $this->start();
         // With those above it: see unknownFlushes().
         $above = Markers::covering($marker);
-        $view = $this->again([$marker, ...$above]);
-        if ($view === null) {
+        $snapshot = $this->again([$marker, ...$above]);
+        if ($snapshot === null) {
             // Without an answer nothing is known to be good.
             return \PHP_INT_MAX;
         }
         foreach ($above as $each) {
-            $this->learnMarker($each, $view);
+            $this->learnMarker($each, $snapshot);
         }
 
-        return $this->learnMarker($marker, $view);
+        return $this->learnMarker($marker, $snapshot);
     }
 
-    /** @param Snapshot $view has those above it too */
-    private function learnMarker(string $marker, Snapshot $view): int
+    /** @param Snapshot $snapshot has those above it too */
+    private function learnMarker(string $marker, Snapshot $snapshot): int
     {
         if (\count($this->markers) >= self::MARKERS) {
             // They are asked for again, but for those that nobody could set.
@@ -743,10 +745,10 @@ final class View
         if ($known === \PHP_INT_MAX) {
             return $known;
         }
-        $record = $view->records[$marker] ?? null;
+        $record = $snapshot->records[$marker] ?? null;
         $position = $record->position ?? 0;
         if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
-            $standing = $this->standing($marker, $record, $view);
+            $standing = $this->standing($marker, $record, $snapshot);
             // The near tiers do not hear of a death, so they are not told.
             $this->heldMarkers[$marker] = true;
 
@@ -754,7 +756,7 @@ final class View
             return $this->markers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
         }
         if ($position === 0 && $this->truth->store->forgets()) {
-            $position = $this->makeMarker($marker, $view);
+            $position = $this->makeMarker($marker, $snapshot);
             if ($position === \PHP_INT_MAX) {
                 // Not now, inside another call for example; the next one who asks may be able to.
                 return $position;
@@ -762,14 +764,14 @@ final class View
         }
         foreach (Markers::covering($marker) as $above) {
             // For whoever reads it near, beside an older one above it.
-            $position = \max($position, $view->records[$above]->position ?? 0);
+            $position = \max($position, $snapshot->records[$above]->position ?? 0);
         }
         if ($known >= 0 && $known !== $position) {
             $this->floors = [];
             $this->version++;
         }
         foreach ($this->nears as $near) {
-            $near->putMarker($marker, $position, \max($view->at, $position), $view->epoch);
+            $near->putMarker($marker, $position, \max($snapshot->at, $position), $snapshot->epoch);
         }
 
         return $this->markers[$marker] = $position;
@@ -782,18 +784,18 @@ final class View
      * none of these is where the marker will be, and what is computed from such a position is not stored. So after a
      * refusal one of them makes it, and the others wait for that.
      */
-    private function makeMarker(string $marker, Snapshot $view): int
+    private function makeMarker(string $marker, Snapshot $snapshot): int
     {
-        $change = fn(Snapshot $view): Change => new Change(
+        $change = fn(Snapshot $snapshot): Change => new Change(
             $marker,
             Entry::MADE,
             $this->writer,
-            $view->at,
+            $snapshot->at,
             kind: Entry::MADE,
             strict: true,
-            epoch: $view->epoch,
+            epoch: $snapshot->epoch,
         );
-        $outcome = $this->truth->write([$change($view)])[0] ?? null;
+        $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
         if ($outcome === null || $outcome->done) {
             return $outcome->position ?? \PHP_INT_MAX;
         }
@@ -801,16 +803,16 @@ final class View
         $end = \hrtime(true) + self::MAKING * 1000000;
         for ($pause = 500; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
             $taken = $this->leases->take($turn, self::MAKING);
-            $view = $this->again([$marker]);
-            $position = $view->records[$marker]->position ?? 0;
+            $snapshot = $this->again([$marker]);
+            $position = $snapshot->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
-            if ($view !== null && $position === 0 && ($taken === true || $late)) {
-                $outcome = $this->truth->write([$change($view)])[0] ?? null;
+            if ($snapshot !== null && $position === 0 && ($taken === true || $late)) {
+                $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
                 // Those who began before anybody waited may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
             }
             $this->leases->giveBack($turn);
-            if ($view === null || $position !== 0 || $late) {
+            if ($snapshot === null || $position !== 0 || $late) {
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }
             Process::pause(\random_int($pause, 2 * $pause));
@@ -824,7 +826,7 @@ final class View
         foreach ($this->open() as [, $copies]) {
             $copies->clear();
         }
-        $this->ledger->goneAll();
+        $this->history->goneAll();
         $this->version++;
     }
 }

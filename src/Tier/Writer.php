@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
@@ -56,7 +57,7 @@ final class Writer
     public array $intended = [];
 
     public function __construct(
-        private readonly View $stack,
+        private readonly View $view,
         private readonly Truth $truth,
     ) {}
 
@@ -100,8 +101,8 @@ final class Writer
     public function fill(string $key, Space $space, Entry $entry): bool
     {
         unset($this->pending[$key]);
-        $this->stack->renew();
-        $epoch = $this->stack->ledger->epoch;
+        $this->view->renew();
+        $epoch = $this->view->history->epoch;
         if ($this->truth->down() || !$this->unchanged($key, $space, $entry)) {
             $this->refused++;
 
@@ -110,10 +111,10 @@ final class Writer
         $this->pending[$key] = [$space, $entry];
         // Others may have it from the near tiers at once, if it was missed and not held by an intent. Nobody changed
         // the key up to `seen`, as was just learned.
-        [$how, $reference] = $this->stack->ledger->reference($key);
-        if ($how === RequestHistory::MISSED && !$this->stack->isHeld($key)) {
-            $at = \max($reference, $this->stack->ledger->seen);
-            $this->stack->copyNear($key, $entry, $at, $at, $epoch);
+        [$how, $reference] = $this->view->history->reference($key);
+        if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)) {
+            $at = \max($reference, $this->view->history->seen);
+            $this->view->copyNear($key, $entry, $at, $at, $epoch);
         }
         $this->bytes += \strlen($entry->payload);
         if (\count($this->pending) > self::PENDING || $this->bytes > self::PENDING_BYTES) {
@@ -156,19 +157,19 @@ final class Writer
         $changes = $keys = [];
         foreach ($fills as $key => [$space, $entry]) {
             // Before the positions: asking for a marker, or a destructor that uses the cache, may show another one.
-            $epoch = $this->stack->ledger->epoch;
+            $epoch = $this->view->history->epoch;
             if (!$this->unchanged($key, $space, $entry)) {
                 $this->notFilled($key, $space);
                 continue;
             }
-            [, $reference] = $this->stack->ledger->reference($key);
+            [, $reference] = $this->view->history->reference($key);
             $changes[] = new Change(
                 $key,
-                $this->stack->envelope->seal($key, $entry),
-                $this->stack->writer,
-                $this->stack->ledger->limit($key, $reference),
+                $this->view->envelope->seal($key, $entry),
+                $this->view->writer,
+                $this->view->history->limit($key, $reference),
                 $entry->expiry,
-                $this->stack->guards($space, $entry, $reference),
+                $this->view->guards($space, $entry, $reference),
                 epoch: $epoch,
             );
             $keys[] = $key;
@@ -202,16 +203,16 @@ final class Writer
         foreach ($keys as $key) {
             $waited[$key] = isset($this->pending[$key]);
             unset($this->pending[$key]);
-            $changes[] = new Change($key, null, $this->stack->writer, kind: Entry::DELETED);
+            $changes[] = new Change($key, null, $this->view->writer, kind: Entry::DELETED);
         }
         $outcomes = $this->truth->write($changes, $keys);
         foreach ($keys as $i => $key) {
             $this->gone($key, $space);
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && $outcome->done) {
-                $this->stack->ledger->own($outcome);
+                $this->view->history->own($outcome);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
-                if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->stack->floor($space)) {
+                if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->view->floor($space)) {
                     $there++;
                 }
             } elseif ($outcome !== null && $this->takeAway($key, $outcome, Entry::DELETED) === null) {
@@ -231,20 +232,20 @@ final class Writer
     {
         $this->discardMarked($markers);
         for ($try = 1; ; $try++) {
-            $epoch = $try <= self::EPOCHS ? $this->stack->ledger->epoch : '';
+            $epoch = $try <= self::EPOCHS ? $this->view->history->epoch : '';
             $outcomes = $this->truth->write(\array_map(
-                fn(string $marker): Change => new Change($marker, Entry::MARKER, $this->stack->writer, kind: Entry::MARKER, epoch: $epoch),
+                fn(string $marker): Change => new Change($marker, Entry::MARKER, $this->view->writer, kind: Entry::MARKER, epoch: $epoch),
                 $markers,
             ), $markers);
             if ($outcomes === null || $epoch === '' || $outcomes[0]->position >= 0) {
                 break;
             }
             // The store has begun anew: where near copies of before lie compared with this mark, nobody could say.
-            $this->stack->renew();
+            $this->view->renew();
         }
         $done = true;
         foreach ($markers as $i => $marker) {
-            foreach ($this->stack->nears as $near) {
+            foreach ($this->view->nears as $near) {
                 $near->drop($marker);
             }
             $outcome = $outcomes[$i] ?? null;
@@ -254,7 +255,7 @@ final class Writer
             }
             if ($outcome === null) {
                 // For this request it is flushed all the same.
-                $this->stack->changed($marker, \PHP_INT_MAX, true);
+                $this->view->changed($marker, \PHP_INT_MAX, true);
                 $done = false;
             } else {
                 $this->moved($marker, $outcome);
@@ -284,14 +285,14 @@ final class Writer
             $this->land();
         }
         for ($try = 0; $try < self::TRIES; $try++) {
-            $view = $this->stack->read([$key], $space);
-            if ($view === null) {
+            $snapshot = $this->view->read([$key], $space);
+            if ($snapshot === null) {
                 return null;
             }
-            $record = $view->records[$key] ?? null;
-            $entry = $record === null ? null : $this->stack->valid($key, $record, $view, $space);
+            $record = $snapshot->records[$key] ?? null;
+            $entry = $record === null ? null : $this->view->valid($key, $record, $snapshot, $space);
             if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
-                || $this->stack->isUnsure($key, $record, $space))) {
+                || $this->view->isUnsure($key, $record, $space))) {
                 return null;
             }
             $next = $decide($entry);
@@ -300,25 +301,25 @@ final class Writer
             }
             $guards = [];
             foreach ([...$space->flushes, ...$next->tags] as $marker) {
-                $guards[$marker] = $view->at;
+                $guards[$marker] = $snapshot->at;
             }
             $outcomes = $this->truth->write([new Change(
                 $key,
-                $this->stack->envelope->seal($key, $next),
-                $this->stack->writer,
-                $record->position ?? $view->at,
+                $this->view->envelope->seal($key, $next),
+                $this->view->writer,
+                $record->position ?? $snapshot->at,
                 $next->expiry,
                 $guards,
                 strict: true,
-                epoch: $view->epoch,
+                epoch: $snapshot->epoch,
                 atomic: true,
             )]);
             if ($outcomes === null) {
                 return null;
             }
             if ($outcomes[0]->done) {
-                $this->stored($key, $space, $next, $outcomes[0], $view->epoch);
-                $this->stack->ledger->swapped($key, $outcomes[0]->position);
+                $this->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
+                $this->view->history->swapped($key, $outcomes[0]->position);
 
                 return $next;
             }
@@ -344,11 +345,11 @@ final class Writer
     public function append(string $key, Space $space, ?Entry $entry): bool
     {
         if (!$space->cacheOnly || ($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key])
-            || $this->stack->isHeld($key) || $this->stack->ledger->reference($key)[0] !== RequestHistory::SEEN) {
+            || $this->view->isHeld($key) || $this->view->history->reference($key)[0] !== RequestHistory::SEEN) {
             return false;
         }
-        $body = $entry === null ? null : $this->stack->envelope->seal($key, $entry);
-        if (!$this->truth->append(new Change($key, $body, $this->stack->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
+        $body = $entry === null ? null : $this->view->envelope->seal($key, $entry);
+        if (!$this->truth->append(new Change($key, $body, $this->view->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
             return false;
         }
         unset($this->pending[$key]);
@@ -364,15 +365,15 @@ final class Writer
     /** What was appended gets its positions, and near copies. */
     private function land(): void
     {
-        $epoch = $this->stack->ledger->epoch;
+        $epoch = $this->view->history->epoch;
         $settled = $this->truth->settle();
         foreach ($this->late as $key => [$space, $entry]) {
             $outcome = $settled[$key] ?? null;
             // Else somebody else has applied it, or a later change came over it.
             if ($outcome !== null && $outcome->done) {
                 if ($entry === null) {
-                    $this->stack->ledger->own($outcome);
-                    foreach ($this->stack->nears as $near) {
+                    $this->view->history->own($outcome);
+                    foreach ($this->view->nears as $near) {
                         $near->drop($key);
                     }
                 } else {
@@ -386,9 +387,9 @@ final class Writer
     /** A change that others made to this key after the request had read it, before its own. */
     public function noteForeign(string $key, string $writer, int $position): void
     {
-        if ($position > 0 && $writer !== '' && $writer !== $this->stack->writer) {
-            if ($position > $this->stack->ledger->reference($key)[1]) {
-                $this->stack->ledger->foreign($key, $position, '');
+        if ($position > 0 && $writer !== '' && $writer !== $this->view->writer) {
+            if ($position > $this->view->history->reference($key)[1]) {
+                $this->view->history->foreign($key, $position, '');
             }
         }
     }
@@ -405,7 +406,7 @@ final class Writer
             $outcomes = $this->truth->write([new Change(
                 $key,
                 $standing === [] ? $body : Intent::body($standing),
-                $this->stack->writer,
+                $this->view->writer,
                 $outcome->record->position ?? Change::ALWAYS,
                 kind: $kind,
                 strict: $outcome->record !== null,
@@ -452,7 +453,7 @@ final class Writer
         if ($key[0] === 'e') {
             $this->gone($key, $space);
         } else {
-            foreach ($this->stack->nears as $near) {
+            foreach ($this->view->nears as $near) {
                 $near->drop($key);
             }
             $this->moved($key, $outcome);
@@ -479,8 +480,8 @@ final class Writer
 
     private function moved(string $marker, Outcome $outcome): void
     {
-        $this->stack->changed($marker, $outcome->position, true);
-        $this->stack->ledger->own($outcome);
+        $this->view->changed($marker, $outcome->position, true);
+        $this->view->history->own($outcome);
         $this->noteForeign($marker, $outcome->writer, $outcome->previous);
     }
 
@@ -488,7 +489,7 @@ final class Writer
     private function othersIntents(string $body): array
     {
         $standing = Intent::alive(Intent::parse($body), $this->truth->now());
-        unset($standing['w' . $this->stack->writer]);
+        unset($standing['w' . $this->view->writer]);
 
         return $standing;
     }
@@ -536,10 +537,10 @@ final class Writer
     /** @return \Generator<int, Change, ?Outcome, Verdict> gives a change to be written, and is told what became of it; null: that is not known */
     private function settling(string $key, Space $space, Entry $entry): \Generator
     {
-        $ledger = $this->stack->ledger;
+        $history = $this->view->history;
         // Before the positions: a destructor that uses the cache may learn of another one.
-        $epoch = $ledger->epoch;
-        [$how, $reference] = $ledger->reference($key);
+        $epoch = $history->epoch;
+        [$how, $reference] = $history->reference($key);
         $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
@@ -547,12 +548,12 @@ final class Writer
             // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
             $limit = Change::ALWAYS;
             $guards = [];
-            $this->stack->precede($space, $entry);
+            $this->view->precede($space, $entry);
         } else {
-            $limit = $ledger->limit($key, $reference);
-            $guards = $this->stack->guards($space, $entry, $reference);
+            $limit = $history->limit($key, $reference);
+            $guards = $this->view->guards($space, $entry, $reference);
             // A foreign change that is known already may lie under a later one of this request: then both are looked at.
-            $strict = $ledger->changed($key, $reference);
+            $strict = $history->changed($key, $reference);
             if ($limit < 0 || \in_array(-1, $guards, true)) {
                 // What happened meanwhile is not known any more: that counts as a conflict.
                 $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, '', false, false);
@@ -567,7 +568,7 @@ final class Writer
                 return (yield from $this->dropping($key, $space)) ? Verdict::Drop : Verdict::Failed;
             }
             if ($verdict === Verdict::Same) {
-                foreach ($this->stack->nears as $near) {
+                foreach ($this->view->nears as $near) {
                     $near->drop($key);
                 }
 
@@ -578,8 +579,8 @@ final class Writer
             }
             $current = yield new Change(
                 $key,
-                $this->stack->envelope->seal($key, $stored),
-                $this->stack->writer,
+                $this->view->envelope->seal($key, $stored),
+                $this->view->writer,
                 $limit,
                 $stored->expiry,
                 $guards,
@@ -599,12 +600,12 @@ final class Writer
                 yield from $this->dropping($key, $space);
                 break;
             }
-            if ($current->position < 0 && $epoch !== '' && $epoch === $ledger->epoch) {
+            if ($current->position < 0 && $epoch !== '' && $epoch === $history->epoch) {
                 // The store may have begun anew: near copies of before cannot be compared with what is stored now.
-                $this->stack->renew();
+                $this->view->renew();
                 if ($limit === Change::ALWAYS) {
                     $epoch = '';
-                    $this->stack->precede($space, $entry);
+                    $this->view->precede($space, $entry);
                     continue;
                 }
             }
@@ -616,7 +617,7 @@ final class Writer
                 $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
             }
             // What was in the way has its position in the epoch that was asked for, whatever has been learned since.
-            $epoch = $limit === Change::ALWAYS ? '' : ($epoch === '' ? $ledger->epoch : $epoch);
+            $epoch = $limit === Change::ALWAYS ? '' : ($epoch === '' ? $history->epoch : $epoch);
         }
         $this->gone($key, $space);
 
@@ -627,7 +628,7 @@ final class Writer
     private function dropping(string $key, Space $space): \Generator
     {
         $this->gone($key, $space);
-        $outcome = yield new Change($key, null, $this->stack->writer, kind: Entry::DROPPED);
+        $outcome = yield new Change($key, null, $this->view->writer, kind: Entry::DROPPED);
 
         return $outcome !== null && ($outcome->done || $this->takeAway($key, $outcome, Entry::DROPPED) !== null);
     }
@@ -637,9 +638,9 @@ final class Writer
     {
         if ($conflict->guard !== null) {
             if ($conflict->kind === Entry::MADE) {
-                $this->stack->renew();
-                $ledger = $this->stack->ledger;
-                if ($ledger->seen >= $conflict->position && !$ledger->changed($conflict->guard, $ledger->reference($key)[1])) {
+                $this->view->renew();
+                $history = $this->view->history;
+                if ($history->seen >= $conflict->position && !$history->changed($conflict->guard, $history->reference($key)[1])) {
                     // That it was missing changes nothing.
                     return $before;
                 }
@@ -647,15 +648,15 @@ final class Writer
 
             return ConflictTable::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
         }
-        if ($conflict->writer === $this->stack->writer) {
+        if ($conflict->writer === $this->view->writer) {
             // This request's own change, or its intent: only what others did before it counts.
-            $ledger = $this->stack->ledger;
-            $change = $ledger->changed($key, $ledger->reference($key)[1]) ? $ledger->kind($key) : null;
+            $history = $this->view->history;
+            $change = $history->changed($key, $history->reference($key)[1]) ? $history->kind($key) : null;
         } else {
             $change = $conflict->kind;
-            $this->stack->ledger->foreign($key, \max(0, $conflict->position), $conflict->kind);
+            $this->view->history->foreign($key, \max(0, $conflict->position), $conflict->kind);
         }
-        $there = $conflict->record === null ? null : $this->stack->envelope->open($key, $conflict->record->body);
+        $there = $conflict->record === null ? null : $this->view->envelope->open($key, $conflict->record->body);
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 
@@ -668,13 +669,13 @@ final class Writer
     /** Nothing is known of a foreign change that would keep this fill from being stored. */
     private function unchanged(string $key, Space $space, Entry $entry): bool
     {
-        $ledger = $this->stack->ledger;
-        [$how, $reference] = $ledger->reference($key);
-        if ($how === RequestHistory::UNSURE || $ledger->changed($key, $reference)) {
+        $history = $this->view->history;
+        [$how, $reference] = $history->reference($key);
+        if ($how === RequestHistory::UNSURE || $history->changed($key, $reference)) {
             return false;
         }
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
-            if ($ledger->changed($marker, $reference)) {
+            if ($history->changed($marker, $reference)) {
                 return false;
             }
         }
@@ -686,8 +687,8 @@ final class Writer
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->own($key, $space, $outcome->position);
-        $this->stack->ledger->own($outcome);
-        $this->stack->nears === [] || $this->stack->copyNear($key, $entry, $outcome->position, $outcome->position, $epoch);
+        $this->view->history->own($outcome);
+        $this->view->nears === [] || $this->view->copyNear($key, $entry, $outcome->position, $outcome->position, $epoch);
     }
 
     private function notFilled(string $key, Space $space): void
@@ -700,24 +701,24 @@ final class Writer
     public function gone(string $key, Space $space): void
     {
         $this->own($key, $space, \PHP_INT_MAX)?->drop(\substr($key, \strlen($space->entries)));
-        foreach ($this->stack->nears as $near) {
+        foreach ($this->view->nears as $near) {
             $near->drop($key);
         }
     }
 
     private function own(string $key, Space $space, int $position): ?RequestTier
     {
-        $this->stack->changes++;
-        if ($this->stack->nears === []) {
-            return $this->stack->copies($space);
+        $this->view->changes++;
+        if ($this->view->nears === []) {
+            return $this->view->copies($space);
         }
-        $copies = $this->stack->copies($space);
+        $copies = $this->view->copies($space);
         if ($copies !== null) {
             if (\count($copies->own) >= self::OWN) {
-                $this->stack->ledger->forgetOwn($copies->own);
+                $this->view->history->forgetOwn($copies->own);
                 $copies->own = [];
                 // What was derived from the positions that near copies must have is to be derived again.
-                $this->stack->version++;
+                $this->view->version++;
             }
             $copies->own[\substr($key, \strlen($space->entries))] = $position;
         }

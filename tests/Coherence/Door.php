@@ -6,6 +6,7 @@ namespace Larder\Tests\Coherence;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
+use Larder\Codec\Envelope;
 use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
@@ -14,7 +15,6 @@ use Larder\Store\ApcuStore;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
-use Larder\Tier\Envelope;
 use Larder\Tier\Intents;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;

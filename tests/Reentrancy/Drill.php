@@ -242,7 +242,7 @@ final class Drill
         self::$open = [];
         if (self::letsIn()) {
             $this->cache->refresh();
-            $tiers = (new \ReflectionProperty(Cache::class, 'tiers'))->getValue($this->cache);
+            $tiers = (new \ReflectionProperty(Cache::class, 'request'))->getValue($this->cache);
             \assert($tiers instanceof Request);
             foreach (['r0', 'r1'] as $key) {
                 $lease = Space::lease((new \ReflectionProperty(Cache::class, 'space'))->getValue($this->cache)->key($key));

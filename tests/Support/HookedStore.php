@@ -6,13 +6,13 @@ namespace Larder\Tests\Support;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
+use Larder\Codec\Envelope;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\MemoryStore;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
-use Larder\Tier\Envelope;
 use Larder\Tier\Near\Near;
 use Larder\Tier\PendingInvalidations;
 use Larder\Tier\Request;

@@ -15,11 +15,11 @@ final class FailureLogTest extends TestCase
     public function testOneLineAPart(): void
     {
         $log = new Lines();
-        $alarm = new FailureLog($log);
+        $failureLog = new FailureLog($log);
         [$one, $two] = ['part ' . \bin2hex(\random_bytes(4)), 'part ' . \bin2hex(\random_bytes(4))];
         for ($i = 0; $i < 3; $i++) {
-            $alarm->ring($one, "one failed $i");
-            (new FailureLog($log))->ring($two, "two failed $i");
+            $failureLog->report($one, "one failed $i");
+            (new FailureLog($log))->report($two, "two failed $i");
         }
         self::assertSame(['warning: larder: one failed 0', 'warning: larder: two failed 0'], $log->lines);
     }
@@ -27,7 +27,7 @@ final class FailureLogTest extends TestCase
     public function testALineStaysALine(): void
     {
         $log = new Lines();
-        (new FailureLog($log))->ring('part ' . \bin2hex(\random_bytes(4)), "a\nforged: line\r\nand another");
+        (new FailureLog($log))->report('part ' . \bin2hex(\random_bytes(4)), "a\nforged: line\r\nand another");
         self::assertSame(['warning: larder: a forged: line  and another'], $log->lines);
     }
 
@@ -42,10 +42,10 @@ final class FailureLogTest extends TestCase
                 throw new \RuntimeException('The disk is full.');
             }
         };
-        $alarm = new FailureLog($logger);
+        $failureLog = new FailureLog($logger);
         $part = 'part ' . \bin2hex(\random_bytes(4));
-        $alarm->ring($part, 'failed');
-        $alarm->ring($part, 'failed');
+        $failureLog->report($part, 'failed');
+        $failureLog->report($part, 'failed');
         self::assertSame(1, $logger->calls);
     }
 
@@ -59,7 +59,7 @@ final class FailureLogTest extends TestCase
             /** @var array<string, int> $said */
             $said = $last->getValue();
             $said === [] || $last->setValue(null, \array_map(static fn(int $time): int => $time - $pass, $said));
-            (new FailureLog($log))->ring($part, "after $pass more");
+            (new FailureLog($log))->report($part, "after $pass more");
         }
         self::assertSame(['after 0 more', 'after 2 more', 'after 200 more'], \str_replace('warning: larder: ', '', $log->lines));
     }

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
 use Larder\Store\MemoryStore;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\Entry;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\Near;
 use Larder\Tier\Near\StoreNear;

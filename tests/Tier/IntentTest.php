@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
+use Larder\Codec\Entry;
 use Larder\System\ProcessId;
 use Larder\Tests\Contract\Forks;
-use Larder\Tier\Entry;
 use Larder\Tier\Intent;
 use PHPUnit\Framework\TestCase;
 

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Codec\Codec;
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
 use Larder\Store\MemoryStore;
 use Larder\System\Clock;
 use Larder\System\FailureLog;
-use Larder\Tier\Entry;
 use Larder\Tier\PendingInvalidations;
 use Larder\Tier\RequestHistory;
 use Larder\Tier\RequestTier;
@@ -20,15 +20,15 @@ use PHPUnit\Framework\TestCase;
 final class RequestTierTest extends TestCase
 {
     private Codec $codec;
-    private RequestHistory $ledger;
+    private RequestHistory $history;
     private RequestTier $copies;
 
     protected function setUp(): void
     {
         $this->codec = Codec::create(null, null);
-        $this->ledger = new RequestHistory();
-        $this->ledger->begin(new Changes('epoch', 10, '', false));
-        $this->copies = new RequestTier($this->codec, $this->ledger, new Truth(new MemoryStore(), 'memory', new PendingInvalidations(null), new FailureLog(null), 'writer000000'), 'e::');
+        $this->history = new RequestHistory();
+        $this->history->begin(new Changes('epoch', 10, '', false));
+        $this->copies = new RequestTier($this->codec, $this->history, new Truth(new MemoryStore(), 'memory', new PendingInvalidations(null), new FailureLog(null), 'writer000000'), 'e::');
     }
 
     public function testPlainValuesAreReadyToBeHandedOut(): void
@@ -89,7 +89,7 @@ final class RequestTierTest extends TestCase
         self::assertSame(['later', 'never'], \array_keys($this->copies->values));
         self::assertGreaterThan(\hrtime(true) + 20_000_000_000, $this->copies->due);
         // That it was read stays known: a set of it is judged by that.
-        self::assertSame([RequestHistory::SEEN, 10], $this->ledger->reference('e::ends'));
+        self::assertSame([RequestHistory::SEEN, 10], $this->history->reference('e::ends'));
         $this->copies->drop('later');
         $this->copies->expire();
         self::assertSame(\PHP_INT_MAX, $this->copies->due);
@@ -138,8 +138,8 @@ final class RequestTierTest extends TestCase
             self::assertLessThan(70, $this->copies->count());
         }
         // Forgetting which ones went, everything counts as read at the start.
-        $this->ledger->miss('e::k0', 15);
-        self::assertSame([RequestHistory::SEEN, 10], $this->ledger->reference('e::k0'));
+        $this->history->miss('e::k0', 15);
+        self::assertSame([RequestHistory::SEEN, 10], $this->history->reference('e::k0'));
     }
 
     public function testTrimKeepsTheNewerHalf(): void

@@ -78,7 +78,7 @@ final class PluginBuildTest extends TestCase
             eval('namespace Psr\Log;
                 interface LoggerInterface { public function warning($message, array $context = array()); public function log($level, $message, array $context = array()); }
                 abstract class AbstractLogger implements LoggerInterface { public function warning($message, array $context = array()) { $this->log("warning", $message, $context); } }');
-            $logger = new Larder\Console\Complaints();
+            $logger = new Larder\Console\Support\Complaints();
             // A file where the directory ought to be.
             $cache = Larder\Cache::open(['dsn' => "sqlite://$argv[1]/file/data", 'logger' => $logger]);
             echo json_encode($cache->set('k', 1)), ' ', count($logger->take()) > 0 ? 'said' : 'not said', "\n";

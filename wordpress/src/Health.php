@@ -10,7 +10,7 @@ use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
-use Larder\Console\Place;
+use Larder\Console\Support\Place;
 
 /**
  * Site Health: what it tests, and what it tells of the cache under "Info".

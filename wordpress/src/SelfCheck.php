@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
-use Larder\Console\Complaints;
+use Larder\Console\Support\Complaints;
 
 /** Whether this site's cache keeps what is stored in it: tried, without any request to the site itself. */
 final class SelfCheck

@@ -7,7 +7,7 @@ namespace Larder\Console\Doctor;
 use Larder\Config\Directory;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
-use Larder\Console\Text;
+use Larder\Console\Support\Text;
 use Larder\System\Failure;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Console\Doctor;
 
 use Larder\Config\InvalidConfiguration;
-use Larder\Console\Place;
-use Larder\Console\Text;
+use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Larder\System\WrongUser;
 
 /** The truth tier: whether it answers, whether it gives back what it got, and how long that takes. */

@@ -8,7 +8,7 @@ use Larder\Config\Dsn;
 use Larder\Config\Extension;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
-use Larder\Console\Text;
+use Larder\Console\Support\Text;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 

@@ -98,16 +98,16 @@ final class MemcachedStore implements Store
 
     public function read(array $keys): Snapshot
     {
-        $view = $this->some(\array_slice($keys, 0, Batch::KEYS));
+        $snapshot = $this->some(\array_slice($keys, 0, Batch::KEYS));
         for ($n = Batch::KEYS; $n < \count($keys); $n += Batch::KEYS) {
             $more = $this->some(\array_slice($keys, $n, Batch::KEYS));
-            if ($more->epoch !== $view->epoch) {
+            if ($more->epoch !== $snapshot->epoch) {
                 return $this->read($keys);
             }
-            $view = new Snapshot($view->epoch, \min($view->at, $more->at), $view->records + $more->records);
+            $snapshot = new Snapshot($snapshot->epoch, \min($snapshot->at, $more->at), $snapshot->records + $more->records);
         }
 
-        return $view;
+        return $snapshot;
     }
 
     public function write(array $changes): array

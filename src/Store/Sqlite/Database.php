@@ -15,7 +15,7 @@ use Larder\System\Failure;
  */
 final class Database extends Connection
 {
-    public readonly ChangeLog $tail;
+    public readonly ChangeLog $changeLog;
 
     /** @var array<int, \WeakReference<self>> all that are open in this process */
     private static array $open = [];
@@ -23,15 +23,15 @@ final class Database extends Connection
     public function __construct(
         \PDO $pdo,
         public readonly string $epoch,
-        public readonly ChangeCounter $bell,
+        public readonly ChangeCounter $counter,
         int $pid,
-        private readonly DatabaseFiles $home,
+        private readonly DatabaseFiles $files,
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
         bool $isPersistent,
     ) {
         parent::__construct($pdo, $pid, $isPersistent);
-        $this->tail = $home->tail($epoch);
+        $this->changeLog = $files->changeLog($epoch);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
@@ -71,15 +71,15 @@ final class Database extends Connection
      */
     public function failed(\PDOException $error, float $timeout): void
     {
-        $bell = $this->bell;
-        if (!self::isDamage($error) && $bell->exists() && $this->home->inode() !== 0) {
-            throw Failure::because('sqlite', self::advice($error) . ': ' . $this->home->database, $error);
+        $counter = $this->counter;
+        if (!self::isDamage($error) && $counter->exists() && $this->files->inode() !== 0) {
+            throw Failure::because('sqlite', self::advice($error) . ': ' . $this->files->database, $error);
         }
-        $home = $this->home;
-        $home->locked($timeout, static function () use ($bell, $home): void {
+        $files = $this->files;
+        $files->locked($timeout, static function () use ($counter, $files): void {
             // Unless somebody else has been here: one damage, one new epoch.
-            if ($bell->exists()) {
-                $home->clear(true);
+            if ($counter->exists()) {
+                $files->clear(true);
             }
         });
     }
@@ -87,7 +87,7 @@ final class Database extends Connection
     /** Bytes of the write-ahead log's file. */
     public function logSize(): int
     {
-        return $this->home->logSize();
+        return $this->files->logSize();
     }
 
     public function __destruct()
@@ -127,17 +127,17 @@ final class Database extends Connection
         if (!$this->isOpen()) {
             return;
         }
-        $this->bell->forget();
-        $this->tail->forget();
+        $this->counter->forget();
+        $this->changeLog->forget();
         try {
             // With the lock, so that nobody opens the database between the look and the closing.
-            $this->home->locked(1.0, function (): void {
-                $log = $this->home->logInode();
-                if ($log !== $this->log && $log !== 0 && $this->bell->exists()) {
+            $this->files->locked(1.0, function (): void {
+                $log = $this->files->logInode();
+                if ($log !== $this->log && $log !== 0 && $this->counter->exists()) {
                     // The parent and all others have closed the database, and so deleted the log that is open here;
                     // whoever came then has made a new one. Closing would take that for its own and delete it,
                     // unless the database is gone too (pager.c, databaseIsUnmoved).
-                    $this->home->clear(false);
+                    $this->files->clear(false);
                 }
                 $this->close();
             });
@@ -150,15 +150,15 @@ final class Database extends Connection
     /** Heals what a killed writer left, if nobody is writing. */
     public function mend(): void
     {
-        if (($this->bell->size() & 1) === 1 && $this->bell->tryLock()) {
+        if (($this->counter->size() & 1) === 1 && $this->counter->tryLock()) {
             $healed = false;
             try {
-                if ($this->bell->isLeftOdd()) {
+                if ($this->counter->isLeftOdd()) {
                     $this->heal();
                 }
                 $healed = true;
             } finally {
-                $this->bell->unlock($healed);
+                $this->counter->unlock($healed);
             }
         }
     }

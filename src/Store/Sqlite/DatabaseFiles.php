@@ -48,12 +48,12 @@ final class DatabaseFiles
         $this->database = $this->directory . '/larder.db';
     }
 
-    public function bell(string $epoch): ChangeCounter
+    public function counter(string $epoch): ChangeCounter
     {
         return new ChangeCounter($this->directory . '/bell.' . $epoch);
     }
 
-    public function tail(string $epoch): ChangeLog
+    public function changeLog(string $epoch): ChangeLog
     {
         return new ChangeLog($this->directory . '/tail.' . $epoch);
     }

@@ -23,7 +23,7 @@ final class Opening
      * @param bool  $spare   a connection that shares nothing with others of this process
      */
     public function __construct(
-        private readonly DatabaseFiles $home,
+        private readonly DatabaseFiles $files,
         private readonly int $budget,
         private readonly float $timeout,
         private readonly bool $spare,
@@ -34,18 +34,18 @@ final class Opening
     {
         $pid = Process::id();
         Database::leaveToParent($pid);
-        $this->home->inspect('');
+        $this->files->inspect('');
         try {
-            return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->home->locked($this->timeout, fn(): Database => $this->verified($pid));
+            return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->files->locked($this->timeout, fn(): Database => $this->verified($pid));
         } catch (\PDOException $e) {
-            throw Failure::because('sqlite', 'cannot open ' . $this->home->database, $e);
+            throw Failure::because('sqlite', 'cannot open ' . $this->files->database, $e);
         }
     }
 
     /** The connection that an earlier request of this process has set up, if there is one. */
     private function reuse(int $pid): ?Database
     {
-        $inode = $this->home->inode();
+        $inode = $this->files->inode();
         if ($inode === 0 || !$this->isPersistent()) {
             return null;
         }
@@ -54,9 +54,9 @@ final class Opening
             return null;
         }
         $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
-        $bell = $this->home->bell($epoch);
+        $counter = $this->files->counter($epoch);
 
-        return $bell->isWritable() ? new Database($pdo, $epoch, $bell, $pid, $this->home, $this->home->logInode(), $this->isPersistent()) : null;
+        return $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
     /**
@@ -65,19 +65,19 @@ final class Opening
      */
     private function asItIs(int $pid): ?Database
     {
-        $inode = $this->home->inode();
+        $inode = $this->files->inode();
         // What cannot be written SQLite would open for reading only, and what is not removed there must not be shown.
-        if ($inode === 0 || $this->home->size() === 0 || !\is_writable($this->home->database)) {
+        if ($inode === 0 || $this->files->size() === 0 || !\is_writable($this->files->database)) {
             return null;
         }
-        $this->home->inspect('-wal', '-shm');
+        $this->files->inspect('-wal', '-shm');
         try {
             $pdo = $this->connect($pid, $inode);
             $this->setUp($pdo);
 
             $database = $this->current($pdo, $pid, $inode, Boot::current());
 
-            return $database === null || ($database->bell->size() & 1) === 1 ? null : $database;
+            return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
         } catch (\PDOException) {
             // Whoever holds the lock finds out what is wrong.
             return null;
@@ -95,11 +95,11 @@ final class Opening
             return null;
         }
         $known = $this->known($pdo);
-        $bell = $this->home->bell($known['epoch'] ?? '');
+        $counter = $this->files->counter($known['epoch'] ?? '');
 
         return $boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
-            && ($known['file'] ?? '') === (string) $inode && $bell->isWritable()
-            ? new Database($pdo, $known['epoch'] ?? '', $bell, $pid, $this->home, $this->home->logInode(), $this->isPersistent()) : null;
+            && ($known['file'] ?? '') === (string) $inode && $counter->isWritable()
+            ? new Database($pdo, $known['epoch'] ?? '', $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
     /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
@@ -108,11 +108,11 @@ final class Opening
         $boot = Boot::current();
         $database = $pdo = null;
         for ($attempt = 0; $attempt < 3; $attempt++) {
-            if ($this->home->size() === 0) {
-                $this->home->create($boot);
+            if ($this->files->size() === 0) {
+                $this->files->create($boot);
             }
-            $inode = $this->home->inode();
-            $this->home->inspect('', '-wal', '-shm');
+            $inode = $this->files->inode();
+            $this->files->inspect('', '-wal', '-shm');
             try {
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
@@ -120,7 +120,7 @@ final class Opening
                 if ($database === null) {
                     // Perhaps behind, of an older release, or a copy of an older state (a restored backup), or half removed.
                     $pdo = null;
-                    $this->home->create($boot);
+                    $this->files->create($boot);
                     continue;
                 }
                 $database->mend();
@@ -131,16 +131,16 @@ final class Opening
                     throw $e;
                 }
                 $database = $pdo = null;
-                $this->home->clear(true);
+                $this->files->clear(true);
             }
         }
-        throw Failure::because('sqlite', $this->home->database . ' is damaged as soon as it is made; is the disk sound?');
+        throw Failure::because('sqlite', $this->files->database . ' is damaged as soon as it is made; is the disk sound?');
     }
 
     private function connect(int $pid, int $inode): \PDO
     {
         // Named after the process, for a fork must not share it, and the file, which may be another next time.
-        return Connection::open($this->home->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : null);
+        return Connection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : null);
     }
 
     private function isPersistent(): bool

@@ -59,7 +59,7 @@ final class SqliteStore implements Appending
 
     private static bool $hasJson = true;
 
-    private readonly DatabaseFiles $home;
+    private readonly DatabaseFiles $files;
     private ?Database $database = null;
     private ?Writing $writing = null;
 
@@ -80,27 +80,27 @@ final class SqliteStore implements Appending
      */
     public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
     {
-        $this->home = new DatabaseFiles($directory);
+        $this->files = new DatabaseFiles($directory);
     }
 
     public function since(string $epoch, int $position, string $token): Changes
     {
         if ($token !== '' && $epoch !== '') {
             // "Has anything changed?" is two stats, without opening the database. The tail first: whoever empties it rings.
-            $isEmpty = $this->tail($epoch)->isEmpty();
-            $size = $this->bell($epoch)->size();
+            $isEmpty = $this->changeLog($epoch)->isEmpty();
+            $size = $this->counter($epoch)->size();
             if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
                 return new Changes($epoch, $position, $token, true);
             }
         }
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database();
-            if (!$database->tail->isEmpty()) {
+            if (!$database->changeLog->isEmpty()) {
                 $this->apply();
                 $database = $this->database();
             }
             // Before the database is read: see ChangeCounter.
-            $size = $database->bell->size();
+            $size = $database->counter->size();
             if ($size < 0) {
                 $this->epochEnded($attempt);
                 continue;
@@ -108,7 +108,7 @@ final class SqliteStore implements Appending
             try {
                 if (($size & 1) === 1) {
                     $database->mend();
-                    $size = $database->bell->size();
+                    $size = $database->counter->size();
                 }
                 $now = $database->epoch . ':' . $size;
                 if ($epoch !== $database->epoch) {
@@ -189,7 +189,7 @@ final class SqliteStore implements Appending
     public function append(Change $change): bool
     {
         $database = $this->database();
-        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > ChangeLog::LONGEST_BODY || !$database->tail->append($change) || !$database->bell->exists()) {
+        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > ChangeLog::LONGEST_BODY || !$database->changeLog->append($change) || !$database->counter->exists()) {
             return false;
         }
         $this->late[$change->key] = true;
@@ -201,10 +201,10 @@ final class SqliteStore implements Appending
     public function settle(): array
     {
         // A request begins, in a process that has the database open: its directory may have been removed since.
-        if ($this->database?->bell->exists() === false) {
+        if ($this->database?->counter->exists() === false) {
             $this->database = $this->writing = null;
         }
-        if (!$this->database()->tail->isEmpty()) {
+        if (!$this->database()->changeLog->isEmpty()) {
             $this->apply();
         }
         $this->late = [];
@@ -285,7 +285,7 @@ final class SqliteStore implements Appending
 
     public function tidy(): void
     {
-        if (!$this->written && ($this->used === [] || $this->home->size() + $this->home->logSize() <= $this->budget >> 1)) {
+        if (!$this->written && ($this->used === [] || $this->files->size() + $this->files->logSize() <= $this->budget >> 1)) {
             // What was read is not worth a mark as long as nothing is about to be evicted (see Sweeper).
             $this->used = [];
 
@@ -294,13 +294,13 @@ final class SqliteStore implements Appending
         try {
             $this->late === [] || $this->apply();
             $database = $this->database();
-            if ($database->bell->tryLock()) {
+            if ($database->counter->tryLock()) {
                 $finished = false;
                 try {
                     (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
-                    $database->bell->unlock($finished || $database->rollBack());
+                    $database->counter->unlock($finished || $database->rollBack());
                 }
                 $this->used = [];
                 $this->written = false;
@@ -438,19 +438,19 @@ final class SqliteStore implements Appending
         }
     }
 
-    private function bell(string $epoch): ChangeCounter
+    private function counter(string $epoch): ChangeCounter
     {
         // A token's epoch comes from outside and becomes a file's name.
         return $this->database !== null && $this->database->epoch === $epoch
-            ? $this->database->bell
-            : $this->home->bell(\basename($epoch));
+            ? $this->database->counter
+            : $this->files->counter(\basename($epoch));
     }
 
-    private function tail(string $epoch): ChangeLog
+    private function changeLog(string $epoch): ChangeLog
     {
         return $this->database !== null && $this->database->epoch === $epoch
-            ? $this->database->tail
-            : $this->home->tail(\basename($epoch));
+            ? $this->database->changeLog
+            : $this->files->changeLog(\basename($epoch));
     }
 
     private function database(): Database
@@ -459,7 +459,7 @@ final class SqliteStore implements Appending
             $this->database = $this->writing = null;
             // What was appended stays known: a forked child too reads what its parent has changed.
             $this->used = [];
-            $this->database = (new Opening($this->home, $this->budget, $this->timeout, $this->spare))->open();
+            $this->database = (new Opening($this->files, $this->budget, $this->timeout, $this->spare))->open();
         }
 
         return $this->database;
@@ -469,7 +469,7 @@ final class SqliteStore implements Appending
     {
         $this->database = $this->writing = null;
         if ($attempt >= self::ATTEMPTS) {
-            throw Failure::because('sqlite', $this->home->database . ' is removed as soon as it is made; stop whatever does that');
+            throw Failure::because('sqlite', $this->files->database . ' is removed as soon as it is made; stop whatever does that');
         }
     }
 

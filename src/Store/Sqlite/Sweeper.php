@@ -163,7 +163,7 @@ final class Sweeper
         }
         if ($turns === 5 && $isOver) {
             // Markers of flushes alone pass the budget. Without them older entries would be shown again: all begins anew.
-            $this->database->bell->end();
+            $this->database->counter->end();
         }
         $this->database->note('evict', $hand);
     }
@@ -364,7 +364,7 @@ final class Sweeper
         if ($size > 2 * $usual) {
             $isOver = $size > \max(2 * $usual, \min(8 * $usual, $this->budget));
             if (!$this->cutLog($isOver ? self::PATIENCE : 0) && $isOver) {
-                $this->database->bell->end();
+                $this->database->counter->end();
             }
         }
     }
@@ -372,14 +372,14 @@ final class Sweeper
     /**
      * Empties the write-ahead log.
      *
-     * @param int $patience milliseconds to wait for readers
+     * @param int $backoff milliseconds to wait for readers
      *
      * @return bool false: a reader is in the way
      */
-    private function cutLog(int $patience): bool
+    private function cutLog(int $backoff): bool
     {
         $timeout = $this->database->number('PRAGMA busy_timeout');
-        $this->database->run('PRAGMA busy_timeout=' . $patience);
+        $this->database->run('PRAGMA busy_timeout=' . $backoff);
         $isBusy = $this->database->number('PRAGMA wal_checkpoint(TRUNCATE)') !== 0;
         $this->database->run('PRAGMA busy_timeout=' . $timeout);
 

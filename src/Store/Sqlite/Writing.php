@@ -78,18 +78,18 @@ final class Writing
     {
         $database = $this->database;
         $begun = $finished = false;
-        $nested = $database->bell->isHeld();
+        $nested = $database->counter->isHeld();
         // From here on: a signal handler may throw at any place, also while lock() returns.
         try {
-            if (!$database->bell->lock($timeout)) {
+            if (!$database->counter->lock($timeout)) {
                 return null;
             }
             $begun = true;
             $database->begin();
-            if ($database->bell->isLeftOdd()) {
+            if ($database->counter->isLeftOdd()) {
                 $database->heal();
             }
-            $tail = $database->tail->isEmpty() ? null : $this->settle();
+            $changeLog = $database->changeLog->isEmpty() ? null : $this->settle();
             $this->guards = [];
             $this->past = null;
             $this->flush = 0;
@@ -100,8 +100,8 @@ final class Writing
             $this->note();
             $database->commit();
             $finished = true;
-            if ($tail !== null) {
-                $database->tail->clear($tail);
+            if ($changeLog !== null) {
+                $database->changeLog->clear($changeLog);
             }
             if (++$this->commits % self::COMMITS === 0) {
                 $this->sweeper->keepLog();
@@ -111,12 +111,12 @@ final class Writing
                 $this->settled = [];
             }
             if (!$nested) {
-                $database->bell->unlock($finished || !$begun || $database->rollBack());
+                $database->counter->unlock($finished || !$begun || $database->rollBack());
             }
         }
 
         // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
-        return $database->bell->exists() ? $outcomes : null;
+        return $database->counter->exists() ? $outcomes : null;
     }
 
     /** What follows from the changes: the budget, what is known of rows that are gone, what a flush covers. */
@@ -138,13 +138,13 @@ final class Writing
     private function settle(): ?string
     {
         $mark = $this->database->rows("SELECT value FROM m WHERE name = 'tail'")[0][0] ?? '';
-        $waiting = $this->database->tail->read(\is_string($mark) ? $mark : '');
+        $waiting = $this->database->changeLog->read(\is_string($mark) ? $mark : '');
         if ($waiting === null) {
             return null;
         }
         [$changes, $mark] = $waiting;
         $end = $this->database->number('SELECT max(pos) FROM e');
-        $this->database->bell->ring();
+        $this->database->counter->ring();
         $put = $this->database->statement(self::PUT_LATE);
         foreach ($changes as $change) {
             $this->bind($put, $change, $end + 1, $change->body, $change->kind);
@@ -203,7 +203,7 @@ final class Writing
         $tooLarge = $size > $this->budget >> 2;
         if ($logged) {
             $next = $end + 1;
-            $this->database->bell->ring();
+            $this->database->counter->ring();
         } else {
             $next = 1 - $this->database->number('SELECT min(pos) FROM e WHERE pos < 0');
         }

@@ -4,11 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tier\Near;
 
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
 use Larder\System\FileLock;
 use Larder\System\Process;
 use Larder\System\Signals;
-use Larder\Tier\Entry;
 
 /**
  * APCu as the near tier.

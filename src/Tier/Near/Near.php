@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tier\Near;
 
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
-use Larder\Tier\Entry;
 
 /**
  * A tier before the truth: holds copies, each with the position it was read at, and follows the journal.

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Codec\Codec;
+use Larder\Codec\Entry;
 use Larder\Segment;
 use Larder\Store\Changes;
-use Larder\Tier\Entry;
 
 /**
  * The extension's segment as the near tier: values are read where they lie.

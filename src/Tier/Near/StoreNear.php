@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Tier\Near;
 
+use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
-use Larder\Tier\Entry;
 
 /**
  * A store that is not the truth as a near tier: the disk before a far server.
@@ -46,7 +46,7 @@ final class StoreNear implements Near
         private readonly Store $store,
         private readonly string $name,
         private readonly string $part = 'disk',
-        private readonly ?FailureLog $alarm = null,
+        private readonly ?FailureLog $failureLog = null,
     ) {
         $this->writer = \bin2hex(\random_bytes(6));
         $this->stateKey = $name . ':state';
@@ -195,8 +195,8 @@ final class StoreNear implements Near
             return;
         }
         try {
-            $view = $this->store->read([$key]);
-            $there = $view->records[$key] ?? null;
+            $snapshot = $this->store->read([$key]);
+            $there = $snapshot->records[$key] ?? null;
             if ($there !== null && self::position($there->body) > $position) {
                 return;
             }
@@ -204,7 +204,7 @@ final class StoreNear implements Near
                 $key,
                 'n' . \pack('J', $position) . $body,
                 $this->writer,
-                $there->position ?? $view->at,
+                $there->position ?? $snapshot->at,
                 // By this store's own clock, not by the truth's.
                 $life === 0 ? 0 : $this->store->now() + $life * 1000,
                 // Nobody else may have followed the journal further since this one looked.
@@ -245,7 +245,7 @@ final class StoreNear implements Near
         }
         $this->errors++;
         $this->rest = \hrtime(true) + self::REST;
-        $this->alarm?->ring($this->part, $failure->getMessage() . '; going on without it');
+        $this->failureLog?->report($this->part, $failure->getMessage() . '; going on without it');
     }
 
     /** @return list<Change> that drop the copies older than what changed */

@@ -90,11 +90,11 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell is looked at after the database' => [
-            [self::STEPS => ['"$changes->epoch:$size"' => '"$changes->epoch:" . $this->bell->size()']],
+            [self::STEPS => ['"$changes->epoch:$size"' => '"$changes->epoch:" . $this->counter->size()']],
             ['sets', 'follows twice'], 0,
         ];
         yield 'what a killed writer left is not written over' => [
-            [self::STEPS => ["if (\$this->bell->isLeftOdd()) { Machine::step('db.begin'); Machine::step('db.frames'); Machine::step('db.visible'); }" => '']],
+            [self::STEPS => ["if (\$this->counter->isLeftOdd()) { Machine::step('db.begin'); Machine::step('db.frames'); Machine::step('db.visible'); }" => '']],
             ['sets', 'follows twice', 'recovers'], 1,
         ];
         yield 'nobody holds the lock' => [

@@ -6,9 +6,9 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
+use Larder\Codec\Envelope;
 use Larder\System\FailureLog;
 use Larder\Tests\Model\Machine;
-use Larder\Tier\Envelope;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\StoreNear;
 use Larder\Tier\PendingInvalidations;
@@ -44,8 +44,8 @@ final class Application
         /** @var array<string, int> $must */
         $must = Machine::step('begin');
         $this->must = $must;
-        $alarm = new FailureLog(null);
-        $truth = new Truth(new ShelfStore('truth', $forgets), 'truth', new PendingInvalidations(null), $alarm, "own$process");
+        $failureLog = new FailureLog(null);
+        $truth = new Truth(new ShelfStore('truth', $forgets), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
         $nears = match ($near) {
             'apcu' => [new ApcuNear('n', "lock$server", 1 << 20)],
             'store' => [new StoreNear(new ShelfStore("near$server", false), 'n')],
@@ -76,7 +76,7 @@ final class Application
 
     public function isBounded(string $key): bool
     {
-        return $this->tiers->stack->ledger->reference($this->space->entries . $key)[0] === RequestHistory::UNSURE;
+        return $this->tiers->view->history->reference($this->space->entries . $key)[0] === RequestHistory::UNSURE;
     }
 
     /** A row as it is in the database now. */

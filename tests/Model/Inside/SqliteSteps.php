@@ -18,25 +18,25 @@ use Larder\Tests\Model\Machine;
  */
 final class SqliteSteps implements Store
 {
-    private readonly ChangeCounter $bell;
+    private readonly ChangeCounter $counter;
 
     public function __construct()
     {
-        $this->bell = new ChangeCounter('bell');
+        $this->counter = new ChangeCounter('bell');
     }
 
     public function since(string $epoch, int $position, string $token): Changes
     {
         if ($token !== '' && $epoch !== '') {
-            $size = $this->bell->size();
+            $size = $this->counter->size();
             if (($size & 1) === 0 && $token === $epoch . ':' . $size) {
                 return new Changes($epoch, $position, $token, true);
             }
         }
-        $size = $this->bell->size();
+        $size = $this->counter->size();
         if (($size & 1) === 1) {
             $this->mend();
-            $size = $this->bell->size();
+            $size = $this->counter->size();
         }
         /** @var Changes $changes */
         $changes = Machine::step('db.since', $epoch, $position);
@@ -52,29 +52,29 @@ final class SqliteSteps implements Store
 
     public function write(array $changes): array
     {
-        $this->bell->lock(1.0);
+        $this->counter->lock(1.0);
         Machine::step('db.begin');
         /** @var non-empty-list<Outcome> $outcomes */
         $outcomes = Machine::step('db.change', $changes);
         foreach ($outcomes as $outcome) {
-            $outcome->done && $this->bell->ring();
+            $outcome->done && $this->counter->ring();
         }
         Machine::step('db.frames');
         Machine::step('db.visible');
-        $this->bell->unlock();
+        $this->counter->unlock();
 
         return $outcomes;
     }
 
     private function mend(): void
     {
-        if ($this->bell->tryLock()) {
-            if ($this->bell->isLeftOdd()) {
+        if ($this->counter->tryLock()) {
+            if ($this->counter->isLeftOdd()) {
                 Machine::step('db.begin');
                 Machine::step('db.frames');
                 Machine::step('db.visible');
             }
-            $this->bell->unlock();
+            $this->counter->unlock();
         }
     }
 

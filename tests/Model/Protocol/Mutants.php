@@ -29,7 +29,7 @@ final class Mutants
         return [
             'a fill is stored over a change' => [
                 ['Tier\Writer' => [
-                    '$this->stack->ledger->limit($key, $reference), $entry->expiry, $this->stack->guards' => 'Change::ALWAYS, $entry->expiry, $this->stack->guards',
+                    '$this->view->history->limit($key, $reference), $entry->expiry, $this->view->guards' => 'Change::ALWAYS, $entry->expiry, $this->view->guards',
                 ]],
                 ['reads and fills', 'writes and sets'], [0, 1], 'none', false,
             ],
@@ -58,7 +58,7 @@ final class Mutants
                 ['reads and sets', 'writes and sets', 'reads, modifies, writes'], [0, 1, 1], 'none', false,
             ],
             'a bounded life never ends' => [
-                ['Tier\Entry' => [
+                ['Codec\Entry' => [
                     '$this->sure !== 0 && ($now >= $this->sure || $now < $this->created - 1000)' => 'false',
                 ]],
                 ['reads and sets', 'writes and sets'], [0, 1], 'none', false,
@@ -124,12 +124,12 @@ final class Mutants
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'an intent ends without a change' => [
-                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->stack->writer, logged: false)]) !== null;'],
+                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->view->writer, logged: false)]) !== null;'],
                     'Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a counter is stored without comparing' => [
-                ['Tier\Writer' => ['$record->position ?? $view->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
+                ['Tier\Writer' => ['$record->position ?? $snapshot->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
                 ['increments', 'increments'], [0, 1], 'none', false,
             ],
             'a lease is given back before the value is stored' => [
@@ -155,13 +155,13 @@ final class Mutants
         return [
             'what was read is not compared with the epoch that is known' => [
                 ['Tier\View' => [
-                    'if ($view !== null && $view->epoch !== $this->ledger->epoch) {' => 'if (false) {',
-                    '|| $view->epoch !== $this->ledger->epoch ? null : $entry;' => '? null : $entry;',
+                    'if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {' => 'if (false) {',
+                    '|| $snapshot->epoch !== $this->history->epoch ? null : $entry;' => '? null : $entry;',
                 ]],
                 ['fills tagged', 'writes, invalidates', 'begins anew'], [0, 1], 'none', true, true,
             ],
             'a marker is taken of another epoch' => [
-                ['Tier\View' => ['if ($view === null || $view->epoch === $this->ledger->epoch) {' => 'if (true) {']],
+                ['Tier\View' => ['if ($snapshot === null || $snapshot->epoch === $this->history->epoch) {' => 'if (true) {']],
                 ['reads and fills', 'writes, flushes', 'begins anew'], [0, 1], 'apcu', true,
             ],
             'a fill of an epoch that is over is stored' => [
@@ -169,7 +169,7 @@ final class Mutants
                 $fills, [0, 1], 'none', false,
             ],
             'a fill is stored in the epoch that asking for its tag has shown' => [
-                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->stack->ledger->epoch, ); $keys[] = $key;']],
+                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;']],
                 $tagged, [0, 1], 'none', false, true,
             ],
             'a set of an epoch that is over is stored' => [
@@ -213,7 +213,7 @@ final class Mutants
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'what is read in a transaction counts as read when it was' => [
-                [$transaction => ['$this->stack->ledger->freeze();' => '']],
+                [$transaction => ['$this->view->history->freeze();' => '']],
                 ['in a transaction: reads; then sets', 'writes and deletes'], [0, 1], 'none', false,
             ],
             'what was set is kept at the roll-back' => [
@@ -225,7 +225,7 @@ final class Mutants
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
-                [$transaction => ['$verdict = $this->writer->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->stack->ledger->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->writer->set($key, $space, $entry);']],
+                [$transaction => ['$verdict = $this->writer->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->writer->set($key, $space, $entry);']],
                 ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
             ],
         ];

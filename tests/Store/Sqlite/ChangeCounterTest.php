@@ -26,69 +26,69 @@ final class ChangeCounterTest extends TestCase
 
     public function testEvenOddEven(): void
     {
-        $bell = $this->bell();
-        self::assertSame(0, $bell->size());
-        self::assertTrue($bell->lock(1.0));
+        $counter = $this->counter();
+        self::assertSame(0, $counter->size());
+        self::assertTrue($counter->lock(1.0));
         self::assertFalse((new ChangeCounter($this->directory . '/bell.x'))->tryLock());
-        $bell->ring();
-        $bell->ring();
-        self::assertSame(1, $bell->size());
-        $bell->unlock();
-        self::assertSame(2, $bell->size());
-        self::assertTrue($bell->tryLock());
-        $bell->unlock();
-        self::assertSame(2, $bell->size(), 'Who has not rung has not changed anything.');
+        $counter->ring();
+        $counter->ring();
+        self::assertSame(1, $counter->size());
+        $counter->unlock();
+        self::assertSame(2, $counter->size());
+        self::assertTrue($counter->tryLock());
+        $counter->unlock();
+        self::assertSame(2, $counter->size(), 'Who has not rung has not changed anything.');
     }
 
     public function testAnUnfinishedWriteLeavesItOdd(): void
     {
-        $bell = $this->bell();
-        $bell->lock(1.0);
-        $bell->ring();
-        $bell->unlock(false);
-        self::assertSame(1, $bell->size());
-        self::assertTrue($bell->lock(1.0));
-        self::assertTrue($bell->isLeftOdd());
-        $bell->ring();
-        self::assertSame(1, $bell->size());
-        $bell->unlock();
-        self::assertSame(2, $bell->size());
+        $counter = $this->counter();
+        $counter->lock(1.0);
+        $counter->ring();
+        $counter->unlock(false);
+        self::assertSame(1, $counter->size());
+        self::assertTrue($counter->lock(1.0));
+        self::assertTrue($counter->isLeftOdd());
+        $counter->ring();
+        self::assertSame(1, $counter->size());
+        $counter->unlock();
+        self::assertSame(2, $counter->size());
     }
 
     public function testItGrowsAsAHoleFromAMegabyteOn(): void
     {
-        $bell = $this->bell();
+        $counter = $this->counter();
         $file = \fopen($this->directory . '/bell.x', 'r+');
         self::assertIsResource($file);
         \ftruncate($file, (1 << 20) - 2);
         for ($i = 0; $i < 3; $i++) {
-            $bell->lock(1.0);
-            $bell->ring();
-            $bell->unlock();
+            $counter->lock(1.0);
+            $counter->ring();
+            $counter->unlock();
         }
-        self::assertSame((1 << 20) + 4, $bell->size());
+        self::assertSame((1 << 20) + 4, $counter->size());
         \clearstatcache();
         self::assertLessThanOrEqual(16, (\stat($this->directory . '/bell.x') ?: [])['blocks'] ?? \PHP_INT_MAX);
     }
 
     public function testOneThatIsGoneStaysGone(): void
     {
-        $bell = $this->bell();
+        $counter = $this->counter();
         \unlink($this->directory . '/bell.x');
-        self::assertSame(-1, $bell->size());
-        self::assertFalse($bell->exists());
-        self::assertFalse($bell->lock(1.0));
-        self::assertFalse($bell->tryLock());
+        self::assertSame(-1, $counter->size());
+        self::assertFalse($counter->exists());
+        self::assertFalse($counter->lock(1.0));
+        self::assertFalse($counter->tryLock());
         self::assertSame([], self::files($this->directory));
     }
 
     public function testAWriteInsideAWriteIsRefused(): void
     {
-        $bell = $this->bell();
-        $bell->lock(1.0);
-        self::assertFalse($bell->tryLock());
+        $counter = $this->counter();
+        $counter->lock(1.0);
+        self::assertFalse($counter->tryLock());
         $this->expectException(Failure::class);
-        $bell->lock(1.0);
+        $counter->lock(1.0);
     }
 
     public function testNobodyWaitsForAHolderThatWasStopped(): void
@@ -99,9 +99,9 @@ final class ChangeCounterTest extends TestCase
         $seen = $store->since('', 0, '');
         $path = $this->bellOf($store);
         [$pid, $answer] = $this->fork(static function () use ($path): void {
-            $bell = new ChangeCounter($path);
-            $bell->lock(1.0);
-            $bell->ring();
+            $counter = new ChangeCounter($path);
+            $counter->lock(1.0);
+            $counter->ring();
             \posix_kill((int) \getmypid(), \SIGSTOP);
         });
         \pcntl_waitpid($pid, $status, \WUNTRACED);
@@ -132,11 +132,11 @@ final class ChangeCounterTest extends TestCase
         $path = $this->bellOf($store);
         foreach (['since', 'write', 'open'] as $who) {
             $seen = $store->since('', 0, '');
-            $bell = new ChangeCounter($path);
-            $bell->lock(1.0);
-            $bell->ring();
-            $bell->unlock(false);
-            $odd = $bell->size();
+            $counter = new ChangeCounter($path);
+            $counter->lock(1.0);
+            $counter->ring();
+            $counter->unlock(false);
+            $odd = $counter->size();
             self::assertSame(1, $odd & 1);
             $heals = $this->heals();
             if ($who === 'since') {
@@ -149,7 +149,7 @@ final class ChangeCounterTest extends TestCase
             } else {
                 $this->store()->read(['k']);
             }
-            self::assertSame($odd + 1, $bell->size());
+            self::assertSame($odd + 1, $counter->size());
             self::assertSame($heals + 1, $this->heals(), 'With a commit over what may have been left behind.');
         }
     }
@@ -172,10 +172,10 @@ final class ChangeCounterTest extends TestCase
     public function testALeaseDoesNotRing(): void
     {
         $store = $this->store();
-        $bell = new ChangeCounter($this->bellOf($store));
-        $size = $bell->size();
+        $counter = new ChangeCounter($this->bellOf($store));
+        $size = $counter->size();
         $store->write([new \Larder\Store\Change('l', 'held', 'aaaaaaaaaaaa', 0, logged: false)]);
-        self::assertSame($size, $bell->size());
+        self::assertSame($size, $counter->size());
     }
 
     public function testATokensEpochIsNoPath(): void
@@ -187,7 +187,7 @@ final class ChangeCounterTest extends TestCase
         self::assertStringNotContainsString('/', $changes->epoch);
     }
 
-    private function bell(): ChangeCounter
+    private function counter(): ChangeCounter
     {
         \touch($this->directory . '/bell.x');
 

@@ -41,7 +41,7 @@ final class ChangeLogTest extends TestCase
         $other = $this->store();
         $changes = $other->since('', 0, '');
         self::assertSame('appended', self::get($other, 'k'));
-        self::assertTrue($this->tail()->isEmpty());
+        self::assertTrue($this->changeLog()->isEmpty());
 
         $this->store()->append(new Change('k', null, self::B, kind: 'd'));
         $news = $other->since($changes->epoch, $changes->end, $changes->token);
@@ -131,7 +131,7 @@ final class ChangeLogTest extends TestCase
         $other = $this->store();
         $other->since('', 0, '');
         self::assertSame(['1', "\nLt1 in a value", "\nLt1 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
-        self::assertTrue($this->tail()->isEmpty());
+        self::assertTrue($this->changeLog()->isEmpty());
     }
 
     public function testWhoeverCannotLockItWrites(): void
@@ -188,7 +188,7 @@ final class ChangeLogTest extends TestCase
         return (\glob($this->directory . '/tail.*') ?: [''])[0];
     }
 
-    private function tail(): ChangeLog
+    private function changeLog(): ChangeLog
     {
         return new ChangeLog($this->file());
     }

@@ -34,15 +34,15 @@ final class SqliteStoreTest extends StoreContract
     {
         $database = (new \ReflectionProperty($store, 'database'))->getValue($store);
         self::assertInstanceOf(Database::class, $database);
-        self::assertTrue($database->bell->lock(1.0));
+        self::assertTrue($database->counter->lock(1.0));
         try {
             $database->begin();
             $database->run("UPDATE e SET body = 'half' WHERE k = CAST('k' AS BLOB)");
-            $database->bell->ring();
+            $database->counter->ring();
             $work();
         } finally {
             $database->rollBack();
-            $database->bell->unlock();
+            $database->counter->unlock();
         }
     }
 }

@@ -44,10 +44,10 @@ final class SqliteWebTest extends TestCase
                 // The memory runs out while the transaction is open.
                 $store->read(['k']);
                 $database = (new ReflectionProperty($store, 'database'))->getValue($store);
-                $database->bell->lock(1.0);
+                $database->counter->lock(1.0);
                 $database->begin();
                 $database->run("UPDATE e SET body = 'never committed'");
-                $database->bell->ring();
+                $database->counter->ring();
                 restore_error_handler();
                 str_repeat('x', 1 << 30);
         }

@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier\Near;
 
 use Larder\Cache;
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
 use Larder\System\Clock;
 use Larder\System\FileLock;
 use Larder\Tests\Reentrancy\Waking;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\Entry;
 use Larder\Tier\Near\ApcuNear;
 use PHPUnit\Framework\TestCase;
 

@@ -6,11 +6,11 @@ namespace Larder\Tests\Tier\Near;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
+use Larder\Codec\Entry;
 use Larder\Segment;
 use Larder\Store\Changes;
 use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\Tier\Entry;
 use Larder\Tier\Near\Near;
 use Larder\Tier\Near\SegmentNear;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -372,7 +372,7 @@ final class SegmentNearTest extends TestCase
     {
         $cache = $this->cache();
         $cache->set('k', 'old');
-        $near = \Closure::bind(static fn(Cache $cache): Near => $cache->stack->nears[0], null, Cache::class)($cache);
+        $near = \Closure::bind(static fn(Cache $cache): Near => $cache->view->nears[0], null, Cache::class)($cache);
         $old = $near->get('e::k');
         self::assertNotNull($old);
         $cache->refresh();

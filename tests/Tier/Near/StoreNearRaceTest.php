@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier\Near;
 
+use Larder\Codec\Entry;
 use Larder\Store\Changes;
 use Larder\System\Clock;
 use Larder\Tests\Support\HookedStore;
-use Larder\Tier\Entry;
 use Larder\Tier\Near\StoreNear;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Cli;
 
-use Larder\Console\Text;
+use Larder\Console\Support\Text;
 use Larder\WordPress\Admin\Contents;
 
 /** `wp larder top`. */

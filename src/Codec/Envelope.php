@@ -2,9 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tier;
-
-use Larder\Codec\Signer;
+namespace Larder\Codec;
 
 /** Entries to record bodies and back, signed where a secret is set (Codec\Signer). */
 final class Envelope

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Console;
+namespace Larder\Console\Support;
 
 use Larder\Cache;
 use Larder\Config\Dsn;

@@ -2,11 +2,11 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Tier;
+namespace Larder\Tests\Codec;
 
+use Larder\Codec\Entry;
+use Larder\Codec\Envelope;
 use Larder\Codec\Signer;
-use Larder\Tier\Entry;
-use Larder\Tier\Envelope;
 use PHPUnit\Framework\TestCase;
 
 /** Entries in their records, signed and not. */

@@ -2,9 +2,9 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Tier;
+namespace Larder\Tests\Codec;
 
-use Larder\Tier\Entry;
+use Larder\Codec\Entry;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tier;
+namespace Larder\Codec;
 
 /**
  * A value as it is kept: encoded, with what is needed to know whether it is still good.

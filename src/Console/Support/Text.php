@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Console;
+namespace Larder\Console\Support;
 
 use Symfony\Component\Console\Output\OutputInterface;
 
