@@ -19,10 +19,10 @@ use PHPUnit\Framework\TestCase;
 abstract class FaultCase extends TestCase
 {
     /** Seconds; long enough that a busy machine does not fail by itself. */
-    public const TIMEOUT = 0.3;
+    public const TIMEOUT = 0.6;
 
     /** How many time-outs a request may take in all, generously: what is promised is one. */
-    protected const BOUND = 12;
+    protected const BOUND = 8;
 
     /** Seconds after which a part that failed is tried again (Tier\Truth), and a bit. */
     protected const REST = 2.1;
