@@ -57,15 +57,22 @@ final class MemcachedStepsTest extends TestCase
         foreach (['deletes', 'fills'] as $writer) {
             yield "a near tier follows while another $writer" => [[$writer, 'follows twice'], 1, 9];
         }
-        yield 'two counters' => [['counts', 'counts'], 1, 9];
-        yield 'sets + follows + follows' => [['sets', 'follows', 'follows'], 0, 9];
-        yield 'deletes + follows + follows' => [['deletes', 'follows', 'follows'], 0, 9];
+        yield 'two counters' => [['counts', 'counts'], 1, self::rounds(3, 9)];
+        foreach (self::rounds(0, 9) === 9 ? ['sets', 'deletes'] : [] as $writer) {
+            yield "$writer + follows + follows" => [[$writer, 'follows', 'follows'], 0, 9];
+        }
         foreach (['sets', 'deletes', 'fills', 'counts'] as $writer) {
-            yield "$writer, stopped or dead for six seconds" => [[$writer, 'waits, follows twice'], 1, 3];
+            yield "$writer, stopped or dead for six seconds" => [[$writer, 'waits, follows twice'], 1, self::rounds(2, 3)];
         }
         foreach ([['fills', 'sets'], ['counts', 'sets'], ['fills guarded', 'sets']] as $names) {
-            yield \implode(' + ', $names) . ', killed' => [$names, 1, 9];
+            yield \implode(' + ', $names) . ', killed' => [$names, 1, self::rounds(3, 9)];
         }
+    }
+
+    /** The last rounds, and three clients, are most of the states: LARDER_MODEL=full looks at them too, for six minutes of a core. */
+    private static function rounds(int $few, int $all): int
+    {
+        return \getenv('LARDER_MODEL') === 'full' ? $all : $few;
     }
 
     /**

@@ -230,4 +230,33 @@ final class Mutants
             ],
         ];
     }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, bool, int}> without the near tier */
+    public static function disk(): array
+    {
+        $disk = 'Tier\Near\StoreNear';
+        $first = 'if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) { continue; }';
+
+        return [
+            'its guard is raised after old copies were looked for' => [
+                [$disk => [$first => '']], ['reads and fills', 'writes, deletes, refreshes'], [0, 0], false, 0,
+            ],
+            'it has followed before the old copies go' => [
+                [$disk => [$first => 'if (!$this->writeState($changes->epoch, $end, $next)) { continue; } $this->position = $end;']],
+                ['reads and fills', 'writes and deletes'], [0, 1], true, 1,
+            ],
+            'it takes copies without a guard' => [
+                [$disk => ['[$this->stateKey => $guard],' => '[],']],
+                ['reads and fills', 'writes, deletes, refreshes'], [0, 0], false, 0,
+            ],
+            'it keeps what changed' => [
+                [$disk => ['if ($changed > $position) { $name' => 'if (false) { $name']],
+                ['reads and fills', 'writes and deletes'], [0, 1], true, 0,
+            ],
+            'it goes on into another epoch' => [
+                [$disk => ['$this->generation = \bin2hex(\random_bytes(4));' => "\$this->generation = 'g';"]],
+                ['reads and fills', 'writes and deletes', 'begins anew'], [0, 1], true, 0,
+            ],
+        ];
+    }
 }
