@@ -629,13 +629,14 @@ final class View
         return $guards;
     }
 
-    /** Markers come before what they cover, so that one that is missing later is known to be lost. */
-    public function precede(Space $space, Entry $entry): void
+    /**
+     * Markers come before what they cover, so that one that is missing later is known to be lost.
+     *
+     * @return bool false: nobody can say where one of them is, so what it covers would count as invalid
+     */
+    public function precede(Space $space, Entry $entry): bool
     {
-        if ($this->truth->store->forgets()) {
-            $this->floor($space);
-            $this->tagsHold($entry, \PHP_INT_MAX);
-        }
+        return !$this->truth->store->forgets() || ($this->floor($space) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX));
     }
 
     /** A change that this process made or learned of. */

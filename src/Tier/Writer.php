@@ -296,7 +296,7 @@ final class Writer
                 return null;
             }
             $next = $decide($entry);
-            if ($next === null) {
+            if ($next === null || !$this->view->precede($space, $next)) {
                 return null;
             }
             $guards = [];

@@ -303,6 +303,18 @@ abstract class ConflictTableRules extends TestCase
         self::assertNull($this->request()->get('counter'));
     }
 
+    public function testWhatWasSwappedInWithATagThatNobodyUsedBeforeIsThere(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        self::assertTrue($a->add('lock', 'a', 60, ['locks', 'more locks']));
+        self::assertFalse($b->add('lock', 'b', 60, ['locks']), 'two have it');
+        self::assertSame('a', $this->request()->get('lock'));
+        self::assertTrue($a->replace('lock', 'a, renewed', 60, ['renewed']));
+        self::assertSame('a, renewed', $this->request()->get('lock'));
+        self::assertTrue($this->request()->invalidateTags('renewed'));
+        self::assertTrue($this->request()->add('lock', 'b', 60, ['locks']));
+    }
+
     public function testCacheOnlyTheLastSetWins(): void
     {
         [$a, $b] = [$this->request()->group('g', true), $this->request()->group('g', true)];
