@@ -45,7 +45,7 @@ vendor/autoload.php: composer.json
 demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
-test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time, by default two for each core)
+test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: two for each core)
 	$(RUN_TESTS) --exclude-group long --exclude-group wordpress $(ARGS)
 
 test-long: setup ## run the long ones too
@@ -53,7 +53,7 @@ test-long: setup ## run the long ones too
 
 # What it does, and over what: tests/Fuzz/run.php. For one: make fuzz ARGS="--dsn='redis apcu' --seed=1"
 SECONDS_EACH := 60
-fuzz: setup ## random requests amid kills, stops, losses and wrong clocks, over every engine (SECONDS_EACH=60)
+fuzz: setup ## run random requests amid kills, stops, losses and wrong clocks, over every engine (SECONDS_EACH=60)
 	$(PHP) tests/Fuzz/run.php --seconds=$(SECONDS_EACH) $(ARGS)
 
 # Of these releases; each test has sites of its own, single ones and networks.
@@ -76,22 +76,22 @@ tests/WordPress/browser/node_modules: tests/WordPress/browser/package-lock.json
 
 check: style stan test ## style, types and tests
 
-style: setup ## say where the coding style is not kept
+style: setup ## show violations of the coding style
 	vendor/bin/php-cs-fixer check --diff --show-progress=none
 
-fix: setup ## mend the coding style
+fix: setup ## fix the coding style
 	vendor/bin/php-cs-fixer fix --show-progress=none
 
 stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G
 
 # The laboratory and the costs below use the extension too, where it is there.
-bench: setup ## re-run every published comparison with every engine Debian has (about an hour; goes on where it stopped)
+bench: setup ## repeat every published comparison with every engine Debian has (about an hour; resumes where it stopped)
 	@bin/setup lab
 	@mkdir -p build/bench
 	ext/with php bin/larder bench all --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
 
-bench-quick: setup ## every combination with few samples (about six minutes)
+bench-quick: setup ## run every combination with few samples (about six minutes)
 	@bin/setup lab
 	@mkdir -p build/bench
 	ext/with php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
@@ -101,11 +101,11 @@ ext: ## build the extension: ext/modules/larder.so, which demo, test and bench t
 	@ext/compile
 	@php -n -d extension=$(CURDIR)/ext/modules/larder.so -r 'echo "ext/modules/larder.so ", phpversion("larder"), " for PHP ", PHP_VERSION, "\n";'
 
-ext-test: ## test the extension by itself: its phpt files, every invariant checked after every operation
+ext-test: ## test the extension alone: its phpt files, with every invariant checked after every operation
 	@bin/setup ext
 	@ext/test $(ARGS)
 
-ext-debug: ## test it with PHP's own debug build, with threads, and under ASan and UBSan (builds PHP twice: half an hour)
+ext-debug: ## test the extension with PHP's debug build, with threads, and under ASan and UBSan (builds PHP twice: half an hour)
 	@bin/setup ext debian
 	@ext/debug-php all
 
@@ -117,33 +117,33 @@ debian: setup ## build and test everything on another release of Debian (SUITE=t
 	@bin/setup debian
 	@bin/in-debian $(or $(SUITE),trixie) bash -c 'bin/setup ext && make ext && make ext-test && make test'
 
-ext-costs: ## what decided the extension's design, measured: locks, fences, probes, copying
+ext-costs: ## measure what decided the extension's design: locks, fences, probes, copying
 	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
 	@build/ext-costs
 
 plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 	@wordpress/build
 
-report-assets: ## build the report's pictures anew from their source (npm)
+report-assets: ## rebuild the report's pictures from their source (npm)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 
-plugin-assets: ## build the plugin's chart and its translators' texts anew (npm, Debian's gettext)
+plugin-assets: ## rebuild the plugin's chart and its texts for translators (npm, Debian's gettext)
 	cd wordpress/assets/source && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 	wordpress/pot
 
-screenshots: ## pictures of the last report for the docs (npm, Debian's chromium)
+screenshots: ## take pictures of the last report for the docs (npm, Debian's chromium)
 	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund
 	node lab/Report/Page/screenshots.mjs build/bench/report.html docs/images
 
-screenshots-wordpress: setup ## pictures of the WordPress plugin for the docs (npm, Debian's chromium)
+screenshots-wordpress: setup ## take pictures of the WordPress plugin for the docs (npm, Debian's chromium)
 	@bin/setup wordpress
 	@$(MAKE) --silent tests/WordPress/browser/node_modules
 	@rm -rf build/pictures && mkdir -p build/pictures
 	LARDER_PICTURES=$(CURDIR)/build/pictures $(PHPUNIT) --filter testASite tests/WordPress/NewUserTest.php
 	cp build/pictures/wordpress-{activated,larder}-desktop.png docs/images/
 
-self-check: setup ## whether the laboratory can be believed here: the same twice, and slowed by 10 % on purpose
+self-check: setup ## check whether to trust the laboratory here: measure the same thing twice, and once slowed by 10 %
 	ext/with php lab/self-check.php $(ARGS)
 
-bench-fpm: setup ## what Larder costs a php-fpm request
+bench-fpm: setup ## measure what Larder costs a php-fpm request
 	$(PHP) bench/fpm-cost.php $(ARGS)
