@@ -22,13 +22,15 @@ final class LockHolders
     public static function add(string $engine, string $path, object $lock): void
     {
         $process = Process::id();
-        $holder = (self::$locks[$path][1] ?? null)?->get();
+        [$by, $reference] = self::$locks[$path] ?? [0, null];
+        $holder = $reference?->get();
         if ($holder === $lock) {
-            self::$locks[$path][0] = $process;
+            // The whole of it: a call inside this one may just have put another object there, and gone.
+            self::$locks[$path] = [$process, $reference];
 
             return;
         }
-        if ($holder !== null && self::$locks[$path][0] === $process) {
+        if ($holder !== null && $by === $process) {
             throw Failure::because($engine, 'a write was begun inside another one');
         }
         self::$locks[$path] = [$process, \WeakReference::create($lock)];
