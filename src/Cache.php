@@ -14,6 +14,7 @@ use Larder\System\WrongUser;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
+use Larder\Tier\Reader;
 use Larder\Tier\Report;
 use Larder\Tier\Request;
 use Larder\Tier\RequestTier;
@@ -74,10 +75,12 @@ final class Cache
     private int $news;
 
     private readonly View $view;
+    private readonly Reader $reader;
 
     private function __construct(private readonly Request $request, private readonly Space $space)
     {
         $this->view = $request->view;
+        $this->reader = $request->reader;
         $this->news = $request->view->news;
         $copies = $request->view->copies($space);
         if ($copies === null) {
@@ -333,7 +336,7 @@ final class Cache
         }
         $held = Signals::hold();
         $changes = $this->view->changes;
-        $entries = $this->view->fetchMany(\array_values($names), $this->space);
+        $entries = $this->reader->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
             $there = false;
             if (isset($entries[$name])) {
@@ -473,7 +476,7 @@ final class Cache
         }
         $held = Signals::hold();
         $this->request->here();
-        $this->view->prefetch($lists);
+        $this->reader->prefetch($lists);
     }
 
     /**
@@ -755,9 +758,9 @@ final class Cache
     /** What the near tiers have, or else, if it is to be asked, the truth. */
     private function below(string $key, string $name, bool $truth): ?Entry
     {
-        $entry = $this->view->nears === [] ? null : $this->view->near($name, $this->space, $this->own[$key] ?? 0);
+        $entry = $this->view->nears === [] ? null : $this->reader->near($name, $this->space, $this->own[$key] ?? 0);
 
-        return $entry === null && $truth ? $this->view->fetch($name, $this->space) : $entry;
+        return $entry === null && $truth ? $this->reader->fetch($name, $this->space) : $entry;
     }
 
     /**

@@ -20,6 +20,7 @@ final class Intents
 
     public function __construct(
         private readonly View $view,
+        private readonly Reader $reader,
         private readonly Truth $truth,
         private readonly Writer $writer,
     ) {}
@@ -33,7 +34,7 @@ final class Intents
     public function put(string $key, Space $space, bool $lasting = false): bool
     {
         for ($try = 0; $try < self::TRIES; $try++) {
-            $snapshot = $this->view->read([$key], $space);
+            $snapshot = $this->reader->read([$key], $space);
             if ($snapshot === null) {
                 break;
             }
@@ -99,7 +100,7 @@ final class Intents
         if ($space === null) {
             return true;
         }
-        $record = isset($this->untold[$key]) ? null : $this->view->read([$key], $space)->records[$key] ?? null;
+        $record = isset($this->untold[$key]) ? null : $this->reader->read([$key], $space)->records[$key] ?? null;
         if ($record !== null && isset(Intent::parse($record->body)['w' . $this->view->writer])) {
             $done = $this->writer->takeAwayRecord($key, $record);
         } else {

@@ -23,6 +23,7 @@ final class Remember
     /** @param int $lease milliseconds */
     public function __construct(
         private readonly View $view,
+        private readonly Reader $reader,
         private readonly Writer $writer,
         private readonly Truth $truth,
         private readonly Leases $leases,
@@ -41,10 +42,10 @@ final class Remember
         $view = $this->view;
         $lease = Space::lease($name);
         $changes = $view->changes;
-        $entry = $view->near($name, $space, $own);
-        $snapshot = $entry === null ? $view->read([$name, $lease], $space) : null;
+        $entry = $this->reader->near($name, $space, $own);
+        $snapshot = $entry === null ? $this->reader->read([$name, $lease], $space) : null;
         if ($snapshot !== null) {
-            $entry = $view->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+            $entry = $this->reader->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
         }
         if ($entry !== null) {
             $value = $this->keep($copies, $key, $entry, $changes, $found);
@@ -108,9 +109,9 @@ final class Remember
                         $this->truth->catchUp();
                     }
                     $changes = $view->changes;
-                    $snapshot = $view->read([$name, $lease], $space);
+                    $snapshot = $this->reader->read([$name, $lease], $space);
                     $record = $snapshot?->records[$name] ?? null;
-                    $entry = $snapshot === null || $record === null ? null : $view->valid($name, $record, $snapshot, $space);
+                    $entry = $snapshot === null || $record === null ? null : $this->reader->valid($name, $record, $snapshot, $space);
                     if ($snapshot !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
                         $value = $this->keep($copies, $key, $entry, $changes, $found);
                         if ($found) {
@@ -140,10 +141,10 @@ final class Remember
     {
         $view = $this->view;
         $changes = $view->changes;
-        $snapshot = $view->read([$name], $space);
+        $snapshot = $this->reader->read([$name], $space);
         if ($snapshot !== null) {
             $record = $snapshot->records[$name] ?? null;
-            $entry = $release && $record !== null ? $view->valid($name, $record, $snapshot, $space) : null;
+            $entry = $release && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
             if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
                 // Somebody has stored it between the last read and the lease.
                 $value = $this->keep($copies, $key, $entry, $changes, $found);

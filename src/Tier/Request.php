@@ -17,6 +17,7 @@ use Larder\Tier\Near\Near;
 final class Request
 {
     public readonly View $view;
+    public readonly Reader $reader;
 
     // Made when they are first asked for: a request that only reads from memory loads none of them.
     private ?Writer $writer = null;
@@ -49,7 +50,8 @@ final class Request
         public readonly ?string $local = null,
     ) {
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
-        $this->view = new View($truth, $nears, $envelope, $this->leases, $lazy);
+        $this->view = new View($truth, $nears, $this->leases, $lazy);
+        $this->reader = new Reader($this->view, $truth, $envelope, $this->leases);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
@@ -73,21 +75,21 @@ final class Request
     {
         $this->view->isBegun || $this->view->start();
 
-        return $this->writer ??= new Writer($this->view, $this->truth);
+        return $this->writer ??= new Writer($this->view, $this->reader, $this->truth);
     }
 
     public function intents(): Intents
     {
         $writer = $this->writer();
 
-        return $this->intents ??= new Intents($this->view, $this->truth, $writer);
+        return $this->intents ??= new Intents($this->view, $this->reader, $this->truth, $writer);
     }
 
     public function computation(): Remember
     {
         $writer = $this->writer();
 
-        return $this->computation ??= new Remember($this->view, $writer, $this->truth, $this->leases, $this->lease);
+        return $this->computation ??= new Remember($this->view, $this->reader, $writer, $this->truth, $this->leases, $this->lease);
     }
 
     public function begin(): void

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Entry;
-use Larder\Codec\Envelope;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Markers;
@@ -16,11 +15,12 @@ use Larder\System\Signals;
 use Larder\Tier\Near\Near;
 
 /**
- * How tiers stack: what one request sees of them, and how it reads.
+ * What one request sees of its tiers, and since when: how its view begins and is renewed, the flush and tag markers it
+ * knows, and the copies it holds.
  *
- * This folder holds everything between the front door and the engines: reading down and filling up (here), writing
- * and the table of conflicts (Writer, ConflictTable), intents, the near tiers, failing open (Truth, PendingInvalidations, FailureLog). Engines
- * know nothing of it; the front door knows nothing of engines.
+ * This folder holds everything between the front door and the engines: reading down and filling up (Reader), writing
+ * and the table of conflicts (Writer, ConflictTable), intents, failing open (Truth, PendingInvalidations). Engines know nothing of it; the front
+ * door knows nothing of engines.
  *
  * Longer than other files: the view of a request (positions, markers, copies) is one state that its beginning, its
  * renewal and each read must change together.
@@ -43,9 +43,6 @@ final class View
     /** Times that the store may begin a new epoch while one call looks. */
     private const EPOCHS = 3;
 
-    /** Keys by which it is judged whether a near tier has the others: one in sixteen, at most so many. */
-    private const SAMPLE = 8;
-
     /** Microseconds between two looks whether it is made, about. */
     private const LONGEST_PAUSE = 16000;
 
@@ -66,8 +63,6 @@ final class View
 
     /** The near tiers could follow the journal and may be read. */
     public bool $nearReadable = true;
-    public int $nearHits = 0;
-    public int $nearMisses = 0;
     public readonly RequestHistory $history;
 
     /** Names this request in the journal: its own changes do not count against it. */
@@ -100,7 +95,6 @@ final class View
     public function __construct(
         public readonly Truth $truth,
         public readonly array $nears,
-        public readonly Envelope $envelope,
         public readonly Leases $leases,
         private readonly bool $lazy = false,
     ) {
@@ -159,6 +153,13 @@ final class View
         if (!$this->lazy || $this->nears !== []) {
             $this->start();
         }
+    }
+
+    /** The first read is the beginning: what others change after it counts. */
+    public function beginAt(?Snapshot $snapshot): void
+    {
+        $this->isBegun = true;
+        $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new Changes($snapshot->epoch, $snapshot->at, '', true));
     }
 
     /** What others change from now on counts. */
@@ -257,180 +258,12 @@ final class View
         }
     }
 
-    /** From the truth tier: the entry of a key that is good now. */
-    public function fetch(string $key, Space $space): ?Entry
-    {
-        $snapshot = $this->read([$key], $space);
-
-        return $snapshot === null ? null : $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
-    }
-
-    /**
-     * From the truth tier, at one position.
-     *
-     * @param non-empty-list<string> $keys
-     *
-     * @return array<string, Entry>
-     */
-    public function fetchMany(array $keys, Space $space): array
-    {
-        $snapshot = $this->read($keys, $space);
-        $found = [];
-        if ($snapshot === null) {
-            return [];
-        }
-        foreach ($keys as $key) {
-            $entry = $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
-            if ($entry !== null) {
-                $found[$key] = $entry;
-            }
-        }
-
-        return $found;
-    }
-
-    /**
-     * From the truth tier, at one position, of several spaces: into the request's copies, encoded.
-     *
-     * @param list<array{Space, list<int|string>}> $lists keys by space
-     *
-     * @throws InvalidKey
-     */
-    public function prefetch(array $lists): void
-    {
-        if ($this->nears !== [] && $this->nearReadable && $this->nearHas($lists)) {
-            return;
-        }
-        $wanted = $spaces = [];
-        foreach ($lists as [$space, $keys]) {
-            $copies = $this->copies($space);
-            $spaces[] = $space;
-            foreach ($keys as $key) {
-                if ($copies !== null && !$copies->has((string) $key)) {
-                    $wanted[$space->key((string) $key)] = $space;
-                }
-            }
-        }
-        $changes = $this->changes;
-        $snapshot = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
-        foreach ($snapshot->records ?? [] as $name => $record) {
-            $name = (string) $name;
-            // What is not there is asked for again when it is wanted: it may be there by then.
-            $space = $wanted[$name] ?? null;
-            if ($snapshot === null || $space === null) {
-                continue;
-            }
-            $entry = $this->judgeRecord($name, $record, $snapshot, $space);
-            if ($entry !== null) {
-                $copies = $this->copies($space);
-                $copies?->keep(\substr($name, \strlen($space->entries)), $entry);
-                // Looked at last: a destructor or signal handler may come at any step.
-                $changes === $this->changes || $copies?->drop(\substr($name, \strlen($space->entries)));
-            }
-        }
-    }
-
-    /**
-     * Whether the near tiers seem to have them: to ask for each would cost as much as it spares.
-     *
-     * @param list<array{Space, list<int|string>}> $lists
-     */
-    private function nearHas(array $lists): bool
-    {
-        $sample = \min(self::SAMPLE, 1 + (\array_sum(\array_map(static fn(array $list): int => \count($list[1]), $lists)) >> 4));
-        foreach ($lists as [$space, $keys]) {
-            foreach ($keys as $key) {
-                if (--$sample < 0) {
-                    return true;
-                }
-                if ($this->near($space->key((string) $key), $space) === null) {
-                    return false;
-                }
-            }
-        }
-
-        return true;
-    }
-
-    /** What the near tiers have, good now, and not from before $from. */
-    public function near(string $key, Space $space, int $from = 0): ?Entry
-    {
-        $from = \max($from, $this->history->ownFloor);
-        if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->nearReadable) {
-            return null;
-        }
-        foreach ($this->nears as $level => $near) {
-            $epoch = $this->history->epoch;
-            $hit = $near->get($key);
-            if ($hit === null) {
-                continue;
-            }
-            [$entry, $position] = $hit;
-            if ($position < $from || !$this->good($entry, $position, $space)) {
-                continue;
-            }
-            if ($epoch !== $this->history->epoch) {
-                // Asking for a marker has shown that its positions, or this copy's, are those of an epoch that is over.
-                return null;
-            }
-            $this->nearHits++;
-            $this->history->hit($key, $position, $entry->sure !== 0);
-            if ($level > 0) {
-                $this->copyNear($key, $entry, $position, $this->history->seen, $epoch, $level);
-            }
-
-            return $entry;
-        }
-        $this->nearMisses++;
-
-        return null;
-    }
-
-    /** Whether what a near tier has is neither over nor flushed nor invalidated. */
-    public function good(Entry $entry, int $position, Space $space): bool
-    {
-        $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : $this->truth->now();
-
-        return $position > $this->floor($space) && !$entry->expired($now) && !$entry->outlived($now) && $this->tagsHold($entry, $position);
-    }
-
-    /**
-     * Records of the truth, together with the flush markers of their spaces that are not known yet.
-     *
-     * @param non-empty-list<string> $keys
-     */
-    public function read(array $keys, Space ...$spaces): ?Snapshot
-    {
-        $flushes = $this->unknownFlushes($spaces);
-        $ask = $flushes === [] ? $keys : [...$keys, ...$flushes];
-        // What others have appended before this request is in its view.
-        $this->isBegun || $this->truth->settle();
-        $snapshot = $this->truth->read($ask);
-        if (!$this->isBegun) {
-            $this->isBegun = true;
-            $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new Changes($snapshot->epoch, $snapshot->at, '', true));
-        }
-        if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {
-            $this->renew();
-            $ask = [...$keys, ...$this->unknownFlushes($spaces)];
-            $snapshot = $this->again($ask);
-        }
-        if ($snapshot === null) {
-            return null;
-        }
-        for ($i = \count($keys), $n = \count($ask); $i < $n; $i++) {
-            $this->learnMarker($ask[$i], $snapshot);
-        }
-
-        return $snapshot;
-    }
-
     /**
      * Records of the truth, of the epoch that this request knows. The store has begun another: that is learned first.
      *
      * @param non-empty-list<string> $keys
      */
-    private function again(array $keys): ?Snapshot
+    public function again(array $keys): ?Snapshot
     {
         for ($try = 0; $try < self::EPOCHS; $try++) {
             $snapshot = $this->truth->read($keys);
@@ -448,7 +281,7 @@ final class View
      *
      * @return list<string>
      */
-    private function unknownFlushes(array $spaces): array
+    public function unknownFlushes(array $spaces): array
     {
         $unknown = [];
         foreach ($spaces as $space) {
@@ -461,37 +294,6 @@ final class View
         }
 
         return \array_keys($unknown);
-    }
-
-    /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
-    public function judgeRecord(string $key, ?Record $record, Snapshot $snapshot, Space $space): ?Entry
-    {
-        $entry = $record === null ? null : $this->valid($key, $record, $snapshot, $space);
-        if ($record === null || $entry === null) {
-            $this->truth->misses++;
-            $this->history->miss($key, $snapshot->at);
-
-            return null;
-        }
-        $this->truth->hits++;
-        $now = $entry->sure === 0 ? 0 : $this->truth->now();
-        if ($entry->outlived($now)) {
-            if ($entry->over($now)) {
-                $this->history->miss($key, $snapshot->at);
-
-                return null;
-            }
-            if ($this->leases->renews($key, Entry::BOUNDED_LIFE)) {
-                $this->history->anew($key, $snapshot->at);
-
-                return null;
-            }
-        } else {
-            $this->nears === [] || $this->copyNear($key, $entry, $record->position, $snapshot->at, $snapshot->epoch);
-        }
-        $this->history->hit($key, $record->position, $entry->sure !== 0);
-
-        return $entry;
     }
 
     /**
@@ -510,46 +312,13 @@ final class View
         }
     }
 
-    /** The entry in a view's record: a value, signed where that is asked for, not expired, flushed or invalidated. */
-    public function valid(string $key, Record $record, Snapshot $snapshot, Space $space): ?Entry
-    {
-        if (($record->body[0] ?? '') === Entry::INTENT) {
-            if (\count($this->held) < self::HELD) {
-                $this->held[$key] = true;
-            }
-            $this->standing($key, $record, $snapshot);
-
-            return null;
-        }
-        $entry = $this->envelope->open($key, $record->body);
-
-        // The epoch last: asking for a marker may have shown that the view's is over.
-        return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->floor($space)
-            || ($entry->tags !== [] && !$this->tagsHold($entry, $record->position)) || $snapshot->epoch !== $this->history->epoch ? null : $entry;
-    }
-
-    /** Whether a record that valid() refused may be good all the same: nobody could say where one of its markers is. */
-    public function isUnsure(string $key, Record $record, Space $space): bool
-    {
-        if ($this->floor($space) === \PHP_INT_MAX) {
-            return true;
-        }
-        foreach ($this->envelope->open($key, $record->body)->tags ?? [] as $tag) {
-            if ($this->marker($tag) === \PHP_INT_MAX) {
-                return true;
-            }
-        }
-
-        return false;
-    }
-
     /**
      * The intents in a record that still stand. Whoever notices that one has ended, or that its writer is dead, changes
      * the record.
      *
      * @return array<string, array{int, string, bool}>
      */
-    private function standing(string $key, Record $record, Snapshot $snapshot): array
+    public function standing(string $key, Record $record, Snapshot $snapshot): array
     {
         $noted = Intent::parse($record->body);
         $standing = Intent::alive($noted, $this->truth->now());
@@ -588,6 +357,14 @@ final class View
             $this->history->gone($space->entries . $name);
         }
         $copies->clear();
+    }
+
+    /** An intent was seen to stand on the key. */
+    public function hold(string $key): void
+    {
+        if (\count($this->held) < self::HELD) {
+            $this->held[$key] = true;
+        }
     }
 
     /** Whether an intent was seen to stand on the key in this request. */
@@ -695,7 +472,7 @@ final class View
         return true;
     }
 
-    private function tagsHold(Entry $entry, int $position): bool
+    public function tagsHold(Entry $entry, int $position): bool
     {
         foreach ($entry->tags as $tag) {
             if ($this->marker($tag) >= $position) {
@@ -706,7 +483,7 @@ final class View
         return true;
     }
 
-    private function marker(string $marker): int
+    public function marker(string $marker): int
     {
         if (isset($this->markers[$marker])) {
             return $this->markers[$marker];
@@ -735,7 +512,7 @@ final class View
     }
 
     /** @param Snapshot $snapshot has those above it too */
-    private function learnMarker(string $marker, Snapshot $snapshot): int
+    public function learnMarker(string $marker, Snapshot $snapshot): int
     {
         if (\count($this->markers) >= self::MARKERS) {
             // They are asked for again, but for those that nobody could set.

@@ -58,6 +58,7 @@ final class Writer
 
     public function __construct(
         private readonly View $view,
+        private readonly Reader $reader,
         private readonly Truth $truth,
     ) {}
 
@@ -165,7 +166,7 @@ final class Writer
             [, $reference] = $this->view->history->reference($key);
             $changes[] = new Change(
                 $key,
-                $this->view->envelope->seal($key, $entry),
+                $this->reader->envelope->seal($key, $entry),
                 $this->view->writer,
                 $this->view->history->limit($key, $reference),
                 $entry->expiry,
@@ -285,14 +286,14 @@ final class Writer
             $this->land();
         }
         for ($try = 0; $try < self::TRIES; $try++) {
-            $snapshot = $this->view->read([$key], $space);
+            $snapshot = $this->reader->read([$key], $space);
             if ($snapshot === null) {
                 return null;
             }
             $record = $snapshot->records[$key] ?? null;
-            $entry = $record === null ? null : $this->view->valid($key, $record, $snapshot, $space);
+            $entry = $record === null ? null : $this->reader->valid($key, $record, $snapshot, $space);
             if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
-                || $this->view->isUnsure($key, $record, $space))) {
+                || $this->reader->isUnsure($key, $record, $space))) {
                 return null;
             }
             $next = $decide($entry);
@@ -305,7 +306,7 @@ final class Writer
             }
             $outcomes = $this->truth->write([new Change(
                 $key,
-                $this->view->envelope->seal($key, $next),
+                $this->reader->envelope->seal($key, $next),
                 $this->view->writer,
                 $record->position ?? $snapshot->at,
                 $next->expiry,
@@ -348,7 +349,7 @@ final class Writer
             || $this->view->isHeld($key) || $this->view->history->reference($key)[0] !== RequestHistory::SEEN) {
             return false;
         }
-        $body = $entry === null ? null : $this->view->envelope->seal($key, $entry);
+        $body = $entry === null ? null : $this->reader->envelope->seal($key, $entry);
         if (!$this->truth->append(new Change($key, $body, $this->view->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
             return false;
         }
@@ -579,7 +580,7 @@ final class Writer
             }
             $current = yield new Change(
                 $key,
-                $this->view->envelope->seal($key, $stored),
+                $this->reader->envelope->seal($key, $stored),
                 $this->view->writer,
                 $limit,
                 $stored->expiry,
@@ -656,7 +657,7 @@ final class Writer
             $change = $conflict->kind;
             $this->view->history->foreign($key, \max(0, $conflict->position), $conflict->kind);
         }
-        $there = $conflict->record === null ? null : $this->view->envelope->open($key, $conflict->record->body);
+        $there = $conflict->record === null ? null : $this->reader->envelope->open($key, $conflict->record->body);
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 

@@ -101,7 +101,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [
-                ['Tier\View' => ['$record->position <= $this->floor($space)' => 'false']],
+                ['Tier\Reader' => ['$record->position <= $this->view->floor($space)' => 'false']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
             ],
             'a tag does not hide what was stored before' => [
@@ -109,7 +109,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
             ],
             'a near copy is not asked for its flush' => [
-                ['Tier\View' => ['$position > $this->floor($space) && !$entry->expired' => '!$entry->expired']],
+                ['Tier\Reader' => ['$position > $this->view->floor($space) && !$entry->expired' => '!$entry->expired']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
         ];
@@ -154,7 +154,7 @@ final class Mutants
 
         return [
             'what was read is not compared with the epoch that is known' => [
-                ['Tier\View' => [
+                ['Tier\Reader' => [
                     'if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {' => 'if (false) {',
                     '|| $snapshot->epoch !== $this->history->epoch ? null : $entry;' => '? null : $entry;',
                 ]],
