@@ -14,11 +14,11 @@ use Larder\System\WrongUser;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
-use Larder\Tier\Reader;
 use Larder\Tier\Report;
 use Larder\Tier\Request;
 use Larder\Tier\RequestTier;
 use Larder\Tier\Space;
+use Larder\Tier\Transaction;
 use Larder\Tier\Verdict;
 use Larder\Tier\View;
 
@@ -75,12 +75,10 @@ final class Cache
     private int $news;
 
     private readonly View $view;
-    private readonly Reader $reader;
 
     private function __construct(private readonly Request $request, private readonly Space $space)
     {
         $this->view = $request->view;
-        $this->reader = $request->reader;
         $this->news = $request->view->news;
         $copies = $request->view->copies($space);
         if ($copies === null) {
@@ -133,15 +131,16 @@ final class Cache
         if ($ttl < 0) {
             return $this->delete($key);
         }
-        $this->request->here();
-        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
-            $told = $this->request->transaction->change($name, $this->space, $entry);
+        $writer = $this->request->writer();
+        $transaction = $this->openTransaction();
+        if ($transaction !== null) {
+            $told = $transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
 
             return $told;
         }
 
-        return $this->done($key, $name, $value, $entry, $this->request->writer()->set($name, $this->space, $entry));
+        return $this->done($key, $name, $value, $entry, $writer->set($name, $this->space, $entry));
     }
 
     /**
@@ -193,14 +192,15 @@ final class Cache
         if ($ttl < 0) {
             return true;
         }
-        $this->request->here();
-        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
-            $this->request->transaction->fill($name, $this->space);
+        $writer = $this->request->writer();
+        $transaction = $this->openTransaction();
+        if ($transaction !== null) {
+            $transaction->fill($name, $this->space);
             $this->copies->keepValue($key, $value, $entry);
 
             return true;
         }
-        $filled = $this->request->writer()->fill($name, $this->space, $entry);
+        $filled = $writer->fill($name, $this->space, $entry);
         if ($filled || $this->request->truth->down()) {
             // Without a truth tier the request still has what it computed.
             $this->copies->keepValue($key, $value, $entry);
@@ -236,8 +236,8 @@ final class Cache
                 return $value;
             }
         }
-        $this->request->here();
-        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
+        $remember = $this->request->remember();
+        if ($this->openTransaction() !== null) {
             // Everybody computes for himself then: what one sees is not what others see.
             $value = $this->get($key, $this->request);
             if ($value === $this->request) {
@@ -250,7 +250,7 @@ final class Cache
         $this->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
-        return $this->request->computation()->value(
+        return $remember->value(
             $name,
             $key,
             $this->space,
@@ -280,10 +280,10 @@ final class Cache
         // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
         $name = $this->space->key($key);
         $there = \func_num_args() < 2 || $this->isThere($key, $name);
-        $this->request->here();
+        $writer = $this->request->writer();
         $this->copies->drop($key);
 
-        return $this->request->writer()->append($name, $this->space, null) || $this->remove([$key]);
+        return $writer->append($name, $this->space, null) || $this->remove([$key]);
     }
 
     /** Empties this space, and the groups in it, at once and in constant time. */
@@ -336,7 +336,7 @@ final class Cache
         }
         $held = Signals::hold();
         $changes = $this->view->changes;
-        $entries = $this->reader->fetchMany(\array_values($names), $this->space);
+        $entries = $this->request->reader()->fetchMany(\array_values($names), $this->space);
         foreach ($names as $key => $name) {
             $there = false;
             if (isset($entries[$name])) {
@@ -365,16 +365,16 @@ final class Cache
         if ($ttl < 0) {
             return $this->deleteMultiple(\array_keys($values));
         }
-        $this->request->here();
+        $writer = $this->request->writer();
         $done = true;
-        if ($this->request->transaction !== null && !$this->space->cacheOnly) {
+        if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
                 $done = $this->set((string) $key, $value, $ttl) && $done;
             }
 
             return $done;
         }
-        $verdicts = $this->request->writer()->setMany($entries, $this->space);
+        $verdicts = $writer->setMany($entries, $this->space);
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
             $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
@@ -417,14 +417,14 @@ final class Cache
     public function intend(string ...$keys): void
     {
         $held = Signals::hold();
-        $this->request->here();
+        $intents = $this->request->intents();
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
             if ($this->request->transaction !== null) {
                 $this->request->transaction->intend($name, $this->space);
             } else {
-                $this->request->intents()->put($name, $this->space);
+                $intents->put($name, $this->space);
             }
         }
     }
@@ -475,8 +475,7 @@ final class Cache
             $lists[] = [$cache->space, $keys];
         }
         $held = Signals::hold();
-        $this->request->here();
-        $this->reader->prefetch($lists);
+        $this->request->reader()->prefetch($lists);
     }
 
     /**
@@ -488,8 +487,7 @@ final class Cache
      */
     public function learn(): bool
     {
-        $this->request->here();
-        $this->view->renew();
+        $this->request->renew();
         $news = $this->view->news !== $this->news;
         $this->news = $this->view->news;
 
@@ -565,8 +563,7 @@ final class Cache
     public function rollBackToSavepoint(): void
     {
         $held = Signals::hold();
-        $this->request->here();
-        $this->request->transaction?->rollBackTo();
+        $this->request->rollBackTo();
     }
 
     /** Writes the fills that wait for the request's end. */
@@ -625,8 +622,7 @@ final class Cache
     {
         $now = \hrtime(true);
         if ($now >= $this->view->due) {
-            $this->request->here();
-            $this->view->renew();
+            $this->request->renew();
         }
         if ($now >= $this->copies->due) {
             $this->copies->expire();
@@ -728,7 +724,6 @@ final class Cache
                 return $value;
             }
         }
-        $this->request->here();
         $name = $this->space->key($key);
         $changes = $this->view->changes;
         $entry = $this->below($key, $name, $below);
@@ -750,7 +745,6 @@ final class Cache
         if (--$this->free < 0) {
             $this->check();
         }
-        $this->request->here();
 
         return $this->copies->has($key) || $this->below($key, $name, true) !== null;
     }
@@ -758,9 +752,10 @@ final class Cache
     /** What the near tiers have, or else, if it is to be asked, the truth. */
     private function below(string $key, string $name, bool $truth): ?Entry
     {
-        $entry = $this->view->nears === [] ? null : $this->reader->near($name, $this->space, $this->own[$key] ?? 0);
+        $reader = $this->request->reader();
+        $entry = $this->view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0);
 
-        return $entry === null && $truth ? $this->reader->fetch($name, $this->space) : $entry;
+        return $entry === null && $truth ? $reader->fetch($name, $this->space) : $entry;
     }
 
     /**
@@ -797,15 +792,19 @@ final class Cache
         }
     }
 
+    /** The transaction that a change in this space belongs to. */
+    private function openTransaction(): ?Transaction
+    {
+        return $this->space->cacheOnly ? null : $this->request->transaction;
+    }
+
     /** @param non-empty-list<string> $markers */
     private function mark(array $markers): bool
     {
         $held = Signals::hold();
-        $this->request->here();
+        $writer = $this->request->writer();
 
-        return $this->request->transaction !== null && !$this->space->cacheOnly
-            ? $this->request->transaction->mark($markers, $this->space)
-            : $this->request->writer()->mark($markers);
+        return $this->openTransaction()?->mark($markers, $this->space) ?? $writer->mark($markers);
     }
 
     /** @param iterable<string|int> $keys */
@@ -818,8 +817,8 @@ final class Cache
         foreach ($keys as $key) {
             $names[(string) $key] = $this->space->key((string) $key);
         }
-        $this->request->here();
-        $transaction = $this->space->cacheOnly ? null : $this->request->transaction;
+        $writer = $this->request->writer();
+        $transaction = $this->openTransaction();
         $done = true;
         foreach ($names as $key => $name) {
             if ($transaction !== null) {
@@ -833,10 +832,10 @@ final class Cache
         }
         $names = \array_values($names);
         $count = 0;
-        $done = $this->request->writer()->delete($names, $this->space, $count);
+        $done = $writer->delete($names, $this->space, $count);
         $there = $count > 0;
         foreach ($done ? $names : [] as $name) {
-            $this->request->intents()->ended($name);
+            $this->request->ended($name);
         }
 
         return $done;
@@ -861,7 +860,7 @@ final class Cache
             $this->copies->drop($key);
         }
         if ($verdict !== Verdict::Failed) {
-            $this->request->intents()->ended($name);
+            $this->request->ended($name);
         }
 
         return $verdict !== Verdict::Failed;
@@ -871,9 +870,9 @@ final class Cache
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
         $held = Signals::hold();
-        $this->request->here();
+        $writer = $this->request->writer();
         $this->copies->drop($key);
-        $entry = $this->request->writer()->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -920,9 +919,9 @@ final class Cache
 
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
-        $this->request->here();
+        $writer = $this->request->writer();
         $this->copies->drop($key);
-        $entry = $this->request->writer()->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $value === null) {
             return null;
         }

@@ -22,7 +22,7 @@ final class Request
     // Made when they are first asked for: a request that only reads from memory loads none of them.
     private ?Writer $writer = null;
     private ?Intents $intents = null;
-    private ?Remember $computation = null;
+    private ?Remember $remember = null;
     private readonly Leases $leases;
 
     /** While the application has one open. */
@@ -71,8 +71,18 @@ final class Request
         return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
     }
 
+    /** For the first read of a call. */
+    public function reader(): Reader
+    {
+        $this->noticeFork();
+
+        return $this->reader;
+    }
+
+    /** For the first write of a call. */
     public function writer(): Writer
     {
+        $this->noticeFork();
         $this->view->isBegun || $this->view->start();
 
         return $this->writer ??= new Writer($this->view, $this->reader, $this->truth);
@@ -85,24 +95,36 @@ final class Request
         return $this->intents ??= new Intents($this->view, $this->reader, $this->truth, $writer);
     }
 
-    public function computation(): Remember
+    /** A set or delete of the key has ended this request's intent on it, if it had one. */
+    public function ended(string $key): void
+    {
+        $this->intents?->ended($key);
+    }
+
+    public function remember(): Remember
     {
         $writer = $this->writer();
 
-        return $this->computation ??= new Remember($this->view, $this->reader, $writer, $this->truth, $this->leases, $this->lease);
+        return $this->remember ??= new Remember($this->view, $this->reader, $writer, $this->truth, $this->leases, $this->lease);
     }
 
     public function begin(): void
     {
-        $this->here();
-        $this->transaction ??= new Transaction($this->view, $this->writer(), $this->intents());
+        $writer = $this->writer();
+        $this->transaction ??= new Transaction($this->view, $writer, $this->intents());
         $this->transaction->begin();
+    }
+
+    public function rollBackTo(): void
+    {
+        $this->noticeFork();
+        $this->transaction?->rollBackTo();
     }
 
     /** @return bool whether all was recorded, as far as it was to be */
     public function end(bool $committed): bool
     {
-        $this->here();
+        $this->noticeFork();
         $transaction = $this->transaction;
         if ($transaction === null) {
             return true;
@@ -115,8 +137,15 @@ final class Request
         return $done ?? true;
     }
 
-    /** Whether this is still the process that opened the cache; a forked child becomes a request of its own. */
-    public function here(): void
+    /** Learns what others changed meanwhile. */
+    public function renew(): void
+    {
+        $this->noticeFork();
+        $this->view->renew();
+    }
+
+    /** A forked child becomes a request of its own: what waits, and what was promised, is its parent's. */
+    private function noticeFork(): void
     {
         if ($this->view->forked()) {
             $this->writer?->forget();
@@ -128,7 +157,7 @@ final class Request
     /** Writes what waits. */
     public function commit(): void
     {
-        $this->here();
+        $this->noticeFork();
         $leases = $this->leases->releaseAll();
         if ($this->writer !== null || $leases !== []) {
             $this->writer()->commit($leases);

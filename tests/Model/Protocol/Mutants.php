@@ -221,7 +221,7 @@ final class Mutants
                 ['in a transaction: sets, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what is filled in a transaction is stored' => [
-                ['Cache' => ['if ($this->request->transaction !== null && !$this->space->cacheOnly) { $this->request->transaction->fill(' => 'if (false) { $this->request->transaction->fill(']],
+                ['Cache' => ['if ($transaction !== null) { $transaction->fill(' => 'if (false) { $transaction->fill(']],
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
