@@ -573,6 +573,7 @@ final class View
             strict: true,
             epoch: $snapshot->epoch,
         );
+        $this->noteForgotten($marker, $snapshot);
         $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
         if ($outcome === null || $outcome->done) {
             return $outcome->position ?? \PHP_INT_MAX;
@@ -585,6 +586,7 @@ final class View
             $position = $snapshot->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
             if ($snapshot !== null && $position === 0 && ($taken === true || $late)) {
+                $this->noteForgotten($marker, $snapshot);
                 $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
                 // Those who began before anybody waited may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
@@ -594,6 +596,29 @@ final class View
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }
             Process::pause(\random_int($pause, 2 * $pause));
+        }
+    }
+
+    /**
+     * The marker that is about to be made will be its key's last change: who moved it before it was forgotten is listed
+     * until then only, and counts against what this request has computed.
+     */
+    private function noteForgotten(string $marker, Snapshot $snapshot): void
+    {
+        $history = $this->history;
+        if ($snapshot->at <= $history->seen) {
+            return;
+        }
+        $changes = $this->truth->since($history->epoch, $history->seen, '');
+        if ($changes === null || !$changes->complete || $changes->epoch !== $history->epoch) {
+            $history->foreign($marker, $snapshot->at, '');
+
+            return;
+        }
+        foreach ($changes->list as [$key, $position, $writer, $kind]) {
+            if ($key === $marker && $writer !== $this->writer && $kind !== Entry::MADE) {
+                $history->foreign($marker, $position, $kind);
+            }
         }
     }
 

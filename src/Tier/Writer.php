@@ -159,6 +159,7 @@ final class Writer
         foreach ($fills as $key => [$space, $entry]) {
             // Before the positions: asking for a marker, or a destructor that uses the cache, may show another one.
             $epoch = $this->view->history->epoch;
+            $this->view->precede($space, $entry);
             if (!$this->unchanged($key, $space, $entry)) {
                 $this->notFilled($key, $space);
                 continue;

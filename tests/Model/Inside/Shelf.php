@@ -7,6 +7,7 @@ namespace Larder\Tests\Model\Inside;
 use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\LastChanges;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -27,6 +28,9 @@ final class Shelf
     private int $end = 0;
     private int $version = 0;
 
+    /** @var array<string, int> position of the newest marker that was forgotten, by sort */
+    private array $floors = [];
+
     /** Grows with whatever happens. */
     public int $news = 0;
 
@@ -44,10 +48,20 @@ final class Shelf
         return new Changes($epoch, $this->end, '', true, $this->known()->after($position) ?? []);
     }
 
-    /** @param list<string> $keys */
-    public function read(array $keys): Snapshot
+    /**
+     * @param list<string> $keys
+     * @param bool         $floors it says of a marker that was forgotten up to where it may have been
+     */
+    public function read(array $keys, bool $floors = false): Snapshot
     {
-        return new Snapshot($this->epoch(), $this->end, \array_intersect_key($this->records, \array_flip($keys)));
+        $records = \array_intersect_key($this->records, \array_flip($keys));
+        foreach ($floors ? $keys : [] as $key) {
+            if (!isset($records[$key]) && Markers::is($key) && isset($this->floors[$key[0]])) {
+                $records[$key] = Markers::at($this->floors[$key[0]]);
+            }
+        }
+
+        return new Snapshot($this->epoch(), $this->end, $records);
     }
 
     /**
@@ -63,7 +77,7 @@ final class Shelf
     /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */
     public function restart(): void
     {
-        $this->records = $this->log = [];
+        $this->records = $this->log = $this->floors = [];
         $this->end = $this->version = 0;
         $this->epoch++;
         $this->news++;
@@ -77,6 +91,15 @@ final class Shelf
         }
     }
 
+    /** Loses a marker, as an engine may that says so (Store::forgets()), or that notes how far back it has forgotten. */
+    public function forget(string $marker): void
+    {
+        $this->floors[$marker[0]] = \max($this->floors[$marker[0]] ?? 0, $this->records[$marker]->position ?? 0);
+        \ksort($this->floors);
+        unset($this->records[$marker]);
+        $this->news++;
+    }
+
     public function record(string $key): ?Record
     {
         return $this->records[$key] ?? null;
@@ -84,7 +107,7 @@ final class Shelf
 
     public function key(): string
     {
-        $text = "$this->epoch $this->end $this->version";
+        $text = "$this->epoch $this->end $this->version " . \implode(' ', $this->floors);
         foreach ($this->records as $key => $record) {
             $text .= "\n$key $record->position $record->writer $record->body";
         }

@@ -23,7 +23,7 @@ final class ShelfStore implements Store
     public function read(array $keys): Snapshot
     {
         /** @var Snapshot */
-        return Machine::step("$this->shelf.read", $keys);
+        return Machine::step("$this->shelf.read", $keys, !$this->forgets);
     }
 
     public function write(array $changes): array

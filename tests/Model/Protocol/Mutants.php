@@ -112,6 +112,22 @@ final class Mutants
                 ['Tier\Reader' => ['$position > $this->view->floor($space) && !$entry->expired' => '!$entry->expired']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
+            'a marker that was forgotten counts as none' => [
+                ['Tier\View' => ['if ($position === 0 && $this->truth->store->forgets()) {' => 'if (false) {']],
+                ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true, true,
+            ],
+            'a marker is made anew at zero' => [
+                ['Store\Markers' => ['new Record(\'c\', $floor, \'\')' => "new Record('c', 0, '')"]],
+                ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true,
+            ],
+            'a marker that is made anew hides who moved it before' => [
+                ['Tier\View' => ['$history->foreign($marker, $position, $kind);' => '']],
+                ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
+            ],
+            'a fill is judged before its markers are made anew' => [
+                ['Tier\Writer' => ['$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(']],
+                ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
+            ],
         ];
     }
 

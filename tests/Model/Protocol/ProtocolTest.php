@@ -27,6 +27,12 @@ final class ProtocolTest extends TestCase
         ['reads and fills', 'writes, flushes'],
     ];
 
+    /** The truth tier forgets a marker, and says so, or says how far back (both are looked at). */
+    private const FORGETS = [
+        ['fills tagged', 'writes, invalidates', 'forgets the tag'], ['writes, sets tagged', 'writes, invalidates', 'forgets the tag'],
+        ['reads and fills', 'writes, flushes', 'forgets the flush'], ['reads and sets', 'writes, flushes', 'forgets the flush'],
+    ];
+
     /** Two that follow the log at once refuse each other; how often they try again is bounded sooner here. */
     private const SHORTER = ['Tier\Near\StoreNear' => ['TRIES = 5' => 'TRIES = 2']];
 
@@ -44,7 +50,7 @@ final class ProtocolTest extends TestCase
     #[DataProvider('together')]
     public function testRequestsTogether(array $names, array $servers, string $near, int $kills): void
     {
-        $forgets = \in_array('begins anew', $names, true) ? [false, true] : [false];
+        $forgets = \array_intersect($names, \array_keys(Requests::events())) !== [] ? [false, true] : [false];
         foreach ([false, true] as $cached) {
             foreach ($forgets as $each) {
                 self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills, null, false, $each));
@@ -84,6 +90,10 @@ final class ProtocolTest extends TestCase
             if (!\array_key_exists($other, Requests::transactions())) {
                 yield "$one + $other" => [[$one, $other], [0, 1], 'none', 1];
             }
+        }
+        foreach (self::FORGETS as $names) {
+            yield 'forgotten: ' . \implode(' + ', $names) => [$names, [0, 1], 'none', 0];
+            yield 'forgotten, near: ' . \implode(' + ', $names) => [$names, [0, 1], 'apcu', 0];
         }
         foreach ([['reads and fills', 'writes and deletes'], ['reads and sets', 'writes and sets'], ['reads and fills', 'writes, flushes']] as $names) {
             yield 'a disk before it, on two servers: ' . \implode(' + ', $names) => [$names, [0, 1], 'store', 1];

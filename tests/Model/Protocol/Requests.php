@@ -29,6 +29,12 @@ final class Requests
             'begins anew' => static function (): void {
                 Machine::step('restart');
             },
+            'forgets the flush' => static function (): void {
+                Machine::step('forget', 'f:');
+            },
+            'forgets the tag' => static function (): void {
+                Machine::step('forget', 't::t');
+            },
         ];
     }
 

@@ -102,6 +102,7 @@ final class Site implements World
             'counted' => $this->count($arguments[0]),
             'restart' => $this->shelves['truth']->restart(),
             'evict' => $this->shelves['truth']->evict($arguments[0]),
+            'forget' => $this->shelves['truth']->forget($arguments[0]),
             'apcu.fetch' => $this->memory[$server][$arguments[0]] ?? false,
             'apcu.store' => $this->store($server, $arguments[0], $arguments[1]),
             'apcu.delete' => $this->forget($server, $arguments[0]),
