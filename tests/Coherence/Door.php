@@ -81,9 +81,9 @@ final class Door
     /** For the diary: what this request knows of the journal, and whether it reads from near tiers. */
     public function view(): string
     {
-        $stack = $this->tiers->stack;
+        $view = $this->tiers->view;
 
-        return "V {$stack->ledger->epoch} {$stack->ledger->seen} {$stack->ledger->token} " . ($stack->nearReadable ? 'near' : 'no-near');
+        return "V {$view->history->epoch} {$view->history->seen} {$view->history->token} " . ($view->nearReadable ? 'near' : 'no-near');
     }
 
     /** Whether the store was reached, and this request's intent stands on the key. */

@@ -30,7 +30,7 @@ final class Steps
     public function get(Item $item): ?array
     {
         [$cache, $space] = $this->space($item->groups);
-        $copied = $this->door->tiers->stack->copies($space)?->has($item->name()) === true;
+        $copied = $this->door->tiers->view->copies($space)?->has($item->name()) === true;
         $hits = $this->door->tiers->truth->hits;
         $begin = \hrtime(true);
         $value = $cache->get($item->name());
