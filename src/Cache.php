@@ -654,8 +654,9 @@ final class Cache
                 // Of a long value too nothing but its place is kept here.
                 return $this->values[$key] = $copy[1];
             }
-            if (isset($copy[8])) {
-                $value = $this->good($key, SegmentNear::entry($copy), $copy[0], $found);
+            if ($copy !== null) {
+                $hit = SegmentNear::parse($copy);
+                $value = $this->good($key, $hit[0], $hit[1], $found);
                 if ($found) {
                     return $value;
                 }
@@ -671,14 +672,10 @@ final class Cache
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
-                if (\strlen($raw) > 9 && $raw[0] === 'e') {
-                    /** @var array{1: int} $position */
-                    $position = \unpack('J', $raw, 1);
-                    $entry = Entry::fromBody(\substr($raw, 9));
-                    $value = $entry === null ? null : $this->good($key, $entry, $position[1], $found);
-                    if ($entry !== null && $found) {
-                        return $value;
-                    }
+                $hit = ApcuNear::parse($raw);
+                $value = $hit === null ? null : $this->good($key, $hit[0], $hit[1], $found);
+                if ($hit !== null && $found) {
+                    return $value;
                 }
             } elseif (\is_array($raw) && isset($raw[0], $raw[1]) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
@@ -689,10 +686,12 @@ final class Cache
                 }
 
                 return $raw[1];
+            } elseif ($raw !== false) {
+                $hit = ApcuNear::parse($raw);
             }
         }
 
-        return $this->find($key, $default, $below);
+        return $this->find($key, $default, $below, $hit ?? null);
     }
 
     /** The value of a near copy that ends, or is encoded, if nothing has to be asked of the tiers to know that it is good. */
@@ -714,7 +713,8 @@ final class Cache
         return $value;
     }
 
-    private function find(string $key, mixed $default, bool $below): mixed
+    /** @param array{Entry, int}|null $hit what the nearest tier has, where lookup() asked it */
+    private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
         $held = Signals::hold();
         $this->lookups++;
@@ -726,7 +726,8 @@ final class Cache
         }
         $name = $this->space->key($key);
         $changes = $this->view->changes;
-        $entry = $this->below($key, $name, $below);
+        $isAsked = $this->version === $this->view->version && ($this->segment !== null || $this->near !== null);
+        $entry = $this->below($key, $name, $below, $isAsked, $hit);
         if ($entry === null) {
             return $default;
         }
@@ -746,14 +747,19 @@ final class Cache
             $this->check();
         }
 
-        return $this->copies->has($key) || $this->below($key, $name, true) !== null;
+        return $this->copies->has($key) || $this->below($key, $name, true, false, null) !== null;
     }
 
-    /** What the near tiers have, or else, if it is to be asked, the truth. */
-    private function below(string $key, string $name, bool $truth): ?Entry
+    /**
+     * What the near tiers have, or else, if it is to be asked, the truth.
+     *
+     * @param bool                   $isAsked the nearest tier was asked already
+     * @param array{Entry, int}|null $hit     what it answered
+     */
+    private function below(string $key, string $name, bool $truth, bool $isAsked, ?array $hit): ?Entry
     {
         $reader = $this->request->reader();
-        $entry = $this->view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0);
+        $entry = $this->view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
 
         return $entry === null && $truth ? $reader->fetch($name, $this->space) : $entry;
     }

@@ -13,23 +13,33 @@ namespace Larder\Tier;
 final class ConflictTable
 {
     /**
-     * @param bool   $fill      a value just computed after a miss, not a set
+     * Whether a value just computed after a miss is stored: only if nobody else has changed its key, or what covers it, in
+     * any way.
+     *
+     * @param int  $how     RequestHistory::SEEN, MISSED or UNSURE
+     * @param bool $changed somebody else may have changed it since it was read
+     */
+    public static function stores(int $how, bool $changed): bool
+    {
+        return $how !== RequestHistory::UNSURE && !$changed;
+    }
+
+    /**
+     * What becomes of a set.
+     *
      * @param int    $how       RequestHistory::SEEN, MISSED or UNSURE
      * @param bool   $cacheOnly no database behind: the last set wins
      * @param ?string $change   kind of the foreign change: null none, '' unknown, else Store\Change::$kind
      * @param bool   $same      the foreign change stored the very same bytes
      * @param bool   $intent    somebody else's intent stands on the key
      */
-    public static function verdict(bool $fill, int $how, bool $cacheOnly, ?string $change, bool $same, bool $intent): Verdict
+    public static function set(int $how, bool $cacheOnly, ?string $change, bool $same, bool $intent): Verdict
     {
         if ($intent || $how === RequestHistory::UNSURE) {
-            return $fill ? Verdict::Ignore : Verdict::Drop;
+            return Verdict::Drop;
         }
         if ($change === null) {
             return Verdict::Store;
-        }
-        if ($fill) {
-            return Verdict::Ignore;
         }
         if ($how === RequestHistory::SEEN) {
             return $cacheOnly ? Verdict::Store : Verdict::Drop;

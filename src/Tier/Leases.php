@@ -33,6 +33,25 @@ final class Leases
         private readonly string $writer,
     ) {}
 
+    /**
+     * Takes the lease of an entry's key if nobody has it, and nobody has changed the entry since it was read: then it need not
+     * be read again.
+     *
+     * @param int $position at which the entry was read
+     *
+     * @return bool false: not taken; take() tells why
+     */
+    public function takeUnchanged(string $key, int $milliseconds, int $position): bool
+    {
+        $outcome = $this->truth->write([$this->change($key, $milliseconds, '', 0, [$key => $position])])[0] ?? null;
+        if ($outcome === null || !$outcome->done) {
+            return false;
+        }
+        $this->note($key, $outcome->position);
+
+        return true;
+    }
+
     /** Takes the lease of an entry's key if nobody has it. Null: the truth tier cannot be asked. */
     public function take(string $key, int $milliseconds): ?bool
     {
@@ -44,8 +63,7 @@ final class Leases
                 return null;
             }
             if ($outcomes[0]->done) {
-                $this->held[$key] = $outcomes[0]->position;
-                self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current()];
+                $this->note($key, $outcomes[0]->position);
 
                 return true;
             }
@@ -57,6 +75,12 @@ final class Leases
         }
 
         return false;
+    }
+
+    private function note(string $key, int $version): void
+    {
+        $this->held[$key] = $version;
+        self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current()];
     }
 
     /** The one reader that is sent to renew a value whose bounded life is over. */
@@ -199,7 +223,8 @@ final class Leases
         return false;
     }
 
-    private function change(string $key, int $milliseconds, string $waits, int $version): Change
+    /** @param array<string, int> $guards */
+    private function change(string $key, int $milliseconds, string $waits, int $version, array $guards = []): Change
     {
         $deadline = $this->truth->now() + $milliseconds;
 
@@ -209,6 +234,7 @@ final class Leases
             $this->writer,
             $version,
             $deadline,
+            $guards,
             logged: false,
             strict: true,
             epoch: $this->history->epoch,

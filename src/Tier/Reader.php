@@ -133,8 +133,13 @@ final class Reader
         return true;
     }
 
-    /** What the near tiers have, good now, and not from before $from. */
-    public function near(string $key, Space $space, int $from = 0): ?Entry
+    /**
+     * What the near tiers have, valid now, and not from before $from.
+     *
+     * @param bool                   $isAsked the nearest one was asked already, in this view
+     * @param array{Entry, int}|null $asked   what it answered
+     */
+    public function near(string $key, Space $space, int $from = 0, bool $isAsked = false, ?array $asked = null): ?Entry
     {
         $from = \max($from, $this->history->ownFloor);
         if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->view->nearReadable) {
@@ -142,7 +147,7 @@ final class Reader
         }
         foreach ($this->nears as $level => $near) {
             $epoch = $this->history->epoch;
-            $hit = $near->get($key);
+            $hit = $isAsked && $level === 0 ? $asked : $near->get($key);
             if ($hit === null) {
                 continue;
             }

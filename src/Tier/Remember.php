@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Entry;
+use Larder\Store\Snapshot;
 use Larder\System\Process;
 use Larder\System\Signals;
 
@@ -68,6 +69,9 @@ final class Remember
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
+        if ($snapshot !== null && !isset($snapshot->records[$lease]) && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, true, $snapshot);
+        }
         $taken = isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) ? false : null;
 
         return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
@@ -136,15 +140,16 @@ final class Remember
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap
      * @param bool                   $release the lease was just taken, and is given back with the value
+     * @param ?Snapshot              $missed  in which the key was missing, where nobody has changed it up to the lease
      */
-    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release): mixed
+    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
     {
         $view = $this->view;
         $changes = $view->changes;
-        $snapshot = $this->reader->read([$name], $space);
+        $snapshot = $missed ?? $this->reader->read([$name], $space);
         if ($snapshot !== null) {
             $record = $snapshot->records[$name] ?? null;
-            $entry = $release && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
+            $entry = $release && $missed === null && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
             if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
                 // Somebody has stored it between the last read and the lease.
                 $value = $this->keep($copies, $key, $entry, $changes, $found);

@@ -15,8 +15,6 @@ enum Verdict
     case Bounded;
     /** Not stored, and what is there goes too. */
     case Drop;
-    /** Not stored; what is there stays. */
-    case Ignore;
     /** The truth tier could not be asked. */
     case Failed;
 }

@@ -543,7 +543,7 @@ final class Writer
         // Before the positions: a destructor that uses the cache may learn of another one.
         $epoch = $history->epoch;
         [$how, $reference] = $history->reference($key);
-        $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, null, false, false);
+        $verdict = ConflictTable::set($how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
         if ($how === RequestHistory::SEEN && $space->cacheOnly) {
@@ -558,7 +558,7 @@ final class Writer
             $strict = $history->changed($key, $reference);
             if ($limit < 0 || \in_array(-1, $guards, true)) {
                 // What happened meanwhile is not known any more: that counts as a conflict.
-                $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, '', false, false);
+                $verdict = ConflictTable::set($how, $space->cacheOnly, '', false, false);
                 $limit = Change::ALWAYS;
                 $strict = false;
                 $guards = [];
@@ -648,7 +648,7 @@ final class Writer
                 }
             }
 
-            return ConflictTable::verdict(false, $how, $space->cacheOnly, Entry::DELETED, false, false);
+            return ConflictTable::set($how, $space->cacheOnly, Entry::DELETED, false, false);
         }
         if ($conflict->writer === $this->view->writer) {
             // This request's own change, or its intent: only what others did before it counts.
@@ -662,7 +662,7 @@ final class Writer
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 
-        $verdict = ConflictTable::verdict(false, $how, $space->cacheOnly, $change, $same, $standing);
+        $verdict = ConflictTable::set($how, $space->cacheOnly, $change, $same, $standing);
 
         // It has said that the database changes, so the next reader may go there: not even for a moment the older of two.
         return $verdict === Verdict::Bounded && isset($this->intended[$key]) ? Verdict::Drop : $verdict;
@@ -673,16 +673,13 @@ final class Writer
     {
         $history = $this->view->history;
         [$how, $reference] = $history->reference($key);
-        if ($how === RequestHistory::UNSURE || $history->changed($key, $reference)) {
-            return false;
-        }
-        foreach ([...$space->flushes, ...$entry->tags] as $marker) {
-            if ($history->changed($marker, $reference)) {
-                return false;
+        foreach ([$key, ...$space->flushes, ...$entry->tags] as $each) {
+            if ($history->changed($each, $reference)) {
+                return ConflictTable::stores($how, true);
             }
         }
 
-        return true;
+        return ConflictTable::stores($how, false);
     }
 
     /** @param string $epoch of the outcome's position; '': not known, so that the near tiers take no copy */

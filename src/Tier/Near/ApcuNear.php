@@ -114,7 +114,16 @@ final class ApcuNear implements Near
 
     public function get(string $key): ?array
     {
-        $raw = \apcu_fetch($this->prefix . $key);
+        return self::parse(\apcu_fetch($this->prefix . $key));
+    }
+
+    /**
+     * Takes apart what APCu holds for a key: see above.
+     *
+     * @return array{Entry, int}|null with the position of the copy; null: no copy
+     */
+    public static function parse(mixed $raw): ?array
+    {
         if (\is_string($raw) && \strlen($raw) > 8) {
             /** @var array{1: int} $position */
             $position = \unpack('J', $raw, 1);

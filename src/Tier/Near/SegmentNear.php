@@ -103,9 +103,19 @@ final class SegmentNear implements Near
     public function get(string $key): ?array
     {
         $copy = $this->segment->get($this->prefix . $key);
-        if (!\is_array($copy)) {
-            return null;
-        }
+
+        return \is_array($copy) ? self::parse($copy) : null;
+    }
+
+    /**
+     * Takes apart what the segment holds for a key: see above.
+     *
+     * @param array<mixed> $copy
+     *
+     * @return array{Entry, int} with the position of the copy
+     */
+    public static function parse(array $copy): array
+    {
         if (\count($copy) === 2) {
             /** @var array{int, mixed} $copy */
             return [Entry::held($copy[1]), $copy[0]];
@@ -116,7 +126,7 @@ final class SegmentNear implements Near
     }
 
     /** @param array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
-    public static function entry(array $copy): Entry
+    private static function entry(array $copy): Entry
     {
         [, , $value, $created, $expiry, $soft, $sure, $tags, $encoded] = $copy;
 

@@ -88,16 +88,16 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function marks(): array
     {
-        $known = 'foreach ([...$space->flushes, ...$entry->tags] as $marker) { if';
+        $known = 'foreach ([$key, ...$space->flushes, ...$entry->tags] as $each) {';
         $guards = 'foreach ([...$space->flushes, ...$entry->tags] as $marker) { $guards';
 
         return [
             'a flush does not guard fills' => [
-                ['Tier\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($entry->tags as $marker) { if']],
+                ['Tier\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ([$key, ...$entry->tags] as $each) {']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'a tag does not guard fills' => [
-                ['Tier\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ($space->flushes as $marker) { if']],
+                ['Tier\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ([$key, ...$space->flushes] as $each) {']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [

@@ -1,0 +1,46 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier;
+
+use Larder\Cache;
+use Larder\Store\Change;
+use Larder\Tests\Support\HookedStore;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\TestCase;
+
+/** How often remember() asks the truth tier: over a server each call is a round trip. */
+final class RememberCallsTest extends TestCase
+{
+    // Seen to fail: the key was read again after its lease was taken, four calls in all.
+    public function testAMissIsReadOnceLeasedOnceAndStoredOnce(): void
+    {
+        $directory = new TemporaryDirectory();
+        $cache = Cache::open(['dsn' => "sqlite://$directory->path/cache", 'near' => 'none']);
+        $cache->get('first');
+        $before = $this->calls($cache);
+        self::assertSame('computed', $cache->remember('k', static fn(): string => 'computed'));
+        self::assertSame(3, $this->calls($cache) - $before);
+    }
+
+    // Seen to fail without the guard on the key: it was computed twice.
+    public function testWhatSomebodyStoredBetweenTheReadAndTheLeaseIsNotComputedAgain(): void
+    {
+        $store = new HookedStore();
+        $late = $store->cache();
+        $store->before = static function (string $call, array $changes) use ($store): void {
+            if ($call === 'write' && $changes[0] instanceof Change && $changes[0]->key === 'l::k') {
+                $store->before = null;
+                self::assertSame('by another', $store->cache()->remember('k', static fn(): string => 'by another'));
+            }
+        };
+        self::assertSame('by another', $late->remember('k', static fn(): string => 'computed again'));
+        self::assertFalse(isset($store->read(['l::k'])->records['l::k']), 'the lease is free');
+    }
+
+    private function calls(Cache $cache): int
+    {
+        return (int) ($cache->stats(false)['disk']['calls'] ?? 0);
+    }
+}
