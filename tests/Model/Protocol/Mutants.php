@@ -185,7 +185,10 @@ final class Mutants
                 $fills, [0, 1], 'none', false,
             ],
             'a fill is stored in the epoch that asking for its tag has shown' => [
-                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;']],
+                ['Tier\Writer' => [
+                    'epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;',
+                    '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
+                ]],
                 $tagged, [0, 1], 'none', false, true,
             ],
             'a set of an epoch that is over is stored' => [
