@@ -187,15 +187,36 @@ final class Reader
      */
     public function read(array $keys, Space ...$spaces): ?Snapshot
     {
-        $flushes = $this->view->unknownFlushes($spaces);
-        $ask = $flushes === [] ? $keys : [...$keys, ...$flushes];
+        return $this->readBeside(null, $keys, $spaces);
+    }
+
+    /**
+     * The record of a key that is to be swapped, together with all flush markers of its space and the markers of these tags:
+     * what is known of them may be older than a flush, and what is computed from a value that one covers would bring it back.
+     *
+     * @param list<string> $tags
+     */
+    public function readToSwap(string $key, Space $space, array $tags): ?Snapshot
+    {
+        return $this->readBeside([...$space->flushes, ...$tags], [$key], [$space]);
+    }
+
+    /**
+     * @param ?list<string>          $markers null: the flush markers of the spaces that are not known yet
+     * @param non-empty-list<string> $keys
+     * @param array<Space>           $spaces
+     */
+    private function readBeside(?array $markers, array $keys, array $spaces): ?Snapshot
+    {
+        $beside = $markers ?? $this->view->unknownFlushes($spaces);
+        $ask = $beside === [] ? $keys : [...$keys, ...$beside];
         // What others have appended before this request is in its view.
         $this->view->isBegun || $this->truth->settle();
         $snapshot = $this->truth->read($ask);
         $this->view->isBegun || $this->view->beginAt($snapshot);
         if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {
             $this->view->renew();
-            $ask = [...$keys, ...$this->view->unknownFlushes($spaces)];
+            $ask = [...$keys, ...$markers ?? $this->view->unknownFlushes($spaces)];
             $snapshot = $this->view->again($ask);
         }
         if ($snapshot === null) {

@@ -531,7 +531,7 @@ final class View
             $this->heldMarkers[$marker] = true;
 
             // Where its writer is dead, and where that has just been noticed, it is about to move once more.
-            return $this->markers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
+            return $this->noteMarker($marker, $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX);
         }
         if ($position === 0 && $this->truth->store->forgets()) {
             $position = $this->makeMarker($marker, $snapshot);
@@ -544,12 +544,20 @@ final class View
             // For whoever reads it near, beside an older one above it.
             $position = \max($position, $snapshot->records[$above]->position ?? 0);
         }
-        if ($known >= 0 && $known !== $position) {
+        if ($known !== $position) {
+            foreach ($this->nears as $near) {
+                $near->putMarker($marker, $position, \max($snapshot->at, $position), $snapshot->epoch);
+            }
+        }
+
+        return $this->noteMarker($marker, $position);
+    }
+
+    private function noteMarker(string $marker, int $position): int
+    {
+        if (($this->markers[$marker] ?? $position) !== $position) {
             $this->floors = [];
             $this->version++;
-        }
-        foreach ($this->nears as $near) {
-            $near->putMarker($marker, $position, \max($snapshot->at, $position), $snapshot->epoch);
         }
 
         return $this->markers[$marker] = $position;

@@ -286,13 +286,18 @@ final class Writer
             // Somebody else's too: of two that swap, each must see what the other has done.
             $this->land();
         }
+        $tags = [];
         for ($try = 0; $try < self::TRIES; $try++) {
-            $snapshot = $this->reader->read([$key], $space);
+            $snapshot = $this->reader->readToSwap($key, $space, $tags);
             if ($snapshot === null) {
                 return null;
             }
             $record = $snapshot->records[$key] ?? null;
             $entry = $record === null ? null : $this->reader->valid($key, $record, $snapshot, $space);
+            if ($entry !== null && \array_diff($entry->tags, $tags) !== []) {
+                $tags = $entry->tags;
+                continue;
+            }
             if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
                 || $this->reader->isUnsure($key, $record, $space))) {
                 return null;

@@ -315,6 +315,37 @@ abstract class ConflictTableRules extends TestCase
         self::assertTrue($this->request()->add('lock', 'b', 60, ['locks']));
     }
 
+    public function testNobodySwapsWhatWasFlushedMeanwhile(): void
+    {
+        foreach (['flush' => [], 'group flush' => [], 'tag' => ['t']] as $what => $tags) {
+            [$a, $b] = [$this->request(), $this->request()];
+            [$in, $of] = [$a->group('g'), $b->group('g')];
+            foreach (['counter' => 34, 'basket' => ['old'], 'lock' => 'b', 'settings' => 'old'] as $key => $value) {
+                $of->set($key, $value, 0, $tags);
+            }
+            // It knows now where the last flush is, and when the tag was invalidated.
+            $in->getMultiple(['counter', 'basket', 'lock', 'settings']);
+            match ($what) {
+                'flush' => $b->flush(),
+                'group flush' => $of->flush(),
+                'tag' => $of->invalidateTags('t'),
+            };
+            self::assertSame(1, $in->increment('counter'), $what);
+            self::assertNull($in->update('basket', static fn(mixed $there): mixed => [$there, 'new']), $what);
+            self::assertTrue($in->add('lock', 'a'), $what);
+            self::assertFalse($in->replace('settings', 'new'), $what);
+            self::assertSame(['counter' => 1, 'lock' => 'a'], $this->request()->group('g')->getMultiple(['counter', 'basket', 'lock', 'settings']));
+        }
+        // In a transaction that goes on, so that an intent stands where the flush is noted.
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('counter', 34);
+        self::assertSame(34, $a->get('counter'));
+        $b->begin();
+        $b->flush();
+        self::assertSame(1, $a->increment('counter'));
+        $b->rollBack();
+    }
+
     public function testCacheOnlyTheLastSetWins(): void
     {
         [$a, $b] = [$this->request()->group('g', true), $this->request()->group('g', true)];
