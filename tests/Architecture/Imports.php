@@ -1,0 +1,91 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Architecture;
+
+use PHPat\Selector\Selector;
+use PHPat\Selector\SelectorInterface;
+use PHPat\Test\Attributes\TestRule;
+use PHPat\Test\Builder\Rule;
+use PHPat\Test\PHPat;
+
+/**
+ * Which folder of src/ may import which: a folder imports those in its row and no other. Each row names only rows above it,
+ * so no circle is possible.
+ *
+ * PHPStan checks it, by phpat, and so does `make check`.
+ */
+final class Imports
+{
+    private const ROWS = [
+        'System' => [],
+        'Codec' => ['System'],
+        'Driver\Memcached' => ['System'],
+        'Driver\Redis' => ['System'],
+        'Driver\Sqlite' => ['System'],
+        'Store' => ['System'],
+        'Store\File' => ['System', 'Store'],
+        'Store\Memcached' => ['System', 'Driver\Memcached', 'Store'],
+        'Store\Redis' => ['System', 'Driver\Redis', 'Store'],
+        'Store\Sqlite' => ['System', 'Driver\Sqlite', 'Store'],
+        'Tier\Near' => ['System', 'Codec', 'Store'],
+        'Tier' => ['System', 'Codec', 'Store', 'Tier\Near'],
+        'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Tier', 'Tier\Near'],
+        // Cache, the front door.
+        '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config'],
+        'Psr' => ['System', 'Codec', ''],
+        'Console\Support' => ['System', 'Config', ''],
+        'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
+        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Console\Support', 'Console\Doctor'],
+    ];
+
+    /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */
+    private const BESIDE = ['Console' => ['Lab\Console']];
+
+    /** @return iterable<string, Rule> */
+    #[TestRule]
+    public function imports(): iterable
+    {
+        $above = [];
+        foreach (self::ROWS as $folder => $allowed) {
+            if (\array_diff($allowed, $above) !== []) {
+                throw new \LogicException("The row of \"$folder\" names a folder that does not stand above it.");
+            }
+            $above[] = $folder;
+            yield $folder === '' ? 'Cache' : $folder => PHPat::rule()
+                ->classes(self::folder($folder))
+                ->shouldNot()->dependOn()
+                ->classes(Selector::inNamespace('Larder'))
+                ->excluding(
+                    self::folder($folder),
+                    ...\array_map(self::folder(...), [...$allowed, ...self::BESIDE[$folder] ?? []]),
+                    // The extension's own.
+                    ...\array_map(Selector::classname(...), ['Larder\Segment', 'Larder\SegmentException']),
+                )
+                ->because('folders of src/ import in one direction: ' . self::class . '::ROWS');
+        }
+        $rows = \array_map(static fn(string $folder): string => \rtrim('src/' . \strtr($folder, '\\', '/'), '/'), $above);
+        foreach (self::folders('src') as $folder) {
+            if (!\in_array($folder, $rows, true)) {
+                throw new \LogicException("$folder has no row: say which folders it may import.");
+            }
+        }
+    }
+
+    private static function folder(string $folder): SelectorInterface
+    {
+        return Selector::inNamespace('/^' . \preg_quote(\rtrim('Larder\\' . $folder, '\\')) . '$/', true);
+    }
+
+    /** @return iterable<string> that hold classes */
+    private static function folders(string $path): iterable
+    {
+        if ((\glob(\dirname(__DIR__, 2) . "/$path/*.php") ?: []) !== []) {
+            yield $path;
+        }
+        foreach (\glob(\dirname(__DIR__, 2) . "/$path/*", \GLOB_ONLYDIR) ?: [] as $folder) {
+            yield from self::folders($path . '/' . \basename($folder));
+        }
+    }
+}
