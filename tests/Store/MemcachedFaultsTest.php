@@ -421,7 +421,7 @@ final class MemcachedFaultsTest extends TestCase
     {
         $this->server = new MemcachedServer();
         $prefixes = ['', 'a', 'a:head', "a b\n", \str_repeat('p', 300), \str_repeat('p', 299) . 'q', '~x'];
-        $stores = \array_map($this->store(...), \array_fill(0, \count($prefixes), 1.0), $prefixes);
+        $stores = \array_map($this->store(...), \array_fill(0, \count($prefixes), 5.0), $prefixes);
         foreach ($stores as $i => $store) {
             self::put($store, 'k', "v$i");
         }

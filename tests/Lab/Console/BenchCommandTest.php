@@ -171,7 +171,7 @@ final class BenchCommandTest extends TestCase
         self::assertSame(0, $bench->wait(120), $bench->errors());
         $report = (new JsonReader())->read($this->directory->file('a.json'));
         self::assertSame(['redis:socket:php'], \array_column($report->disqualified, 'subject'));
-        self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed/i', $report->disqualified[0]['reason']);
+        self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed|does not start/i', $report->disqualified[0]['reason']);
         self::assertSame(['files'], self::engines($report->results));
         self::assertCount(12, $report->results[0]->rounds);
         self::assertStringContainsString('redis:socket:php', $bench->output());
