@@ -13,6 +13,7 @@ use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
+use Larder\System\CircuitBreaker;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
 
@@ -28,9 +29,6 @@ use Larder\System\FailureLog;
  */
 final class Truth
 {
-    /** Seconds that a failed store is left alone. */
-    private const REST = 2.0;
-
     /** Milliseconds after which the store's clock is asked again. */
     private const COMPARED = 500;
 
@@ -43,8 +41,8 @@ final class Truth
     /** Nanoseconds spent in the store. */
     public int $time = 0;
 
-    /** hrtime() before which the store is not asked; 0: it works; long over at first, so that what was kept is applied before anything. */
-    private int $rest = 1;
+    /** Open for a moment long past at first, so that pending invalidations are applied before anything else. */
+    private readonly CircuitBreaker $breaker;
 
     /** Milliseconds between the store's clock and hrtime(), as last seen. */
     private ?int $ahead = null;
@@ -62,11 +60,14 @@ final class Truth
         private readonly FailureLog $failureLog,
         /** Names the request that opened it. */
         public readonly string $writer,
-    ) {}
+    ) {
+        $this->breaker = new CircuitBreaker();
+        $this->breaker->until = 1;
+    }
 
     public function down(): bool
     {
-        return $this->rest !== 0 && \hrtime(true) < $this->rest;
+        return $this->breaker->isOpen();
     }
 
     /**
@@ -79,7 +80,7 @@ final class Truth
         if ($uptime < $this->compared) {
             return $uptime + (int) $this->ahead;
         }
-        if ($this->rest === 0 || !$this->down()) {
+        if ($this->breaker->until === 0 || !$this->down()) {
             try {
                 $now = $this->store->now();
                 $this->ahead = $now - $uptime;
@@ -116,7 +117,7 @@ final class Truth
     /** @param non-empty-list<string> $keys */
     public function read(array $keys): ?Snapshot
     {
-        if ($this->rest !== 0 && !$this->reachable()) {
+        if ($this->breaker->until !== 0 && !$this->reachable()) {
             return null;
         }
         $this->calls++;
@@ -139,7 +140,7 @@ final class Truth
      */
     public function write(array $changes, array $invalidated = []): ?array
     {
-        if ($this->rest !== 0 && !$this->reachable()) {
+        if ($this->breaker->until !== 0 && !$this->reachable()) {
             $this->keep($invalidated);
 
             return null;
@@ -181,7 +182,7 @@ final class Truth
     /** Whether the store took a change that it will judge later. */
     public function append(Change $change): bool
     {
-        if (!$this->store instanceof Appending || $this->rest !== 0) {
+        if (!$this->store instanceof Appending || $this->breaker->until !== 0) {
             return false;
         }
         $this->calls++;
@@ -200,7 +201,7 @@ final class Truth
     /** @return array<string, Outcome> see Appending::settle() */
     public function settle(): array
     {
-        if (!$this->store instanceof Appending || ($this->rest !== 0 && !$this->reachable())) {
+        if (!$this->store instanceof Appending || ($this->breaker->until !== 0 && !$this->reachable())) {
             return [];
         }
         $start = \hrtime(true);
@@ -219,7 +220,7 @@ final class Truth
     /** Housekeeping at the end of a request that used the store. */
     public function tidy(): void
     {
-        if ($this->time !== 0 && $this->rest === 0) {
+        if ($this->time !== 0 && $this->breaker->until === 0) {
             $this->store->tidy();
             $this->deferred === [] || $this->writeDeferred();
         }
@@ -261,18 +262,18 @@ final class Truth
      */
     private function reachable(): bool
     {
-        if ($this->rest !== 0 && \hrtime(true) < $this->rest) {
+        if ($this->breaker->isOpen()) {
             return false;
         }
         if (!$this->pending->pending()) {
-            $this->rest = 0;
+            $this->breaker->close();
 
             return true;
         }
         try {
             $applied = $this->pending->apply($this->invalidate(...));
             if ($applied) {
-                $this->rest = 0;
+                $this->breaker->close();
             } else {
                 $this->failed(Failure::because($this->name, 'invalidations kept while it was away could not be applied yet'));
             }
@@ -346,7 +347,7 @@ final class Truth
         $this->deferred = [];
         $this->keep($keys);
         $this->errors++;
-        $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
+        $this->breaker->trip();
         $this->failureLog->report($this->name, $failure->getMessage() . '; going on without it');
 
         return null;

@@ -9,6 +9,7 @@ use Larder\Store\Change;
 use Larder\Store\Changes;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
+use Larder\System\CircuitBreaker;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
 
@@ -25,9 +26,6 @@ final class StoreNear implements Near
     private const BATCH = 500;
     private const TRIES = 5;
 
-    /** Nanoseconds that a failed store is left alone, so that a request waits for it once and not at every call. */
-    private const REST = 2_000_000_000;
-
     private string $generation = '';
     /** The generation's. */
     private string $epoch = '';
@@ -36,8 +34,7 @@ final class StoreNear implements Near
     private int $guard = 0;
     private int $errors = 0;
     private int $refused = 0;
-    /** hrtime() before which the store is not asked. */
-    private int $rest = 0;
+    private readonly CircuitBreaker $breaker;
     private readonly string $writer;
     private readonly string $stateKey;
 
@@ -49,12 +46,13 @@ final class StoreNear implements Near
         private readonly ?FailureLog $failureLog = null,
     ) {
         $this->writer = \bin2hex(\random_bytes(6));
+        $this->breaker = new CircuitBreaker();
         $this->stateKey = $name . ':state';
     }
 
     public function state(): array
     {
-        if ($this->rests()) {
+        if ($this->breaker->isOpen()) {
             return ['', 0, ''];
         }
         try {
@@ -84,7 +82,7 @@ final class StoreNear implements Near
         try {
             for ($try = 0; $try < self::TRIES; $try++) {
                 [$epoch, $position, $token] = $this->state();
-                if ($this->rests()) {
+                if ($this->breaker->isOpen()) {
                     return false;
                 }
                 if (!$changes->news($epoch, $position)) {
@@ -150,7 +148,7 @@ final class StoreNear implements Near
     /** One that cannot be dropped now is dropped by whoever follows the journal next. */
     public function drop(string $key): void
     {
-        if ($this->rests()) {
+        if ($this->breaker->isOpen()) {
             return;
         }
         try {
@@ -164,7 +162,7 @@ final class StoreNear implements Near
     {
         $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
         try {
-            $stats = $this->rests() ? $stats : $this->store->stats();
+            $stats = $this->breaker->isOpen() ? $stats : $this->store->stats();
         } catch (Failure $failure) {
             $this->failed($failure);
         }
@@ -189,7 +187,7 @@ final class StoreNear implements Near
         // Before the rest is looked at: a destructor that uses the cache may move all of it on.
         $key = $this->key($name);
         $guard = $this->guard;
-        if ($this->generation === '' || $this->epoch !== $epoch || $this->position > $at || $this->rests()) {
+        if ($this->generation === '' || $this->epoch !== $epoch || $this->position > $at || $this->breaker->isOpen()) {
             $this->refused++;
 
             return;
@@ -222,7 +220,7 @@ final class StoreNear implements Near
 
     private function body(string $key): string
     {
-        if (!$this->rests()) {
+        if (!$this->breaker->isOpen()) {
             try {
                 return $this->store->read([$key])->records[$key]->body ?? '';
             } catch (Failure $failure) {
@@ -233,18 +231,13 @@ final class StoreNear implements Near
         return '';
     }
 
-    private function rests(): bool
-    {
-        return $this->rest !== 0 && \hrtime(true) < $this->rest;
-    }
-
     private function failed(Failure $failure): void
     {
         if ($failure instanceof StoreBusy) {
             return;
         }
         $this->errors++;
-        $this->rest = \hrtime(true) + self::REST;
+        $this->breaker->trip();
         $this->failureLog?->report($this->part, $failure->getMessage() . '; going on without it');
     }
 
