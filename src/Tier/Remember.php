@@ -69,7 +69,9 @@ final class Remember
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
-        if ($snapshot !== null && !isset($snapshot->records[$lease]) && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {
+        // A flush marker that is newer than what was read, as one just made anew, would stop the value from being stored.
+        if ($snapshot !== null && !isset($snapshot->records[$lease]) && $view->floor($space) <= $snapshot->at
+            && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, true, $snapshot);
         }
         $taken = isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) ? false : null;

@@ -39,6 +39,22 @@ final class RememberCallsTest extends TestCase
         self::assertFalse(isset($store->read(['l::k'])->records['l::k']), 'the lease is free');
     }
 
+    // Seen to fail: the value was computed, and not stored, since the marker was newer than what had been read.
+    public function testWhatIsComputedWhileAnotherMakesTheFlushMarkerIsStored(): void
+    {
+        $store = new HookedStore();
+        $store->forgets = true;
+        $late = $store->cache();
+        $store->after = static function (string $call) use ($store): void {
+            if ($call === 'read') {
+                $store->after = null;
+                $store->cache()->get('another key');
+            }
+        };
+        self::assertSame('computed', $late->remember('k', static fn(): string => 'computed'));
+        self::assertSame('computed', $store->cache()->get('k'));
+    }
+
     private function calls(Cache $cache): int
     {
         return (int) ($cache->stats(false)['disk']['calls'] ?? 0);
