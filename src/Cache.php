@@ -25,45 +25,46 @@ use Larder\Tier\View;
 /**
  * The front door: one cache over up to four tiers.
  *
- * `false` always means: not done. Nothing here throws because a part has failed: then a get is a miss, a write is
- * false, and one line in the log says why. What throws: a key that cannot be one (Tier\InvalidKey), a value that
- * cannot be stored (Codec\NotStorable), a configuration that makes no sense (Config\InvalidConfiguration).
+ * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
+ * and one line in the log says why. Three mistakes do throw: an invalid key (Tier\InvalidKey), a value that cannot be
+ * serialized (Codec\NotStorable), and an invalid configuration (Config\InvalidConfiguration).
  *
- * Keys are any non-empty strings of up to 65,536 bytes. Times are seconds; 0 is no expiry, a negative one has passed.
+ * A key is any non-empty string of up to 65,536 bytes. Times are in seconds; 0 means no expiry, a negative time has
+ * already expired.
  *
- * Longer than other files: it is the whole public interface with its documentation, and its hot path, which may not
- * call into a class of its own (a call costs as much as the array look-up that a hit is).
+ * This file is longer than others because it holds the whole public interface, its documentation and its hot path. The
+ * hot path cannot move to a class of its own: a hit is one array look-up, and a call costs as much again.
  */
 final class Cache
 {
     /**
-     * After STREAK gets that followed one another within CLOSE nanoseconds each, as in a loop that does nothing else,
-     * the clock is looked at once in RUN + 1 of them; in all other programs at each get.
+     * Each get checks the clock. Only after STREAK gets within CLOSE nanoseconds of one another, as in a loop that does
+     * nothing else, does one get in RUN + 1 check it.
      */
     private const RUN = 31;
     private const STREAK = 512;
     private const CLOSE = 500;
 
-    /** @var array<array-key, mixed> the copies' $values, by reference: a hit is an array look-up */
+    /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
     private array $values;
     private readonly RequestTier $copies;
 
-    /** @var array<array-key, int> the copies' $own, by reference */
+    /** @var array<array-key, int> the request tier's $own, by reference */
     private array $own;
 
-    /** Gets that look at no clock; below zero they have been counted since $gets were. */
+    /** Gets left that need not check the clock. Below zero: minus the number of gets not yet added to $gets. */
     private int $free = 0;
     private int $granted = 0;
     private int $checked = 0;
     private int $streak = 0;
     private int $lookups = 0;
 
-    /** APCu or the segment as the nearest tier is asked from here, without a call in between. Derived anew with each view. */
+    /** The nearest tier, if it is APCu or the segment: lookup() reads it directly, which saves a call. derive() sets it for each version of the view. */
     private ?ApcuNear $near = null;
     private ?Segment $segment = null;
     private int $version = 0;
     private string $nearPrefix = '';
-    /** Compact copies lie between these two: made after the last flush, and not after this request's view. */
+    /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
     private string $floor = '';
     private string $ceiling = '';
     private int $floorAt = 0;
@@ -71,7 +72,7 @@ final class Cache
     private int $gets = 0;
     private int $nearHits = 0;
 
-    /** The stack's count when learn() was last asked. */
+    /** The view's $news when learn() was last called. */
     private int $news;
 
     private readonly View $view;
@@ -115,10 +116,11 @@ final class Cache
     }
 
     /**
-     * Stores a value in every tier before it returns. Where somebody else changed the key since this request first
-     * read it, the table of conflicts decides: a set that it dropped returns true, and the key is invalidated.
+     * Stores a value in every tier before it returns. If another request changed the key since this request first read
+     * it, the table of conflicts decides (Tier\ConflictTable). If the table drops both values, the key is invalidated
+     * and set() returns true.
      *
-     * @param int          $ttl  seconds; 0 no expiry, negative: as expired
+     * @param int          $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
      * @param list<string> $tags
      *
      * @throws NotStorable|InvalidKey
@@ -144,7 +146,8 @@ final class Cache
     }
 
     /**
-     * Stores if there is no value; atomic across processes and servers. False also when the truth tier is down.
+     * Stores the value if the key has none; atomic across processes and servers. Returns false also when the truth tier
+     * is down.
      *
      * @param list<string> $tags
      *
@@ -159,7 +162,8 @@ final class Cache
     }
 
     /**
-     * Stores if there is a value; atomic across processes and servers. False also when the truth tier is down.
+     * Stores the value if the key already has one; atomic across processes and servers. Returns false also when the
+     * truth tier is down.
      *
      * @param list<string> $tags
      *
@@ -177,8 +181,9 @@ final class Cache
     }
 
     /**
-     * Stores a value that was just computed after a miss: here and near at once, in the truth tier with commit() or
-     * at the request's end. False, and not stored, if somebody changed the key meanwhile.
+     * Stores a value that was just computed after a miss: in the request tier and the near tiers at once, in the truth
+     * tier at commit() or at the end of the request. Returns false and stores nothing if another request changed the key
+     * meanwhile.
      *
      * @param list<string> $tags
      *
@@ -202,7 +207,7 @@ final class Cache
         }
         $filled = $writer->fill($name, $this->space, $entry);
         if ($filled || $this->request->truth->down()) {
-            // Without a truth tier the request still has what it computed.
+            // While the truth tier is down, the request can still use what it computed.
             $this->copies->keepValue($key, $value, $entry);
         } else {
             $this->copies->drop($key);
@@ -212,11 +217,11 @@ final class Cache
     }
 
     /**
-     * The value, or what $compute returns, computed by one process for all that miss it at the same time.
+     * Returns the stored value, or computes it: one process computes for all processes that miss the key at the same time.
      *
-     * @param \Closure(): mixed $compute an exception passes on, and the next caller computes
+     * @param \Closure(): mixed $compute if it throws, the exception passes on and the next caller computes
      * @param list<string>      $tags
-     * @param int               $soft    seconds after which one caller renews it while the others get the old value; 0 never
+     * @param int               $soft    seconds after which one caller renews the value while the others get the old one; 0: never
      *
      * @throws NotStorable|InvalidKey
      */
@@ -238,7 +243,7 @@ final class Cache
         }
         $remember = $this->request->remember();
         if ($this->openTransaction() !== null) {
-            // Everybody computes for himself then: what one sees is not what others see.
+            // In a transaction each process computes for itself: it may see rows that the others do not.
             $value = $this->get($key, $this->request);
             if ($value === $this->request) {
                 $value = Signals::letIn($compute);
@@ -267,9 +272,10 @@ final class Cache
     }
 
     /**
-     * Removes the key everywhere, and with it what others are about to fill. True also if it was not there.
+     * Removes the key from every tier, and refuses fills of it that other requests have computed but not stored yet.
+     * Returns true also if the key had no value.
      *
-     * @param mixed $there set to whether there was a value in the truth tier (one that a tag has invalidated counts)
+     * @param mixed $there set to whether the truth tier had a value (one that a tag has invalidated counts)
      */
     public function delete(string $key, mixed &$there = null): bool
     {
@@ -277,7 +283,8 @@ final class Cache
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
-        // Where nothing is judged it need not be judged now; then whether there was a value has to be asked before.
+        // In a cache-only space nothing judges a delete, so the store may take it now and apply it later. The caller who
+        // wants to know whether there was a value needs a read before it.
         $name = $this->space->key($key);
         $there = \func_num_args() < 2 || $this->isThere($key, $name);
         $writer = $this->request->writer();
@@ -286,16 +293,17 @@ final class Cache
         return $writer->append($name, $this->space, null) || $this->remove([$key]);
     }
 
-    /** Empties this space, and the groups in it, at once and in constant time. */
+    /** Empties this space and the groups in it, at once and in constant time. */
     public function flush(): bool
     {
         return $this->mark([$this->space->flush()]);
     }
 
     /**
-     * Adds to an integer, atomically across processes and servers; one that is missing starts at $initial.
+     * Adds to an integer, atomically across processes and servers. A missing integer starts at $initial.
      *
-     * @return int|false the new value; false, unchanged: not an integer, beyond 64 bits, or the truth tier is down
+     * @return int|false the new value; false if the value is not an integer, the sum does not fit into 64 bits, or the
+     *                   truth tier is down: then nothing has changed
      */
     public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
     {
@@ -326,7 +334,7 @@ final class Cache
             if ($value !== $this->request) {
                 $found[$key] = $value;
             } else {
-                // The places of those that are asked for together, so that the order stays.
+                // Keep this key's place in the answer: the truth tier is asked for all missing keys at once.
                 $found[$key] = $this->request;
                 $names[$key] = $this->space->key($key);
             }
@@ -411,8 +419,8 @@ final class Cache
     }
 
     /**
-     * "I am about to change what these are computed from": until this request sets or deletes them, or ends, nothing
-     * is stored under them and readers go to the database.
+     * Announces that this request is about to change what these keys are computed from. Until this request sets or
+     * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database.
      */
     public function intend(string ...$keys): void
     {
@@ -430,13 +438,12 @@ final class Cache
     }
 
     /**
-     * Replaces the value that is there by what is computed from it; atomic across processes and servers. Its expiry and
-     * tags stay.
+     * Replaces a value by one computed from it; atomic across processes and servers. Expiry and tags stay.
      *
-     * @param \Closure(mixed): mixed $change from the old value to the new one; null: leave it. Called again where somebody
-     *                                       came between
+     * @param \Closure(mixed): mixed $change takes the old value and returns the new one, or null to keep the old one;
+     *                                       called again if another process changed the value meanwhile
      *
-     * @return mixed the new value; null: there is none, it was left, or the truth tier is down
+     * @return mixed the new value; null if the key has no value, $change kept the old one, or the truth tier is down
      *
      * @throws NotStorable|InvalidKey
      */
@@ -446,8 +453,8 @@ final class Cache
     }
 
     /**
-     * Drops this request's copies, of these keys or else of this whole space and the groups in it: the next get reads
-     * from the tiers below. Nothing changes for anybody else, and writes are judged as before.
+     * Drops this request's copies of these keys; without keys, of this whole space and the groups in it. The next get
+     * reads from the tiers below. Nothing changes for other requests, and writes are judged as before.
      */
     public function forget(string ...$keys): void
     {
@@ -461,8 +468,8 @@ final class Cache
     }
 
     /**
-     * Reads what is about to be asked for, of several spaces at once: one round trip or one statement. Values wait
-     * encoded, and are decoded when they are asked for. A near tier that has them is left to answer for itself.
+     * Reads keys of several spaces in one round trip or one statement, before the application asks for them. The values
+     * wait encoded; a get decodes them. If a near tier has the keys, nothing is read: it answers faster by itself.
      *
      * @param iterable<array{self, list<int|string>}> $wanted caches of one open(), each with keys
      *
@@ -479,11 +486,11 @@ final class Cache
     }
 
     /**
-     * Learns now what others changed, as a process that lives on does by itself once a second, and drops the copies of
-     * it. Writes are judged as before.
+     * Asks the journal now what other requests changed, and drops the copies of it. A long-running process does this by
+     * itself once a second. Writes are judged as before.
      *
-     * @return bool whether anything did change since the request began or since this was last asked, so that whoever
-     *              keeps copies of his own knows to drop them
+     * @return bool true if anything changed since the request began or since the last call: an application that keeps
+     *              copies of its own must then drop them
      */
     public function learn(): bool
     {
@@ -495,8 +502,8 @@ final class Cache
     }
 
     /**
-     * In a process that lives on: a new request begins, nothing is held from before. Commits first. In a transaction, which
-     * does hold something from before, it learns what others changed, as learn() does.
+     * Begins a new request in a long-running process: the application promises that it holds nothing it read before.
+     * Commits first. Inside a transaction, which does hold what it read before, this only does what learn() does.
      */
     public function refresh(): void
     {
@@ -506,16 +513,18 @@ final class Cache
     }
 
     /**
-     * Runs $work, which holds a database transaction from BEGIN to COMMIT, so that what it changes counts from COMMIT on.
+     * Runs $work, which holds a database transaction from BEGIN to COMMIT. What it changes in the cache counts from
+     * COMMIT on.
      *
-     * Each key, tag and space that it changes gets an intent: until the end nobody stores anything under a changed key, and
-     * what is set inside is seen by this request alone. When $work returns, what was set is stored if nobody else changed
-     * its key since the transaction began; everything else is done once more. An exception drops all that was set or filled
-     * inside, and passes on. If the process dies before the end, nothing old is shown.
+     * Each key, tag and space that $work changes gets an intent. Until the end nobody stores anything under a changed key,
+     * and only this request sees what was set inside. When $work returns, each set value is stored if no other request
+     * changed its key since the transaction began; every other change is made once more. If $work throws, everything
+     * that was set or filled inside is dropped and the exception passes on. If the process dies before the end, no old
+     * value is served.
      *
-     * A call inside another joins the outermost one, whichever group it is made on; an exception that leaves it drops what
-     * was changed inside it. Fills inside stay in this request. Cache-only spaces, and add(), replace(), increment(),
-     * decrement() and update(), act at once.
+     * A transaction inside another joins the outermost one, on whichever group it is called; if it throws, what was
+     * changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
+     * increment(), decrement() and update(), act at once.
      *
      * @template T
      *
@@ -538,35 +547,35 @@ final class Cache
         return $result;
     }
 
-    /** For whoever only sees statements go by: see transaction(). Before the database's BEGIN. */
+    /** As transaction(), for callers that only see the database's statements. Call it before BEGIN. */
     public function begin(): void
     {
         $held = Signals::hold();
         $this->request->begin();
     }
 
-    /** After the database's COMMIT. False: not all of it could be recorded; it is kept until it can. */
+    /** Call it after COMMIT. Returns false if the truth tier could not record everything; what is missing is kept until it can. */
     public function commitTransaction(): bool
     {
         $held = Signals::hold();
         return $this->request->end(true);
     }
 
-    /** After the database's ROLLBACK, or the loss of its connection. False: see commitTransaction(). */
+    /** Call it after ROLLBACK, or when the database connection is lost. Returns false as commitTransaction() does. */
     public function rollBack(): bool
     {
         $held = Signals::hold();
         return $this->request->end(false);
     }
 
-    /** After a ROLLBACK TO a savepoint: drops what was set or filled in the transaction so far, which goes on. */
+    /** Call it after ROLLBACK TO a savepoint. Drops what was set or filled in the transaction so far; the transaction goes on. */
     public function rollBackToSavepoint(): void
     {
         $held = Signals::hold();
         $this->request->rollBackTo();
     }
 
-    /** Writes the fills that wait for the request's end. */
+    /** Writes the fills that wait for the end of the request. */
     public function commit(): void
     {
         $held = Signals::hold();
@@ -574,10 +583,11 @@ final class Cache
     }
 
     /**
-     * What each tier did in this process: hits, misses, writes, time (seconds), errors, of the truth also calls; what it
-     * holds: engine, bytes, entries, budget; under `conflicts` what the table of conflicts decided.
+     * Counts, for each tier, what this process did (hits, misses, writes, time in seconds, errors; for the truth tier also
+     * calls) and what the tier holds (engine, bytes, entries, budget). `conflicts` counts the decisions of the table of
+     * conflicts.
      *
-     * @param bool $stored false: not what the tiers hold, which asks the engines, but what this process did alone
+     * @param bool $stored false: only what this process did, which asks no engine
      *
      * @return array<string, array<string, int|float|string>>
      */
@@ -589,7 +599,7 @@ final class Cache
     }
 
     /**
-     * Where a key lies, for people.
+     * Tells people which tiers hold a key, and what they hold.
      *
      * @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}>
      */
@@ -601,8 +611,8 @@ final class Cache
     }
 
     /**
-     * What the names of files begin with that belong to this cache on this server alone, in a private directory that is
-     * there: for what an application would note beside the cache.
+     * Gives a path prefix in an existing private directory, for files in which an application notes something about this
+     * cache on this server.
      *
      * @return ?string null: there is no such directory
      */
@@ -617,7 +627,7 @@ final class Cache
         return Report::entries($this->request);
     }
 
-    /** The clock is looked at: copies that have ended go, and what others changed is learned once a second. */
+    /** Checks the clock: drops expired copies, and once a second asks the journal what others changed. */
     private function check(): void
     {
         $now = \hrtime(true);
@@ -630,13 +640,13 @@ final class Cache
         $this->streak = $now - $this->checked < self::CLOSE * ($this->granted + 1) ? $this->streak + 1 : 0;
         $this->checked = $now;
         if ($this->streak > self::STREAK || $this->granted !== 0) {
-            // Else $free goes on below zero, and each get looks; as it does where a copy may end at any time.
+            // Otherwise, or if a copy has an expiry, $free stays below zero and each get checks the clock.
             $this->gets += $this->granted - $this->free;
             $this->free = $this->granted = $this->streak > self::STREAK && $this->copies->due === \PHP_INT_MAX ? self::RUN : 0;
         }
     }
 
-    /** @param bool $below false: not asked of the truth tier (with the tiers themselves, which nobody could have stored, as default) */
+    /** @param bool $below false: the truth tier is not asked; the caller passes the request itself as default, since no cache can hold it */
     private function lookup(string $key, mixed $default, bool $below = true): mixed
     {
         if ($this->version !== $this->view->version) {
@@ -651,7 +661,7 @@ final class Cache
                     $this->copies->trim();
                 }
 
-                // Of a long value too nothing but its place is kept here.
+                // Even a long value costs no copy here: the array only points to its place in the segment.
                 return $this->values[$key] = $copy[1];
             }
             if ($copy !== null) {
@@ -679,7 +689,7 @@ final class Cache
                 }
             } elseif (\is_array($raw) && isset($raw[0], $raw[1]) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
-                // Long strings are read from APCu each time, in half a microsecond, and not kept twice.
+                // A long string is read from APCu each time, in half a microsecond, so that memory holds it only once.
                 $this->copies->passed[$key] = true;
                 if ((++$this->nearHits & 1023) === 0) {
                     $this->copies->trim();
@@ -694,7 +704,7 @@ final class Cache
         return $this->find($key, $default, $below, $hit ?? null);
     }
 
-    /** The value of a near copy that ends, or is encoded, if nothing has to be asked of the tiers to know that it is good. */
+    /** The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid. */
     private function good(string $key, Entry $entry, int $position, mixed &$found): mixed
     {
         $found = false;
@@ -713,7 +723,7 @@ final class Cache
         return $value;
     }
 
-    /** @param array{Entry, int}|null $hit what the nearest tier has, where lookup() asked it */
+    /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */
     private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
         $held = Signals::hold();
@@ -733,14 +743,14 @@ final class Cache
         }
         $value = $this->copies->put($key, $entry, $found);
         if ($changes !== $this->view->changes) {
-            // A destructor or signal handler has changed something meanwhile, and that may have been this key.
+            // Meanwhile a destructor or signal handler has changed something, perhaps this key.
             $this->copies->drop($key);
         }
 
         return $found ? $value : $default;
     }
 
-    /** As has(), for a key that is about to go: its value is neither decoded nor kept. */
+    /** As has(), for a key that is about to be removed: neither decodes its value nor keeps a copy. */
     private function isThere(string $key, string $name): bool
     {
         if (--$this->free < 0) {
@@ -751,7 +761,7 @@ final class Cache
     }
 
     /**
-     * What the near tiers have, or else, if it is to be asked, the truth.
+     * Reads from the near tiers and then, if $truth is true, from the truth tier.
      *
      * @param bool                   $isAsked the nearest tier was asked already
      * @param array{Entry, int}|null $hit     what it answered
@@ -765,8 +775,10 @@ final class Cache
     }
 
     /**
-     * A destructor that uses the cache meanwhile finds no near tier, or derives for itself; what it changes makes another
-     * version, and this is derived anew.
+     * Takes from the view what a hit in the nearest tier is checked against.
+     *
+     * A destructor that uses the cache meanwhile finds no near tier, or calls this method itself. If it changes anything,
+     * the view's version changes, and the next get calls this method again.
      */
     private function derive(): void
     {
@@ -776,7 +788,7 @@ final class Cache
         $this->segment = null;
         $near = $view->nearReadable ? $view->nears[0] ?? null : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
-            // The floor first: asking for it may renew the view, and begin a new generation of near copies.
+            // Ask for the floor first: that may renew the view, and begin a new generation of near copies.
             $view->floor($this->space);
             $version = $view->version;
             $floor = \max($view->floor($this->space), $view->history->ownFloor);
@@ -798,7 +810,7 @@ final class Cache
         }
     }
 
-    /** The transaction that a change in this space belongs to. */
+    /** The open transaction that a change in this space belongs to, if any. */
     private function openTransaction(): ?Transaction
     {
         return $this->space->cacheOnly ? null : $this->request->transaction;
@@ -819,7 +831,7 @@ final class Cache
         $held = Signals::hold();
         $there = false;
         $names = [];
-        // All of them first: whoever yields them may use the cache.
+        // Collect all keys first: a generator that yields them may use the cache.
         foreach ($keys as $key) {
             $names[(string) $key] = $this->space->key((string) $key);
         }
@@ -894,7 +906,7 @@ final class Cache
             if (!\is_int($from) || ($up === ($by > 0)
                 ? ($up ? $from > \PHP_INT_MAX - $by : $from > \PHP_INT_MAX + $by)
                 : ($up ? $from < \PHP_INT_MIN - $by : $from < \PHP_INT_MIN + $by))) {
-                // No integer, or the sum would pass 64 bits.
+                // Not an integer, or the sum does not fit into 64 bits.
                 return null;
             }
 
@@ -904,7 +916,7 @@ final class Cache
         return $count ?? false;
     }
 
-    /** @param \Closure(?Entry, mixed): mixed $next from what there is, and its value, to the new value; null: leave it */
+    /** @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one */
     private function change(string $key, \Closure $next, int $ttl = 0): mixed
     {
         $held = Signals::hold();
@@ -916,7 +928,7 @@ final class Cache
             try {
                 $value = $next($there, $there === null ? null : $codec->decode($there->payload));
             } catch (Undecodable) {
-                // Not a value that could be computed with.
+                // A value that cannot be decoded cannot be changed.
             }
             if ($value === null) {
                 return null;

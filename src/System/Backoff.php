@@ -5,15 +5,15 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Waiting for a lock that others hold for microseconds, in growing pauses and with an end.
+ * Waits between tries for a lock that others hold for microseconds: the pauses grow, and the time is limited.
  *
- * Polling, since a blocking flock() has no time-out and a stopped holder must not stop us. The time-out counts only
- * when it was also used for tries: on a machine with more work than processors a waiter may sleep through all of it,
- * while the lock was free many times.
+ * The waiter polls because a blocking flock() has no time-out, and a stopped holder must not stop the waiter. The time-out
+ * ends the wait only after enough tries: on an overloaded machine a waiter may sleep through all of it, while the lock
+ * was free many times.
  */
 final class Backoff
 {
-    /** Microseconds: a pause doubles from the first to the second. */
+    /** Microseconds: pauses double from FIRST up to the longest. */
     private const FIRST = 20;
     private const LONGEST = 1000;
 
@@ -28,13 +28,13 @@ final class Backoff
         $this->enough = (int) ($seconds * 400);
     }
 
-    /** Waits a little; false: for as long as it was told to, at least. */
+    /** Pauses once. False: at least the whole time-out has passed. */
     public function wait(): bool
     {
         if (++$this->tries > $this->enough && \hrtime(true) >= $this->deadline) {
             return false;
         }
-        // Not all at the same time.
+        // A random pause keeps waiters from trying all at the same time.
         Process::pause(\mt_rand($this->pause >> 1, $this->pause));
         $this->pause = \min(self::LONGEST, $this->pause * 2);
 

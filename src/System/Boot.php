@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Which start of the machine this is.
+ * Identifies the current boot of the machine.
  *
- * The database is written without waiting for the disk, so after a power cut it may be behind, and whoever finds
- * it has to start cold. Linux names each boot (random(4), /proc/sys/kernel/random/boot_id). Where that cannot be
- * read, as under open_basedir, there is the time of the boot: the clock on the wall minus the one that counts from
- * the boot (clock_gettime(2), CLOCK_MONOTONIC). Both run at one rate, so the difference stands still, but for a
- * clock that is set or a machine that slept: then the start is cold for nothing.
+ * Writes to the database do not wait for the disk, so after a power cut it may be behind, and the process that finds it
+ * must start cold. Linux names each boot (random(4), /proc/sys/kernel/random/boot_id). If PHP cannot read that name, as
+ * under open_basedir, the time of the boot takes its place: the wall clock minus the clock that counts from the boot
+ * (clock_gettime(2), CLOCK_MONOTONIC). Both run at one rate, so the difference is constant. Only when the wall clock is
+ * set, or the machine sleeps, does it change, and the cache starts cold needlessly.
  */
 final class Boot
 {
@@ -32,7 +32,7 @@ final class Boot
         return new self(self::id(), (int) \round(\microtime(true) - \hrtime(true) / 1e9));
     }
 
-    /** A UUID that Linux makes once a boot (Documentation/admin-guide/sysctl/kernel.rst, random/boot_id); '' where it cannot be read. */
+    /** A UUID that Linux makes once a boot (Documentation/admin-guide/sysctl/kernel.rst, random/boot_id); '' if PHP cannot read it. */
     public static function id(): string
     {
         return \PHP_OS_FAMILY === 'Linux'

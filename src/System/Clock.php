@@ -5,16 +5,15 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * The clock by which the processes of one machine judge what ends.
+ * The clock by which the processes of one machine judge what has expired.
  *
- * It counts from the machine's boot and nobody can set it, so two processes agree on it whatever the clock on the wall
- * says, and also while that is being set. hrtime() is that clock on most machines. It stands still while the machine
- * sleeps, and tools that shift the time for a process shift it too, so it is compared with /proc/uptime (proc(5)),
- * which does neither, once a second.
+ * It counts from the machine's boot and nobody can set it, so two processes agree on it even while somebody sets the wall
+ * clock. On most machines hrtime() is that clock. But hrtime() stands still while the machine sleeps, and tools that shift
+ * a process's time shift it too. /proc/uptime (proc(5)) does neither, so this class compares the two once a second.
  */
 final class Clock
 {
-    /** Milliseconds: /proc/uptime has two decimals, and is read a little later. */
+    /** Milliseconds by which the two may differ: /proc/uptime has two decimals, and is read a little later. */
     private const TOLERANCE = 30;
 
     /** Nanoseconds after which the two are compared again. */
@@ -30,7 +29,7 @@ final class Clock
     public static function now(): int
     {
         $now = \hrtime(true);
-        // Far ahead: a forked child, or a process that was moved, may come from a time that is not this one's.
+        // $due is far ahead if a forked child, or a process moved from another machine, brought it from another clock.
         if ($now >= self::$due || $now < self::$due - self::COMPARED) {
             self::$due = $now + self::COMPARED;
             self::compare($now);
@@ -43,7 +42,7 @@ final class Clock
     {
         Quiet::begin();
         try {
-            // Hidden by open_basedir, or no Linux: then hrtime() is all there is.
+            // Without Linux, or where open_basedir hides the file, hrtime() must do.
             $uptime = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/uptime', length: 32) : false;
         } finally {
             Quiet::end();

@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** PHP's error log, where PHP may write to it. */
+/** Writes to PHP's error log, if PHP may. */
 final class ErrorLog
 {
     public static function write(string $line): void
     {
-        // Some hosts take it away (disable_functions); then only a part's own log and the doctor tell what is wrong.
+        // Some hosts disable it (disable_functions). Then only the doctor, and the logger if there is one, tell what failed.
         if (\function_exists('error_log')) {
             \error_log($line);
         }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * An engine that could not be reached, or is damaged. Stays inside Larder: the front door answers a miss or false.
+ * An engine could not be reached, or is damaged. Never leaves Larder: Cache answers a miss or false instead.
  *
  * @phpstan-consistent-constructor
  */

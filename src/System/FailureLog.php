@@ -7,24 +7,24 @@ namespace Larder\System;
 use Psr\Log\LoggerInterface;
 
 /**
- * One clear line per process and minute about a part that has failed: to the logger given, else to PHP's error log.
+ * Logs one clear line per process and minute about a part that has failed: to the given logger, else to PHP's error log.
  *
- * A web server's process forgets everything between two requests, so there a file says when it spoke last.
+ * A web server's process forgets everything between two requests, so a file notes when it last logged a line.
  */
 final class FailureLog
 {
     private const SECONDS = 60;
 
-    /** Seconds that a request waits for others who write the file. */
+    /** Seconds that a request waits for other processes that write the file. */
     private const PATIENCE = 0.02;
 
-    /** @var array<string, int> when each part was spoken of last, seconds since 1970 */
+    /** @var array<string, int> by part: when its last line was logged, seconds since 1970 */
     private static array $last = [];
 
-    /** @param ?string $file where to note it; null: in a web server there is a line for each request */
+    /** @param ?string $file notes the last lines; null: in a web server each request may log a line */
     public function __construct(private readonly ?LoggerInterface $logger, private ?string $file = null) {}
 
-    /** The place for the file is known only after some parts may have failed already. */
+    /** Names the file, whose directory is known only later: some parts may have failed before. */
     public function noteIn(string $file): void
     {
         $this->file = $file;
@@ -41,11 +41,11 @@ final class FailureLog
         try {
             $this->logger === null ? ErrorLog::write($line) : $this->logger->warning($line, ['part' => $part]);
         } catch (\Throwable) {
-            // A logger that fails must not take the application with it.
+            // A failing logger must not stop the application.
         }
     }
 
-    /** Whether an earlier request of this process said it within the minute; if not, it is noted as said now. */
+    /** Whether an earlier request of this process logged the line within the last minute; if not, notes that it is logged now. */
     private function saidBefore(string $part, int $now): bool
     {
         if ($this->file === null || \PHP_SAPI === 'cli') {
@@ -83,7 +83,7 @@ final class FailureLog
                 $text = \implode("\n", $lines);
                 Quiet::begin();
                 if (\fwrite($handle, $text) !== \strlen($text)) {
-                    // A full disk keeps nothing but a file's time: until then no process says it again.
+                    // On a full disk only the file's time can be set: up to that time no process logs the line again.
                     \touch($this->file, $now + self::SECONDS);
                 }
                 Quiet::end();

@@ -5,14 +5,13 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * A lock for the processes of a server: flock(2) on a file, which the kernel releases when its holder dies, whatever it
- * died of.
+ * A lock for the processes of a server: flock(2) on a file. The kernel releases it when its holder dies, in whatever way.
  *
- * A waiter polls with a growing pause and never blocks in the kernel: a stopped holder must not stop the others.
+ * A waiter polls with growing pauses and never blocks in the kernel: a stopped holder must not stop the others.
  *
- * The static half locks a file that its caller holds open. An object opens the file itself, and opens it again after a
- * fork, since parent and child share an open file and with it the lock, and when the path has become another file.
- * Callers of the object keep PHP quiet (Quiet) around every call.
+ * The static methods lock a file that the caller holds open. An object opens the file itself. It opens the file again
+ * after a fork, because parent and child share an open file and with it the lock, and when the path names another file.
+ * The object's callers keep PHP quiet (Quiet) around every call.
  */
 final class FileLock
 {
@@ -32,14 +31,14 @@ final class FileLock
         private readonly float $timeout,
     ) {}
 
-    /** @return resource|null null: the file cannot be opened, or somebody else may have put it there */
+    /** @return resource|null null: the file cannot be opened, or another user may have put it there */
     public static function file(string $path)
     {
         if (Ownership::flaw($path) !== null) {
             return null;
         }
         Quiet::begin();
-        // Some hosts take it away (disable_functions); the directory is private too.
+        // Some hosts disable umask() (disable_functions); the directory is private anyway.
         $old = \function_exists('umask') ? \umask(0o077) : null;
         try {
             $handle = \fopen($path, 'c+');
@@ -52,10 +51,10 @@ final class FileLock
     }
 
     /**
-     * Locks an open file for its caller alone.
+     * Locks an open file exclusively.
      *
      * @param resource $handle
-     * @param float    $seconds how long to wait for another process; 0: now or not at all
+     * @param float    $seconds how long to wait for another process; 0: one try
      */
     public static function take($handle, float $seconds): bool
     {
@@ -70,7 +69,7 @@ final class FileLock
     }
 
     /**
-     * The open file, which is the one that its path names now.
+     * The open file. Opens it again if the path now names another file.
      *
      * @return resource
      *
@@ -88,7 +87,7 @@ final class FileLock
         return $this->open();
     }
 
-    /** Grows when the file was opened anew: what was known about its content is void. */
+    /** Grows when the file is opened again: what the caller knew of its content no longer holds. */
     public function opened(): int
     {
         return $this->opened;
@@ -100,7 +99,7 @@ final class FileLock
     }
 
     /**
-     * @return resource the file, held by this process alone
+     * @return resource the file, locked by this process
      *
      * @throws Failure if another process holds it longer than the time-out
      */
@@ -118,7 +117,7 @@ final class FileLock
     }
 
     /**
-     * @return ?resource the file, held by this process alone, null if another holds it now
+     * @return ?resource the file, locked by this process; null if another process holds the lock
      *
      * @throws Failure
      */
@@ -130,12 +129,12 @@ final class FileLock
             $handle = $this->handle();
             if (!\flock($handle, \LOCK_EX | \LOCK_NB, $wouldBlock)) {
                 if ($wouldBlock !== 1) {
-                    throw Failure::because($this->engine, "the file system of {$this->path} knows no locks; put it on a local one");
+                    throw Failure::because($this->engine, "the file system of {$this->path} does not support locks; use a local one");
                 }
 
                 return null;
             }
-            // Between opening and locking the path may have become another file, on which others meet.
+            // Between opening and locking, the path may have come to name another file, which the others lock.
             if ($this->handle() !== $handle) {
                 \flock($handle, \LOCK_UN);
 
@@ -181,7 +180,7 @@ final class FileLock
         if ($stat === false || (($stat['mode'] & 0777) !== 0600 && !\chmod($this->path, 0600))) {
             throw Failure::because($this->engine, "{$this->path} belongs to another user; use a directory of this user's own");
         }
-        // What others write is to be seen: nothing may come out of PHP's buffer.
+        // No read buffer: a read must see what other processes have written.
         \stream_set_read_buffer($handle, 0);
         $this->handle = $handle;
         $this->pid = Process::id();

@@ -5,19 +5,21 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Which locks on files this very process holds, or is about to take. One that is asked for again, by another store object
- * under a call of which a destructor or a signal handler uses the cache, will not become free as long as it is waited
- * for. An object that was left in the middle, by an exception that such a handler threw, holds nothing once it is gone.
+ * Knows which file locks this process holds, or is about to take.
+ *
+ * A destructor or a signal handler may use the cache in the middle of a call, through another store object. If that object
+ * waited for a lock of the outer call, it would wait in vain. An object that an exception has left in the middle of a call
+ * holds nothing once it is destroyed.
  */
 final class LockHolders
 {
-    /** @var array<string, array{int, \WeakReference<object>}> process id (a forked child holds none of its parent's; 0: given back) and lock, by path */
+    /** @var array<string, array{int, \WeakReference<object>}> by path: process id (a forked child holds none of its parent's locks; 0: released) and lock */
     private static array $locks = [];
 
     /**
-     * Before the lock is taken: a call may come at any step.
+     * Call it before taking the lock, since a call inside may come at any step.
      *
-     * @throws Failure if this process holds it: to wait is in vain
+     * @throws Failure if this process holds the lock already, so that waiting is in vain
      */
     public static function add(string $engine, string $path, object $lock): void
     {
@@ -25,7 +27,7 @@ final class LockHolders
         [$by, $reference] = self::$locks[$path] ?? [0, null];
         $holder = $reference?->get();
         if ($holder === $lock) {
-            // The whole of it: a call inside this one may just have put another object there, and gone.
+            // Write the whole element: a call inside this one may just have put another object there and have ended.
             self::$locks[$path] = [$process, $reference];
 
             return;
@@ -36,7 +38,7 @@ final class LockHolders
         self::$locks[$path] = [$process, \WeakReference::create($lock)];
     }
 
-    /** After it was given back, or could not be had. */
+    /** Call it after releasing the lock, or after failing to take it. */
     public static function remove(string $path, object $lock): void
     {
         if ((self::$locks[$path][1] ?? null)?->get() === $lock) {

@@ -5,17 +5,17 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * What other programs have done to files that were in use, for whoever asks why the cache was cold, or why a process
- * died of SIGBUS: a line each, in a file of the directory.
+ * Notes what other programs have done to files in use, a line each, in a file of the directory. It explains why the cache
+ * was cold, or why a process died of SIGBUS.
  */
 final class Mishaps
 {
     public const FILE = 'mishaps.txt';
 
-    /** Bytes, after which no more is noted: whatever it is, it goes on. */
+    /** Bytes; a longer file gets no more lines, since the same mishap would fill it for ever. */
     private const LONGEST = 65_536;
 
-    /** Seconds in which one mishap is one line, however many processes find one file of it after another. */
+    /** Seconds in which one mishap gets one line, however many processes notice its files one after another. */
     private const TOGETHER = 60;
 
     public static function note(string $directory, string $what): void
@@ -38,7 +38,7 @@ final class Mishaps
         }
     }
 
-    /** @return list<string> each with its time before it, the last one last */
+    /** @return list<string> lines that begin with their time, the newest last */
     public static function of(string $directory): array
     {
         $file = $directory . '/' . self::FILE;

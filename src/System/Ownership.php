@@ -5,11 +5,10 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Whether a file or directory is this user's alone: nobody else has made it, can write it, or can put another in its
- * place.
+ * Checks that a file or directory is this user's alone: no other user has made it, can write it, or can replace it.
  *
- * Asked before anything is opened. What others have planted would be written through (a link to another file of this
- * user's), or unserialized (a database).
+ * Callers check before they open anything. Otherwise Larder would write through a link that another user has planted (to
+ * another file of this user's), or unserialize values of a planted database.
  */
 final class Ownership
 {
@@ -22,7 +21,7 @@ final class Ownership
     private const WORLD_WRITES = 0o002;
     private const STICKY = 0o1000;
 
-    /** Where the functions that say it are missing, it is asked once. */
+    /** Cached where the posix functions are missing, since asking then is slow. */
     private static ?int $user = null;
 
     /** The effective user of this process. */
@@ -40,7 +39,7 @@ final class Ownership
         return self::$user;
     }
 
-    /** A user's name, or #uid where the system knows none: sudo -u takes both. */
+    /** A user's name, or #uid if the system knows none: sudo -u takes both. */
     public static function name(int $uid): string
     {
         $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
@@ -49,9 +48,9 @@ final class Ownership
     }
 
     /**
-     * What is wrong with a file that is about to be opened; null: nothing, or it is not there. One lstat.
+     * What is wrong with a file that is about to be opened; null: nothing, or there is no file. One lstat.
      *
-     * It is for files in a directory that is private by now, so that nobody exchanges it between this and the opening.
+     * For files in a directory that is already private, so that nobody can replace the file before it is opened.
      */
     public static function flaw(string $file): ?string
     {
@@ -62,7 +61,7 @@ final class Ownership
     }
 
     /**
-     * What lstat() says of a file of which nothing is wrong; null: it is not there, or somebody else may have put it there.
+     * The lstat() of a file with which nothing is wrong; null: there is no file, or another user may have put it there.
      *
      * @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...}
      */
@@ -87,10 +86,10 @@ final class Ownership
     }
 
     /**
-     * Whether the directory is there, no link, this user's, closed to all others, and fixed in its place.
+     * Whether the directory exists, is no link, belongs to this user, is closed to all others, and cannot be replaced.
      *
-     * Three stats, asked by each request: so by the functions that answer one thing, and from PHP's own cache where it
-     * has just looked. Under open_basedir these would warn, and what is above is not to be seen.
+     * Each request pays three stats for this, so it uses functions that answer one thing each, and PHP's stat cache where
+     * it is fresh. Under open_basedir they would warn, and PHP cannot see the directories above.
      */
     public static function isPrivate(string $directory): bool
     {
@@ -106,7 +105,7 @@ final class Ownership
             && (\fileperms($directory) & self::OTHERS) === 0 && !self::isMovable($directory);
     }
 
-    /** Whether what has the name of a directory is a link, or somebody else's; false too where nothing has it. */
+    /** Whether this path exists and is not a directory of this user's: a link, a file, or another user's directory. */
     public static function isForeign(string $directory): bool
     {
         $stat = self::lstat($directory);
@@ -115,9 +114,9 @@ final class Ownership
     }
 
     /**
-     * Whether somebody can put another directory in the place of this one: everybody may write above it, and no sticky
-     * bit of root's or this user's keeps them from renaming what is not theirs (path_resolution(7), rename(2), EPERM).
-     * If this code lies there too, they could as well change that.
+     * Whether another user can replace this directory: everybody may write above it, and no sticky bit of root's or this
+     * user's keeps them from renaming others' files (path_resolution(7), rename(2), EPERM). If this code lies there too,
+     * the answer is false: they could as well change the code.
      */
     public static function isMovable(string $directory): bool
     {
@@ -136,7 +135,7 @@ final class Ownership
             && !\str_starts_with(__FILE__, \rtrim((string) \realpath($above), '/') . '/');
     }
 
-    /** @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...} null: it is not there */
+    /** @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...} null: it does not exist */
     private static function lstat(string $path): ?array
     {
         \clearstatcache();

@@ -5,30 +5,30 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * A directory that belongs to one user, with mode 0700: makes it, and refuses one that somebody else could read, write
- * or replace.
+ * Makes a directory that belongs to one user, with mode 0700, and refuses one that another user could read, write or
+ * replace.
  *
- * It does not carry CACHEDIR.TAG: programs that make room remove what lies in a directory with that mark, also under
- * running processes.
+ * The directory carries no CACHEDIR.TAG: clean-up programs delete the files of a directory with that tag, even while
+ * processes use them.
  */
 final class PrivateDirectory
 {
-    /** Marks a directory that Larder made or took over, so that a mode loosened later can be mended. */
+    /** Marks a directory that Larder made or took over: if its mode is loosened later, Larder may restore it. */
     public const MARK = 'larder-directory.txt';
     private const MARK_TEXT = "This directory belongs to Larder, which keeps here what the processes of one user share.\n"
         . "Do not empty it while they run: stop them first. The command \"larder flush\" empties the cache at any time.\n"
         . "There is nothing in it to back up, and it must not be restored from a backup.\n";
 
     /**
-     * What goes once others could write there. What is kept for a store that is away stays, as it can only take
-     * something from the cache, and so do directories of records, which nothing leads to any more.
+     * Files that are deleted if others could write there. Pending invalidations stay: they can only remove entries from the
+     * cache. Directories of records stay too: without these files nothing reads them.
      */
     private const CONTENT = '/^(larder\.(db\b.*|lock)|(bell|tail|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[\w.-]+)$/D';
 
     /**
-     * Makes sure that the directory is there, is ours, and is private. Three stat calls when it is.
+     * Makes sure that the directory exists, belongs to this user and is private. Costs three stat calls if so.
      *
-     * @throws WrongUser            it belongs to somebody else
+     * @throws WrongUser            it belongs to another user
      * @throws UnsafeDirectory      it is a symbolic link, a file, or shared with others and not Larder's own
      * @throws Failure         it cannot be created now
      */
@@ -43,7 +43,7 @@ final class PrivateDirectory
     }
 
     /**
-     * Who owns the directory, or would own it: the owner of the nearest directory above it that is there.
+     * Who owns the directory; if it does not exist, the owner of the nearest directory above it that does.
      */
     public static function owner(string $path): int
     {
@@ -56,11 +56,11 @@ final class PrivateDirectory
     }
 
     /**
-     * Root on the command line becomes the directory's owner, for good. Call it before anything is opened.
+     * Makes a root process on the command line the directory's owner, for good. Call it before anything is opened.
      *
-     * @return bool whether this process is another user's now
+     * @return bool whether the process has changed its user
      *
-     * @throws WrongUser when it cannot
+     * @throws WrongUser if it could not
      */
     public static function become(string $path): bool
     {
@@ -74,10 +74,10 @@ final class PrivateDirectory
         if (!\function_exists('posix_setuid')) {
             throw WrongUser::of($path, $owner);
         }
-        // A user that the system does not know, as in containers, has no groups to take on but the directory's.
+        // A user without an account, as in containers, takes only the directory's group.
         $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($owner) : false;
         $group = $entry === false ? Quiet::call(static fn(): int => (int) \filegroup(self::nearest($path))) : $entry['gid'];
-        // In this order: without root's rights the groups cannot be changed any more (setuid(2)).
+        // Groups first: without root's rights a process cannot change them (setuid(2)).
         if ($entry !== false && !\posix_initgroups($entry['name'], $group) || !\posix_setgid($group) || !\posix_setuid($owner)) {
             throw WrongUser::of($path, $owner);
         }
@@ -97,7 +97,7 @@ final class PrivateDirectory
         $me = Ownership::user();
         $owner = \fileowner($path);
         if ($owner === false) {
-            throw Failure::because($path, 'the cache directory cannot be looked at');
+            throw Failure::because($path, 'the owner of the cache directory cannot be read');
         }
         if ($owner !== $me) {
             throw WrongUser::of($path, $owner);
@@ -134,7 +134,7 @@ final class PrivateDirectory
         \clearstatcache();
     }
 
-    /** Whether Larder made it, or took it over: nobody else has put the mark there. */
+    /** Whether Larder made it or took it over: it carries the mark, which no other user has put there. */
     private static function isMarked(string $path): bool
     {
         $mark = $path . '/' . self::MARK;
@@ -143,14 +143,14 @@ final class PrivateDirectory
     }
 
     /**
-     * Others could write there, and now nobody can any more: what they may have put there under Larder's names goes, and
-     * with it what Larder itself had there. The cache starts cold.
+     * Deletes files with Larder's names after other users could write to the directory: they may have planted some. The
+     * cache starts cold.
      */
     private static function distrust(string $path): void
     {
         foreach (\scandir($path) ?: [] as $name) {
             $file = $path . '/' . $name;
-            // A link goes, not what it leads to. What cannot be removed is refused when it is opened.
+            // unlink() deletes a link, not its target. A file that cannot be deleted is refused when it is opened.
             if (\preg_match(self::CONTENT, $name) === 1 && (\is_link($file) || !\is_dir($file))) {
                 \unlink($file);
             }
@@ -194,7 +194,7 @@ final class PrivateDirectory
         }
     }
 
-    /** The path, or the nearest directory above it that is there. */
+    /** The path, or the nearest directory above it that exists. */
     public static function nearest(string $path): string
     {
         while ($path !== '' && !\file_exists($path) && !\is_link($path)) {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** Which process this is: another one after a fork, which must not use what is its parent's. */
+/** Identifies this process. A fork makes another process, which must not use its parent's connections and locks. */
 final class Process
 {
     /** Higher than any that Linux gives (proc(5), pid_max). */
@@ -12,10 +12,10 @@ final class Process
 
     private static int $made = 0;
 
-    /** Whether PHP may say it; null: not looked yet. */
+    /** Whether PHP may read the process id; null: not tried yet. */
     private static ?bool $known = null;
 
-    /** Its number; where PHP may not say it (disable_functions), one that is its alone. */
+    /** The process id; if PHP may not read it (disable_functions), another number that no other process has. */
     public static function id(): int
     {
         return (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
@@ -43,7 +43,7 @@ final class Process
         }
         Quiet::begin();
         try {
-            // A link to the process's own directory.
+            // /proc/self links to the process's own directory.
             return (int) \basename((string) \realpath('/proc/self')) ?: self::$made;
         } finally {
             Quiet::end();

@@ -7,20 +7,20 @@ namespace Larder\System;
 /**
  * Names a process so that others can tell when it has died.
  *
- * The name is `<machine boot>.<pid name space>.<pid>.<start time>`: a pid alone comes back (they are reused), and a
- * pid of another machine or container means nothing here, so there only the lease's time counts.
+ * The name is `<machine boot>.<pid name space>.<pid>.<start time>`. A pid alone is not enough: the system reuses pids, and
+ * a pid of another machine or container means nothing here. There only a lease's deadline counts.
  *
- * That /proc does not show a process means nothing: it may hide what is another user's, or what was root's once, as
- * the workers of php-fpm (proc(5), hidepid). Dead is whom the kernel does not find (kill(2), ESRCH), and whose number
- * another process has. A zombie is dead: its memory and its locks are gone, only its exit status waits (proc(5), field
- * 3 of /proc/PID/stat: Z or X).
+ * A process that /proc does not show may still live: /proc may hide other users' processes, and processes that once were
+ * root's, such as the workers of php-fpm (proc(5), hidepid). A process is dead if the kernel does not find it (kill(2),
+ * ESRCH), or if another process has its pid. A zombie is dead: it has lost its memory and its locks, and only its exit
+ * status remains (proc(5), field 3 of /proc/PID/stat: Z or X).
  */
 final class ProcessId
 {
-    /** errno(3): no such process. That a process is another user's is EPERM. */
+    /** errno(3): no such process. For another user's process it would be EPERM. */
     private const ESRCH = 3;
 
-    /** For a part of the name that could not be learnt. */
+    /** Stands for a part of the name that PHP could not read. */
     private const UNKNOWN = '0';
 
     private static string $name = '';
@@ -29,7 +29,7 @@ final class ProcessId
     /** The first two parts of the name. */
     private static string $host = '';
 
-    /** Whether the numbers in /proc are those of this name space: it may have been mounted in another one. */
+    /** Whether /proc shows the pids of this name space: it may have been mounted in another one. */
     private static bool $isProcOurs = false;
 
     public static function current(): string
@@ -37,25 +37,25 @@ final class ProcessId
         $pid = self::pid();
         if (self::$pid !== $pid) {
             self::$pid = $pid;
-            // A forked child has inherited where its parent's /proc/self led to (realpath_cache_ttl).
+            // A forked child inherits its parent's cached path of /proc/self (realpath_cache_ttl).
             \clearstatcache(true);
             $stat = self::stat('self');
             self::$isProcOurs = $stat !== null && $stat[0] === (string) $pid;
             self::$host = self::host();
-            // Without its beginning, at least no two processes have the same name.
+            // If the start time is unknown, a random part keeps two processes from having the same name.
             self::$name = self::$host . '.' . $pid . '.' . ($stat[2] ?? 'x' . \bin2hex(\random_bytes(4)));
         }
 
         return self::$name;
     }
 
-    /** True only when it is certain: same machine, same pid name space, and no such process any more. */
+    /** True only if it is certain: same machine, same pid name space, and the process has died. */
     public static function isKnownDead(string $name): bool
     {
         return self::isAlive($name) === false;
     }
 
-    /** Null where nobody here can tell: it is a process of another machine, or of another pid name space. */
+    /** Null: nobody here can tell, because the process belongs to another machine or another pid name space. */
     public static function isAlive(string $name): ?bool
     {
         self::current();
@@ -70,14 +70,14 @@ final class ProcessId
         }
         $stat = self::$isProcOurs ? self::stat($parts[2]) : null;
         if ($stat === null) {
-            // The kernel knows it, if it could be asked.
+            // The kernel has found the process, if PHP could ask it.
             return \function_exists('posix_kill') ? true : null;
         }
 
         return !($stat[1] === 'Z' || $stat[1] === 'X' || (\ctype_digit($parts[3]) && $parts[3] !== self::UNKNOWN && $parts[3] !== $stat[2]));
     }
 
-    /** As kill(2) counts; 0 where all functions that say it are disabled. */
+    /** The pid as kill(2) takes it; 0 if every function that tells it is disabled. */
     private static function pid(): int
     {
         return match (true) {
@@ -90,7 +90,7 @@ final class ProcessId
     private static function host(): string
     {
         $boot = \str_replace('-', '', Boot::id());
-        // The link leads to a file whose number is the name space's (namespaces(7)).
+        // The inode number of the link's target identifies the name space (namespaces(7)).
         $space = (int) Quiet::call(static fn(): int|false => \fileinode('/proc/self/ns/pid'));
         if ($boot !== '' && $space !== 0) {
             return \substr($boot, 0, 12) . '.' . $space;
@@ -99,10 +99,10 @@ final class ProcessId
         return \substr(\md5(\function_exists('gethostname') ? (string) \gethostname() : ''), 0, 8) . '.' . self::UNKNOWN;
     }
 
-    /** @return ?array{string, string, string} number, state, and start in clock ticks since boot; null: it is not shown */
+    /** @return ?array{string, string, string} pid, state, and start in clock ticks since boot; null: /proc does not show it */
     private static function stat(string $process): ?array
     {
-        // The file of a process that ends just now may vanish between a test and the reading.
+        // The process may end just now, and its file vanish between a test and the read.
         $stat = (string) Quiet::call(static fn(): string|false => \file_get_contents('/proc/' . $process . '/stat'));
         // The second field is the command's name in brackets and may itself hold spaces and brackets.
         $end = \strrpos($stat, ')');

@@ -5,16 +5,16 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Keeps PHP's warnings from the application while a call runs whose result says the same.
+ * Hides PHP's warnings from the application during a call whose result says the same.
  *
- * An application's error handler may throw, and "@" would not keep it out.
+ * "@" is not enough: PHP calls the application's error handler all the same, and that may throw.
  */
 final class Quiet
 {
-    /** What PHP warned of last: the reason for a failure. */
+    /** PHP's last warning: the reason for a failure. */
     public static string $reason = '';
 
-    /** @var ?\Closure(int, string): bool made once */
+    /** @var ?\Closure(int, string): bool the error handler, made once */
     private static ?\Closure $handler = null;
 
     /**
@@ -34,7 +34,7 @@ final class Quiet
         }
     }
 
-    /** The same without a closure. The next statement is the try whose finally calls end(). */
+    /** As call(), without a closure. The next statement must be a try whose finally calls end(). */
     public static function begin(): void
     {
         try {
@@ -44,7 +44,7 @@ final class Quiet
                 return true;
             });
         } catch (\Throwable $thrown) {
-            // The handler of a signal that arrived just then.
+            // The handler of a signal that arrived just then has thrown.
             \restore_error_handler();
 
             throw $thrown;
@@ -56,7 +56,7 @@ final class Quiet
         \restore_error_handler();
     }
 
-    /** Removes a file. False: it is still there, or was not (somebody else may have removed it just now). */
+    /** Deletes a file. False: it could not be deleted, or did not exist (another process may have deleted it just now). */
     public static function remove(string $file): bool
     {
         return self::call(static fn(): bool => \unlink($file));

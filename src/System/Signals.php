@@ -5,28 +5,27 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Keeps handlers of asynchronous signals (pcntl_async_signals()) out while it is held: they run when the last hold ends,
- * and what they throw passes on from there.
+ * Delays the handlers of asynchronous signals (pcntl_async_signals()) while an object of this class lives. The handlers
+ * run when the last of these holds ends, and their exceptions pass on from there.
  *
- * A job's time-out that throws would otherwise leave a lock taken and not noted, or a lease that nobody gives back: an
- * engine cannot undo what it does not know to have done. Every call of an engine is bounded, so a handler waits no
- * longer than the time-out.
+ * Otherwise a job's time-out handler that throws could leave a lock that was taken and not noted, or a lease that nobody
+ * releases. Every call of an engine is limited in time, so a handler waits no longer than the time-out.
  *
- * A try with a finally does not help there: PHP looks for signals at the jump into the finally, and what a handler throws
- * then counts as thrown inside it, so that nothing of it is done (php-src, Zend/zend_vm_def.h, ZEND_FAST_CALL and
- * zend_dispatch_try_catch_finally_helper). So whatever takes something that must be given back is held.
+ * A try with a finally does not help: PHP runs signal handlers at the jump into the finally, and an exception of theirs
+ * counts as thrown inside it, so that nothing of the finally runs (php-src, Zend/zend_vm_def.h, ZEND_FAST_CALL and
+ * zend_dispatch_try_catch_finally_helper). So every method that takes something it must release holds signals.
  */
 final class Signals
 {
     private static int $holds = 0;
 
-    /** Whether PHP can hand signals on at all; null: not looked yet. */
+    /** Whether PHP has pcntl signals at all; null: not checked yet. */
     private static ?bool $exist = null;
 
     /** @phpstan-ignore property.onlyWritten */
     private static bool $settled = false;
 
-    /** @param int $before holds when this one began, which also count again should one inside it not have been counted back */
+    /** @param int $before number of holds when this one began; its end restores that number, even if an inner hold was not counted down */
     private function __construct(private readonly int $before) {}
 
     public function __destruct()
@@ -38,7 +37,7 @@ final class Signals
         }
     }
 
-    /** Held until the result is let go of; null where nothing has to be. */
+    /** Delays signal handlers until the caller drops the result; null: there is nothing to delay. */
     public static function hold(): ?self
     {
         if (self::$holds !== 0) {
@@ -51,7 +50,7 @@ final class Signals
             \pcntl_async_signals(false);
             self::settle();
         } catch (\Throwable $thrown) {
-            // A handler that was due just then.
+            // A handler that was due just then has thrown.
             \pcntl_async_signals(true);
 
             throw $thrown;
@@ -62,7 +61,7 @@ final class Signals
     }
 
     /**
-     * Lets them in while $work runs, whoever holds: it may take long.
+     * Lets signal handlers run during $work, which may take long, even while holds exist.
      *
      * @template T
      *
@@ -77,8 +76,8 @@ final class Signals
             return $work();
         }
         $result = $thrown = null;
-        // No finally, see above: where the work ends, the next function that is called keeps them out. A handler may throw
-        // before that, also on the way into the first catch.
+        // No finally, for the reason above. After the work, the next function call delays the handlers again. A handler may
+        // throw before that, even on the way into the first catch.
         try {
             try {
                 self::$holds = 0;
@@ -104,12 +103,12 @@ final class Signals
     }
 
     /**
-     * What had arrived is handled here: PHP looks for it when it enters a function, and would do so at the next one, however
-     * signals are to be handled by then (php-src, ext/pcntl/pcntl.c, pcntl_interrupt_function).
+     * Lets PHP handle here the signals that have arrived. PHP handles them when it enters a function; otherwise the next
+     * function call would, even if handlers must wait by then (php-src, ext/pcntl/pcntl.c, pcntl_interrupt_function).
      */
     private static function settle(): void
     {
-        // Not empty, or the optimizer would leave the call out.
+        // Not empty, so that the optimizer keeps the call.
         self::$settled = true;
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** A directory that other users could read, change or replace, or that is no directory: what is wrong, and how to fix it. */
+/** Other users could read, change or replace a directory, or it is no directory. The message says what is wrong and how to fix it. */
 final class UnsafeDirectory extends \RuntimeException
 {
     public static function because(string $path, string $wrong, string $instead): self

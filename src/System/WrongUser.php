@@ -5,17 +5,17 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * A cache directory that belongs to another user. A second cache beside it would hold what the first has already
- * dropped, so there is none: the message says which command to type instead.
+ * A cache directory belongs to another user. Larder makes no second cache beside it, which would serve values that the
+ * first has already dropped. The message says which command to type instead.
  */
 final class WrongUser extends \RuntimeException
 {
     private function __construct(
         string $message,
         public readonly string $directory,
-        /** The name of the user the directory belongs to. */
+        /** The name of the directory's owner. */
         public readonly string $owner,
-        /** What to type instead; '' where this is not the command line. */
+        /** The command to type instead; '' if this is not the command line. */
         public readonly string $command,
     ) {
         parent::__construct($message);
@@ -53,14 +53,14 @@ final class WrongUser extends \RuntimeException
             if ($i === 0 && !\is_executable($word)) {
                 $command .= ' php';
             }
-            // The message may get into a log; the password has to be typed again.
+            // The message may reach a log, so it hides the password, which must be typed again.
             $command .= ' ' . self::quoted(\preg_replace('~(://|%3A%2F%2F).*(@|%40)~is', '$1***$2', $word) ?? '…');
         }
 
         return $command;
     }
 
-    /** A word as a shell reads it. escapeshellarg() is one of the functions that hosts take away (disable_functions). */
+    /** Quotes a word for a shell. Some hosts disable escapeshellarg() (disable_functions). */
     public static function quoted(string $word): string
     {
         return \preg_match('~^[\w./:=@%+,-]+$~D', $word) === 1 ? $word : '\'' . \str_replace('\'', '\'\\\'\'', $word) . '\'';

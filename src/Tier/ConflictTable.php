@@ -5,19 +5,19 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 /**
- * The table of conflicts: what becomes of a write whose key somebody else changed since this request first read it.
+ * The table of conflicts: decides a write whose key another request changed since this request first read it.
  *
- * Why the verdicts are what they are: whoever writes after a newer change has computed from an older view. Storing
- * it could bury the newer value, refusing it could keep an older one; with neither kept, the database decides.
+ * Why the verdicts are what they are. A request that writes after a newer change has computed from an older view.
+ * Storing its value could bury the newer one; refusing it could keep an older one. With neither kept, the database
+ * decides.
  */
 final class ConflictTable
 {
     /**
-     * Whether a value just computed after a miss is stored: only if nobody else has changed its key, or what covers it, in
-     * any way.
+     * Whether a fill is stored: only if no other request has changed its key, or a marker that covers it, in any way.
      *
      * @param int  $how     RequestHistory::SEEN, MISSED or UNSURE
-     * @param bool $changed somebody else may have changed it since it was read
+     * @param bool $changed another request may have changed the key since this one read it
      */
     public static function stores(int $how, bool $changed): bool
     {
@@ -25,13 +25,13 @@ final class ConflictTable
     }
 
     /**
-     * What becomes of a set.
+     * Decides a set.
      *
      * @param int    $how       RequestHistory::SEEN, MISSED or UNSURE
-     * @param bool   $cacheOnly no database behind: the last set wins
-     * @param ?string $change   kind of the foreign change: null none, '' unknown, else Store\Change::$kind
-     * @param bool   $same      the foreign change stored the very same bytes
-     * @param bool   $intent    somebody else's intent stands on the key
+     * @param bool   $cacheOnly no database is behind the space: the last set wins
+     * @param ?string $change   kind of the other request's change: null none, '' unknown, else Store\Change::$kind
+     * @param bool   $same      the other request stored the very same bytes
+     * @param bool   $intent    another request's intent stands on the key
      */
     public static function set(int $how, bool $cacheOnly, ?string $change, bool $same, bool $intent): Verdict
     {

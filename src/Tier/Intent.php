@@ -8,20 +8,20 @@ use Larder\Codec\Entry;
 use Larder\System\ProcessId;
 
 /**
- * The notices standing on one key: "I am about to change what this is computed from".
+ * The intents on one key. Each announces that its writer is about to change what the key is computed from.
  *
- * A record's body while any stands: `i` and a line for each, `<until ms> <writer> <process> <t or nothing>`. Nothing is
- * stored over it, and readers go to the database. On a flush or tag marker it says that the marker is about to move once
- * more: see Transaction.
+ * While any intent stands, the record's body is `i` and a line for each: `<until ms> <writer> <process> <t or nothing>`.
+ * Nothing is stored over it, and readers ask the database. An intent on a flush or tag marker announces that the marker
+ * is about to move once more (see Transaction).
  *
- * When one ends, beside its writer's own word:
+ * Its writer ends an intent. If the writer does not, it ends by itself:
  *
  *     the writer lives on this server      LIFE after it was put; never in a database transaction (t)
  *     it was found dead                    STATEMENT after that: its last statement may still wait for a row lock, and
  *                                          MySQL waits 50 seconds (innodb_lock_wait_timeout)
  *     it is on another server              STATEMENT after it was put, or put again
  *
- * Whoever notices that one has ended changes the key.
+ * The process that notices the end changes the key.
  */
 final class Intent
 {
@@ -35,7 +35,7 @@ final class Intent
     private const LASTING = 't';
 
     /**
-     * One that begins to stand.
+     * A new intent of this process.
      *
      * @param bool $lasting in a database transaction
      *
@@ -74,8 +74,8 @@ final class Intent
     }
 
     /**
-     * Those that still stand. A writer that is found dead now is in it as such: then this is not what was given, and
-     * whoever asks writes it.
+     * The intents that still stand. A writer found dead just now is marked as dead: then the result differs from what was
+     * given, and the caller must write it.
      *
      * @param array<string, array{int, string, bool}> $standing
      *
@@ -88,7 +88,7 @@ final class Intent
             if ($living === false) {
                 $standing[$writer] = [$now + self::STATEMENT, self::DEAD, $lasting];
             } elseif ($living === true ? !$lasting && $now >= $until - self::STATEMENT + self::LIFE : $now >= $until
-                // Absurdly far ahead: a server's clock was set back.
+                // The deadline is impossibly far ahead: the server's clock was set back.
                 || $until > $now + 2 * self::STATEMENT) {
                 unset($standing[$writer]);
             }
@@ -98,7 +98,7 @@ final class Intent
     }
 
     /**
-     * Whether all of them are of writers that may still live.
+     * Whether every one of them belongs to a writer that may still be alive.
      *
      * @param array<string, array{int, string, bool}> $standing
      */

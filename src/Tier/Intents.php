@@ -7,7 +7,7 @@ namespace Larder\Tier;
 use Larder\Codec\Entry;
 use Larder\Store\Change;
 
-/** The intents of this request: put on keys and markers, and ended, if no set or delete did it, with a change of the key. */
+/** Puts this request's intents on keys and markers. An intent that no set or delete has ended ends with a change of its key. */
 final class Intents
 {
     private const TRIES = 50;
@@ -15,7 +15,7 @@ final class Intents
     /** @var array<string, Space> by key */
     private array $standing = [];
 
-    /** @var array<string, Space> by key: those that the store could not be told */
+    /** @var array<string, Space> by key: intents that could not be written to the store */
     private array $untold = [];
 
     public function __construct(
@@ -28,8 +28,8 @@ final class Intents
     /**
      * @param bool $lasting until the end of a database transaction, however long that takes
      *
-     * @return bool false: the store could not be told. What there is goes as soon as that is possible, and once more when
-     *              the intent ends
+     * @return bool false: the store could not take the intent. The key is invalidated as soon as the store works again, and
+     *              once more when the intent ends
      */
     public function put(string $key, Space $space, bool $lasting = false): bool
     {
@@ -42,8 +42,8 @@ final class Intents
             if ($record !== null) {
                 $this->writer->noteForeign($key, $record->writer, $record->position);
             } elseif ($snapshot->at > $this->view->history->seen) {
-                // A removal leaves no record that tells of it, and the intent will be the key's last change: after
-                // that, nobody else's before it is listed any more.
+                // The key may have been removed, which leaves no record. The journal lists only a key's last change, and
+                // the intent is about to be that, so ask now.
                 $this->view->renew();
             }
             $now = $this->truth->now();
@@ -75,13 +75,13 @@ final class Intents
         return false;
     }
 
-    /** A set or delete of the key has ended its intent. */
+    /** Forgets the key's intent, which a set or delete has just ended. */
     public function ended(string $key): void
     {
         unset($this->standing[$key], $this->untold[$key], $this->writer->intended[$key]);
     }
 
-    /** The request is over: whatever still stands goes, with a change of its key. */
+    /** Ends the intents that still stand when the request ends, each with a change of its key. */
     public function end(): void
     {
         foreach (\array_keys($this->standing) as $key) {
@@ -93,7 +93,7 @@ final class Intents
         $this->standing = $this->untold = $this->writer->intended = [];
     }
 
-    /** An intent of this request, if it stands, goes with a change of its key. False: the store could not be told. */
+    /** Ends this request's intent on the key, if there is one, with a change of the key. False: the store could not record it. */
     public function endOne(string $key): bool
     {
         $space = $this->standing[$key] ?? $this->untold[$key] ?? null;
@@ -104,8 +104,8 @@ final class Intents
         if ($record !== null && isset(Intent::parse($record->body)['w' . $this->view->writer])) {
             $done = $this->writer->takeAwayRecord($key, $record);
         } else {
-            // The store was never told, somebody else has ended it, or the store has begun a new epoch without it: what
-            // others stored since may be from before the change that was intended.
+            // The store never took the intent, another process has ended it, or it was lost with its epoch. A value
+            // stored since then may be older than the change that the intent announced.
             $done = $this->writer->invalidate([$key], $space);
         }
         $this->ended($key);
@@ -113,7 +113,7 @@ final class Intents
         return $done;
     }
 
-    /** After a fork: these are the parent's. */
+    /** In a forked child: the intents are its parent's. */
     public function forget(): void
     {
         $this->standing = $this->untold = [];

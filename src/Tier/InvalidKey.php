@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-/** A key, tag or group name that cannot be one. */
+/** An invalid key, tag or group name. */
 final class InvalidKey extends \InvalidArgumentException
 {
     public const LONGEST = 65536;

@@ -9,11 +9,11 @@ use Larder\Store\Record;
 use Larder\System\ProcessId;
 
 /**
- * The right to compute a key, with an end.
+ * Takes and releases leases. A lease is the right to compute a key, until a deadline.
  *
- * This folder holds who computes and for how long; what is done with the result is Tier/'s. A lease is a record of
- * its own in the truth tier, taken by compare-and-swap and not logged: `l<deadline ms> <process> <key waited for>`.
- * It ends when it is released, when its deadline passes, or, on the same machine, when its process is dead.
+ * A lease is a record of its own in the truth tier: `l<deadline ms> <process> <key waited for>`. A process takes it by
+ * compare-and-swap, and it does not enter the journal. It ends when it is released, when its deadline passes, or when
+ * another process on the same machine finds its process dead.
  */
 final class Leases
 {
@@ -23,23 +23,23 @@ final class Leases
     /** @var array<string, int> leases held by this process: entry key to the lease record's version */
     private array $held = [];
 
-    /** @var array<string, array{\WeakReference<self>, string}> by writer: the objects that hold any, and their process */
+    /** @var array<string, array{\WeakReference<self>, string}> by writer: the objects that hold leases, and their process */
     private static array $holders = [];
 
     public function __construct(
         private readonly Truth $truth,
-        /** Whose epoch the versions of the leases held are of. */
+        /** The versions in $held belong to its epoch. */
         public readonly RequestHistory $history,
         private readonly string $writer,
     ) {}
 
     /**
-     * Takes the lease of an entry's key if nobody has it, and nobody has changed the entry since it was read: then it need not
-     * be read again.
+     * Takes the lease of an entry's key if nobody holds it and nobody has changed the entry since it was read. The caller
+     * then need not read the entry again.
      *
      * @param int $position at which the entry was read
      *
-     * @return bool false: not taken; take() tells why
+     * @return bool false: not taken; call take() to learn why
      */
     public function takeUnchanged(string $key, int $milliseconds, int $position): bool
     {
@@ -52,11 +52,11 @@ final class Leases
         return true;
     }
 
-    /** Takes the lease of an entry's key if nobody has it. Null: the truth tier cannot be asked. */
+    /** Takes the lease of an entry's key if nobody holds it. Null: the truth tier does not answer. */
     public function take(string $key, int $milliseconds): ?bool
     {
         $version = 0;
-        // Once for a free lease, once more over a dead one; who loses both races has lost.
+        // Try once for a free lease and once more over a dead holder's. A process that loses both races gives up.
         for ($try = 0; $try < 2; $try++) {
             $outcomes = $this->truth->write([$this->change($key, $milliseconds, '', $version)]);
             if ($outcomes === null) {
@@ -83,7 +83,7 @@ final class Leases
         self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current()];
     }
 
-    /** The one reader that is sent to renew a value whose bounded life is over. */
+    /** Whether this process is the one that renews a value whose bounded life has ended: it takes the lease. */
     public function renews(string $key, int $milliseconds): bool
     {
         return isset($this->held[$key]) || $this->take($key, $milliseconds) === true;
@@ -94,13 +94,13 @@ final class Leases
         return isset($this->held[$key]);
     }
 
-    /** Whether this process computes anything, also what it was asked for through another object. */
+    /** Whether this process computes anything, through this object or another. */
     public function holdsAny(): bool
     {
         return self::$holders !== [] && self::here() !== [];
     }
 
-    /** @return array<string, self> by writer: the objects of this process that hold any; after a fork those before it do not */
+    /** @return array<string, self> by writer: the objects of this process that hold leases; leases taken before a fork are the parent's */
     private static function here(): array
     {
         $here = [];
@@ -116,7 +116,7 @@ final class Leases
         return $here;
     }
 
-    /** The change that gives a lease back, to be written together with the value; null if it is not held. */
+    /** The change that releases a lease, to be written together with the value; null: this process does not hold it. */
     public function release(string $key): ?Change
     {
         if (!isset($this->held[$key])) {
@@ -132,8 +132,8 @@ final class Leases
     }
 
     /**
-     * What must be kept until the store is back, should giving a lease back fail: else everybody waits for it to its end.
-     * The right to make a marker ends soon by itself.
+     * The keys to keep until the store is back if this release fails: otherwise everybody waits until the lease's deadline.
+     * The right to make a marker is not among them: it ends soon by itself.
      *
      * @return list<string>
      */
@@ -142,7 +142,7 @@ final class Leases
         return \str_starts_with($release->key, 'l:') ? [$release->key] : [];
     }
 
-    /** Gives one back by itself, where nothing is written that it could go with. */
+    /** Releases a lease in a write of its own, when there is no value to write with it. */
     public function giveBack(string $key): void
     {
         $change = $this->release($key);
@@ -165,7 +165,7 @@ final class Leases
         return $changes;
     }
 
-    /** Nothing is held: in a forked child these are its parent's, in a new epoch of the store there are none. */
+    /** Forgets all leases: in a forked child they are its parent's, and a new epoch of the store has none. */
     public function forget(): void
     {
         $this->held = [];
@@ -180,8 +180,8 @@ final class Leases
     }
 
     /**
-     * Writes into the leases that this process holds that it now waits for $key ('' for no more), so that two processes
-     * that wait for each other can see it.
+     * Writes into this process's leases that it waits for $key ('': for none any more), so that processes that wait for each
+     * other can notice it.
      */
     public function waitFor(string $key, int $milliseconds): void
     {
@@ -201,8 +201,8 @@ final class Leases
     }
 
     /**
-     * Whether whoever computes $key waits, over however many others, for a key that this process computes: by this
-     * object or by another, which cannot go on either as long as this process waits.
+     * Whether waiting for $key would close a circle: its computer waits, directly or through others, for a key that this
+     * process computes, through this object or another.
      */
     public function wouldDeadlock(string $key): bool
     {
@@ -213,7 +213,7 @@ final class Leases
             }
             $lease = Space::lease($key);
             $record = $this->truth->read([$lease])?->records[$lease] ?? null;
-            // Of this process, and not of another thread of it.
+            // A lease of this process, not of another thread in it.
             if ($record !== null && isset($here[$record->writer])) {
                 return true;
             }

@@ -12,22 +12,22 @@ use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 
 /**
- * Invalidations that could not be recorded, kept on this server until the store is back.
+ * Keeps on this server the invalidations that the store could not record, until the store is back.
  *
- * A file of fixed size, filled with zeros before it is needed, so that a full disk cannot refuse it:
+ * They lie in a file of fixed size, filled with zeros before it is needed, so that a full disk cannot refuse it:
  *
  *     used 4 | taken 4 | LF | n × (key, LF)          used 0xFFFFFFFF: too many, all must be flushed
  *
- * `used` are the bytes from the first LF on; LF and backslash in a key stand there as \n and \\. A key is added once,
- * however often it is changed during an outage: only if it is not among those behind `taken`. Up to there they are
- * being applied, and whoever changes one of these again is newer than that.
+ * `used` counts the bytes from the first LF on. A key's LF is written as \n, its backslash as \\. However often a key
+ * changes during an outage, it is added once. A process is applying the keys before `taken`, so a key that changes again
+ * is added again if it is not behind `taken`.
  *
- * Whether there are any is said by the file's time: every write changes it by itself, also that of a process killed
- * right after; whoever has applied them sets it back to CLEAN. So the question costs a request one stat().
- * Keys are only ever added, under the file's lock, which is held for microseconds. Who applies them holds a second
- * one (the gate) for as long as the store takes, so that a store that hangs keeps nobody from keeping.
- * Where even that file cannot be written (the directory is gone, or read-only) a flag in another place says that
- * something was lost, and all is flushed when the store is back; without a flag the keys stay with this process.
+ * The file's modification time tells whether any keys wait: every write changes it, even the last write of a killed
+ * process, and the process that has applied all keys sets it back to CLEAN. So a request pays one stat() to ask.
+ * Processes add keys under the file's lock, which they hold for microseconds. The process that applies them holds a
+ * second lock (the gate) for as long as the store takes, so that a store that hangs stops no process from adding.
+ * If that file cannot be written either (the directory was deleted, or is read-only), a flag in another directory says
+ * that something was lost, and everything is flushed when the store is back. Without a flag this process keeps the keys.
  */
 final class PendingInvalidations
 {
@@ -37,30 +37,30 @@ final class PendingInvalidations
     private const ALL = "\xFF\xFF\xFF\xFF";
     private const ESCAPED = ['\\' => '\\\\', "\n" => '\\n'];
 
-    /** Seconds for the lock, which is held for microseconds: who does not get it on a busy machine has to flush all. */
+    /** Seconds to wait for the lock, which is held for microseconds. A process that does not get it must flush everything. */
     private const PATIENCE = 0.5;
-    /** Seconds in which nobody waits for it any more, after it was not to be had: its holder was stopped. */
+    /** Seconds for which this process no longer waits for the lock after it failed to get it: the holder has stopped. */
     private const REST = 2.0;
-    /** Seconds for the gate: somebody else applies, for as long as the store takes. */
+    /** Seconds to wait for the gate: its holder applies keys, for as long as the store takes. */
     private const GATE = 0.05;
-    /** How often more may be added while the rest is applied. */
+    /** How many times one process applies what others added while it applied the rest. */
     private const ROUNDS = 20;
-    /** Keys that the store is given at a time, so that each time fits into its time-out. */
+    /** Keys handed to the store in one call, so that each call fits into its time-out. */
     private const PORTION = 500;
-    /** Keys above which they are looked up in a table of those that are there. */
+    /** With more keys than this, a hash table of the keys in the file finds the missing ones. */
     private const FEW = 8;
-    /** Keys that a process keeps by itself; above, all counts as changed. */
+    /** Keys that a process keeps in memory; with more, everything counts as changed. */
     private const MOST = 20_000;
 
-    /** @var array<string, true> those of this process that no file took */
+    /** @var array<string, true> keys of this process that no file took */
     private array $own = [];
 
-    /** hrtime() until which nobody waits for the lock. */
+    /** hrtime() until which this process does not wait for the lock. */
     private int $rest = 0;
 
     /**
-     * @param ?string $file  null: there is no place for it
-     * @param ?string $spare a file in another place, in a private directory: the flag; null: none
+     * @param ?string $file  null: no directory can hold it
+     * @param ?string $spare the flag: a file in another private directory; null: none
      */
     public function __construct(private readonly ?string $file, private readonly ?string $spare = null) {}
 
@@ -90,7 +90,7 @@ final class PendingInvalidations
     /**
      * @param list<string> $keys
      *
-     * @return bool false: only this process has them
+     * @return bool false: only this process's memory holds them
      */
     public function keep(array $keys): bool
     {
@@ -121,7 +121,7 @@ final class PendingInvalidations
         try {
             [$used, $taken] = self::head($handle);
             if ($used === self::ALL) {
-                // So that the file's time says so too.
+                // Written again for the file's modification time.
                 if (!self::put($handle, 0, self::ALL)) {
                     return false;
                 }
@@ -134,7 +134,8 @@ final class PendingInvalidations
                 if ($bytes !== '') {
                     $kept = $end + \strlen($bytes) <= (\fstat($handle)['size'] ?? 0) && \fseek($handle, $end) === 0
                         && \fwrite($handle, $bytes) === \strlen($bytes);
-                    // The length last: a kill before it leaves the file's time changed, and an apply() that finds less.
+                    // The length comes last. A process killed before it leaves a changed modification time, and apply()
+                    // does not see its keys.
                     if (!self::put($handle, 0, $kept ? \pack('N', $end - self::HEAD + \strlen($bytes)) : self::ALL)) {
                         return false;
                     }
@@ -150,7 +151,7 @@ final class PendingInvalidations
     }
 
     /**
-     * Those of this process's keys, escaped, that do not stand in this part of the file.
+     * This process's keys, escaped, that this part of the file does not have yet.
      *
      * @param resource $handle
      *
@@ -173,11 +174,11 @@ final class PendingInvalidations
     }
 
     /**
-     * Hands what is kept to $apply and, when that returns, forgets it.
+     * Hands the kept keys to $apply and forgets them when it returns.
      *
      * @param \Closure(non-empty-list<string>): void $apply
      *
-     * @return bool false: somebody else is at it, or what is kept cannot be read or forgotten
+     * @return bool false: another process is applying them, or the file cannot be read or reset
      */
     public function apply(\Closure $apply): bool
     {
@@ -187,7 +188,7 @@ final class PendingInvalidations
         }
         if ($this->isFlagged() && $this->isPrivate()) {
             $apply(['f:']);
-            // A flag that stays flushes again.
+            // A flag that cannot be removed would flush again and again.
             if (!Quiet::remove((string) $this->spare)) {
                 return false;
             }
@@ -216,7 +217,7 @@ final class PendingInvalidations
                     return false;
                 }
                 \flock($handle, \LOCK_UN);
-                // While the store is spoken to others may add to it: what they add is next.
+                // Others may add keys while the store applies these; the next round takes them.
                 self::hand(self::parse(\str_starts_with($bytes, $done) ? \substr($bytes, \max(0, \strlen($done) - 1)) : self::ALL), $apply);
                 $done = $bytes;
             }
@@ -224,7 +225,7 @@ final class PendingInvalidations
             return false;
         } finally {
             if (!$isDone && $done !== self::ALL && $this->lock($handle)) {
-                // All of it is to be applied again, and a key that is there need not come a second time.
+                // All keys must be applied again, so a key that is in the file need not be added a second time.
                 self::put($handle, 4, "\0\0\0\0");
             }
             \fclose($handle);
@@ -244,7 +245,7 @@ final class PendingInvalidations
     }
 
     /**
-     * Never for long behind a stopped holder, and once.
+     * Takes the file's lock. Waits only once for a holder that has stopped.
      *
      * @param resource $handle
      */
@@ -269,7 +270,7 @@ final class PendingInvalidations
         return \is_file($this->spare);
     }
 
-    /** What was changed is known by nobody else: then all of it counts as changed. */
+    /** Puts the flag: nobody else knows which keys changed, so everything counts as changed. */
     private function flag(): bool
     {
         if ($this->spare === null || !$this->isPrivate()) {
@@ -281,7 +282,7 @@ final class PendingInvalidations
         return $handle !== null;
     }
 
-    /** Whether nobody else can put a flag there, or take it away. */
+    /** Whether no other user can put the flag or remove it. */
     private function isPrivate(): bool
     {
         try {
@@ -294,7 +295,7 @@ final class PendingInvalidations
     }
 
     /**
-     * What is in the file from its first LF on, ALL where that is too much or damaged, '' for nothing.
+     * The file's content from its first LF on; ALL if there was too much or the file is damaged; '' if nothing waits.
      *
      * @param resource $handle
      */
@@ -313,7 +314,7 @@ final class PendingInvalidations
     /**
      * @param resource $handle
      *
-     * @return array{string, int} `used` as it stands there, ALL where it does not; `taken`
+     * @return array{string, int} the bytes of `used`, or ALL if the file is too short; `taken`
      */
     private static function head($handle): array
     {
@@ -359,12 +360,12 @@ final class PendingInvalidations
             }
         }
 
-        // Else it is damaged, or too many: nobody knows what stood here.
+        // No keys: the file is damaged, or there were too many. Nobody knows which, so everything is flushed.
         return $keys === [] ? ['f:'] : \array_map(\strval(...), \array_keys($keys));
     }
 
     /**
-     * Nothing is kept any more. With the lock.
+     * Resets the file: no key waits any more. The caller holds the lock.
      *
      * @param resource $handle
      */
@@ -372,7 +373,7 @@ final class PendingInvalidations
     {
         Quiet::begin();
         try {
-            // One that was cut short, or is of an earlier release.
+            // The file was cut short, or is an earlier release's.
             $missing = self::SIZE - (\fstat($handle)['size'] ?? 0);
             $missing <= 0 || \fseek($handle, 0, \SEEK_END) === 0 && \fwrite($handle, \str_repeat("\0", $missing));
 
@@ -382,7 +383,7 @@ final class PendingInvalidations
         }
     }
 
-    /** Complete, or not there: an empty file would be a damaged one. One at a time, so that none goes over another. */
+    /** Creates the whole file at once, since an empty one would count as damaged. One process at a time, so that none replaces another's. */
     private function prepare(string $file): void
     {
         $gate = FileLock::file($file . '.gate');
@@ -392,7 +393,7 @@ final class PendingInvalidations
         $new = $file . '.new';
         Quiet::begin();
         try {
-            // Left by one that was killed.
+            // A killed process left it.
             \is_file($new) && \unlink($new);
             \clearstatcache();
             $handle = \is_file($file) ? null : FileLock::file($new);

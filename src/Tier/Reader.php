@@ -11,13 +11,14 @@ use Larder\Store\Snapshot;
 use Larder\Tier\Near\Near;
 
 /**
- * How a request reads: the near tiers first, then the truth tier, and whether what is found is still valid.
+ * Reads for a request: from the near tiers first, then from the truth tier. Judges whether an entry is still valid.
  *
- * What it reads fills the tiers before it, and is noted in the request history, by which later writes are judged.
+ * It copies what it reads into the tiers before, and notes each first read in the request history, by which later writes
+ * are judged.
  */
 final class Reader
 {
-    /** Keys by which it is judged whether a near tier has the others: one in sixteen, at most so many. */
+    /** A prefetch asks the near tiers for one key in sixteen, at most this many, to guess whether they have the rest. */
     private const SAMPLE = 8;
 
     public int $nearHits = 0;
@@ -38,7 +39,7 @@ final class Reader
         $this->nears = $view->nears;
     }
 
-    /** From the truth tier: the entry of a key that is good now. */
+    /** Reads the valid entry of a key from the truth tier. */
     public function fetch(string $key, Space $space): ?Entry
     {
         $snapshot = $this->read([$key], $space);
@@ -47,7 +48,7 @@ final class Reader
     }
 
     /**
-     * From the truth tier, at one position.
+     * Reads the valid entries of these keys from the truth tier, all at one position.
      *
      * @param non-empty-list<string> $keys
      *
@@ -71,7 +72,7 @@ final class Reader
     }
 
     /**
-     * From the truth tier, at one position, of several spaces: into the request's copies, encoded.
+     * Reads keys of several spaces from the truth tier, all at one position, and keeps them encoded in the request tier.
      *
      * @param list<array{Space, list<int|string>}> $lists keys by space
      *
@@ -96,7 +97,7 @@ final class Reader
         $snapshot = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
         foreach ($snapshot->records ?? [] as $name => $record) {
             $name = (string) $name;
-            // What is not there is asked for again when it is wanted: it may be there by then.
+            // A missing key is not noted as a miss: a later get asks for it again, and may find it by then.
             $space = $wanted[$name] ?? null;
             if ($snapshot === null || $space === null) {
                 continue;
@@ -105,14 +106,14 @@ final class Reader
             if ($entry !== null) {
                 $copies = $this->view->copies($space);
                 $copies?->keep(\substr($name, \strlen($space->entries)), $entry);
-                // Looked at last: a destructor or signal handler may come at any step.
+                // Checked last: a destructor or signal handler may change the key at any step.
                 $changes === $this->view->changes || $copies?->drop(\substr($name, \strlen($space->entries)));
             }
         }
     }
 
     /**
-     * Whether the near tiers seem to have them: to ask for each would cost as much as it spares.
+     * Guesses from a sample whether the near tiers have these keys: asking for each would cost as much as it saves.
      *
      * @param list<array{Space, list<int|string>}> $lists
      */
@@ -134,9 +135,10 @@ final class Reader
     }
 
     /**
-     * What the near tiers have, valid now, and not from before $from.
+     * Reads a key's valid copy from the near tiers.
      *
-     * @param bool                   $isAsked the nearest one was asked already, in this view
+     * @param int                    $from    position; older copies do not count
+     * @param bool                   $isAsked the nearest tier was asked already, in this view
      * @param array{Entry, int}|null $asked   what it answered
      */
     public function near(string $key, Space $space, int $from = 0, bool $isAsked = false, ?array $asked = null): ?Entry
@@ -156,7 +158,7 @@ final class Reader
                 continue;
             }
             if ($epoch !== $this->history->epoch) {
-                // Asking for a marker has shown that its positions, or this copy's, are those of an epoch that is over.
+                // Asking for a marker has revealed a new epoch, so this copy or the marker may belong to the old one.
                 return null;
             }
             $this->nearHits++;
@@ -172,7 +174,7 @@ final class Reader
         return null;
     }
 
-    /** Whether what a near tier has is neither over nor flushed nor invalidated. */
+    /** Whether a near tier's copy is valid: not expired, flushed or invalidated. */
     public function good(Entry $entry, int $position, Space $space): bool
     {
         $now = $entry->expiry === 0 && $entry->sure === 0 ? 0 : $this->truth->now();
@@ -181,7 +183,7 @@ final class Reader
     }
 
     /**
-     * Records of the truth, together with the flush markers of their spaces that are not known yet.
+     * Reads records from the truth tier, together with the flush markers of their spaces that this request does not know yet.
      *
      * @param non-empty-list<string> $keys
      */
@@ -191,8 +193,9 @@ final class Reader
     }
 
     /**
-     * The record of a key that is to be swapped, together with all flush markers of its space and the markers of these tags:
-     * what is known of them may be older than a flush, and what is computed from a value that one covers would bring it back.
+     * Reads the record of a key that this request is about to swap, together with all flush markers of its space and the
+     * markers of these tags. The positions known so far may be older than a flush, and a value computed from a flushed one
+     * would bring it back.
      *
      * @param list<string> $tags
      */
@@ -202,7 +205,7 @@ final class Reader
     }
 
     /**
-     * @param ?list<string>          $markers null: the flush markers of the spaces that are not known yet
+     * @param ?list<string>          $markers read with the keys; null: the flush markers that this request does not know yet
      * @param non-empty-list<string> $keys
      * @param array<Space>           $spaces
      */
@@ -210,7 +213,7 @@ final class Reader
     {
         $beside = $markers ?? $this->view->unknownFlushes($spaces);
         $ask = $beside === [] ? $keys : [...$keys, ...$beside];
-        // What others have appended before this request is in its view.
+        // Others may have appended changes before this request began: its view must contain them.
         $this->view->isBegun || $this->truth->settle();
         $snapshot = $this->truth->read($ask);
         $this->view->isBegun || $this->view->beginAt($snapshot);
@@ -229,7 +232,7 @@ final class Reader
         return $snapshot;
     }
 
-    /** Whether a record of the truth is a value that is good now; what was read is noted for later writes. */
+    /** The valid entry in a record of the truth tier, or null. Notes the read as a hit or a miss for later writes. */
     public function judgeRecord(string $key, ?Record $record, Snapshot $snapshot, Space $space): ?Entry
     {
         $entry = $record === null ? null : $this->valid($key, $record, $snapshot, $space);
@@ -260,7 +263,7 @@ final class Reader
         return $entry;
     }
 
-    /** The entry in a view's record: a value, signed where that is asked for, not expired, flushed or invalidated. */
+    /** The entry in a record: null if it is no value, its signature is wrong, or it is expired, flushed or invalidated. */
     public function valid(string $key, Record $record, Snapshot $snapshot, Space $space): ?Entry
     {
         if (($record->body[0] ?? '') === Entry::INTENT) {
@@ -271,12 +274,12 @@ final class Reader
         }
         $entry = $this->envelope->open($key, $record->body);
 
-        // The epoch last: asking for a marker may have shown that the view's is over.
+        // The epoch is checked last: asking for a marker may have revealed a new one.
         return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->view->floor($space)
             || ($entry->tags !== [] && !$this->view->tagsHold($entry, $record->position)) || $snapshot->epoch !== $this->history->epoch ? null : $entry;
     }
 
-    /** Whether a record that valid() refused may be good all the same: nobody could say where one of its markers is. */
+    /** Whether a record that valid() refused may be valid after all: the position of one of its markers is unknown. */
     public function isUnsure(string $key, Record $record, Space $space): bool
     {
         if ($this->view->floor($space) === \PHP_INT_MAX) {

@@ -10,11 +10,11 @@ use Larder\System\Process;
 use Larder\System\Signals;
 
 /**
- * remember(): one computation for all who miss the same key, in whatever processes.
+ * remember(): one process computes a key for all processes that miss it.
  *
- * The value is committed together with the lease's release, as soon as it is computed. Who waits, looks for both in
- * one read, in growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and would wait for another
- * says so in its lease; where that would close a circle, it computes the second one itself.
+ * The computing process writes the value and releases the lease in one step, as soon as it has the value. The others
+ * poll for both in one read, with growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and waits for
+ * another says so in its lease. If waiting would close a circle, it computes the second key itself.
  */
 final class Remember
 {
@@ -34,11 +34,12 @@ final class Remember
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
-     * @param int                    $own     position at which the request changed the key: older near copies are not asked
+     * @param int                    $own     position at which this request changed the key: older near copies do not count
      */
     public function value(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, int $own): mixed
     {
-        // A signal's handler may throw while it is computed or waited for, and not between taking a lease and noting it.
+        // A signal handler may run, and throw, while this process computes or waits, but not between taking a lease and
+        // noting it.
         $held = Signals::hold();
         $view = $this->view;
         $lease = Space::lease($name);
@@ -54,8 +55,8 @@ final class Remember
                 if (!$entry->stale($this->truth->now())) {
                     return $value;
                 }
-                // Past its soft expiry: one renews it, all others have the old value and wait for nobody. The copy
-                // does not stay, so that the next call asks again.
+                // The soft expiry has passed: one process renews the value, the others get the old one at once. The copy
+                // is dropped so that the next call asks again.
                 $copies->drop($key);
                 if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
                     return $value;
@@ -65,7 +66,7 @@ final class Remember
             }
         }
         if ($this->leases->holds($name)) {
-            // Asked for from within its own computation, or sent to renew it: nobody else will.
+            // This process holds the lease: it asks from within its own computation, or was chosen to renew the value.
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
@@ -82,7 +83,7 @@ final class Remember
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap
-     * @param ?bool                  $taken   false: somebody was seen to hold the lease
+     * @param ?bool                  $taken   false: another process holds the lease
      */
     private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
     {
@@ -111,7 +112,7 @@ final class Remember
                     Signals::letIn(static fn() => Process::pause($pause + \random_int(0, $pause >> 2)));
                     $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
                     if ($pause === self::MAXIMUM_PAUSE) {
-                        // A lease that its holder could not give back is kept beside the store.
+                        // The holder may have failed to release its lease: then the release is a pending invalidation.
                         $this->truth->catchUp();
                     }
                     $changes = $view->changes;
@@ -141,8 +142,8 @@ final class Remember
     /**
      * @param \Closure(): mixed      $compute
      * @param \Closure(mixed): Entry $wrap
-     * @param bool                   $release the lease was just taken, and is given back with the value
-     * @param ?Snapshot              $missed  in which the key was missing, where nobody has changed it up to the lease
+     * @param bool                   $release this call took the lease, and releases it together with the value
+     * @param ?Snapshot              $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
     private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
     {
@@ -153,7 +154,7 @@ final class Remember
             $record = $snapshot->records[$name] ?? null;
             $entry = $release && $missed === null && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
             if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
-                // Somebody has stored it between the last read and the lease.
+                // Another process stored it between the last read and the lease.
                 $value = $this->keep($copies, $key, $entry, $changes, $found);
                 if ($found) {
                     $view->history->hit($name, $record->position, $entry->sure !== 0);
@@ -162,7 +163,8 @@ final class Remember
                     return $value;
                 }
             }
-            // What is computed now is computed from what is now: that, and not an earlier read, is its position.
+            // The value is computed from what the database shows now, so it is judged from this position, not from an
+            // earlier read's.
             $view->history->anew($name, $snapshot->at);
         }
         try {
@@ -183,7 +185,7 @@ final class Remember
         return $value;
     }
 
-    /** The entry's value, kept as a copy unless a destructor or signal handler has changed anything since it was read. */
+    /** The entry's value. Keeps it as a copy, unless a destructor or signal handler has changed anything since the read. */
     private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
     {
         $value = $copies->put($key, $entry, $found);

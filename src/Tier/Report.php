@@ -9,11 +9,11 @@ use Larder\Store\Record;
 use Larder\Tier\Near\Near;
 use Larder\Tier\Near\StoreNear;
 
-/** What the tiers hold and did, for people: statistics, where a key lies, what there is. Off every hot path. */
+/** Tells people what the tiers did and hold: statistics, one key, all entries. On no hot path. */
 final class Report
 {
     /**
-     * @param bool $stored also what each tier holds, which the engines have to be asked for
+     * @param bool $stored true: also what each tier holds, which asks the engines
      *
      * @return array<string, array<string, int|float|string>>
      */
@@ -56,7 +56,7 @@ final class Report
     /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
     public static function inspect(Request $request, Space $space, string $name, bool $copied): array
     {
-        // First, since with it comes when the space was flushed.
+        // Read the truth first: the same read brings the position of the space's last flush.
         $snapshot = $request->reader->read([$name], $space);
         $now = $request->truth->now();
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
@@ -83,7 +83,7 @@ final class Report
     }
 
     /**
-     * What was flushed lies there until its room is needed or it is swept, and is none of them.
+     * All valid entries of the truth tier, by key. The engine may still hold flushed ones; they are left out.
      *
      * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}>
      */
@@ -128,7 +128,7 @@ final class Report
         return [
             'found' => $found,
             'age' => $entry === null || $entry->created === 0 ? null : \max(0, $now - $entry->created) / 1000,
-            // What lies in the segment as a value has no length.
+            // A value that lies decoded in the segment has no length in bytes.
             'size' => $entry === null || $entry->isHeld ? null : \strlen($entry->payload),
             'ttl' => $entry === null || $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
             'tags' => $entry === null ? [] : \array_map(

@@ -11,24 +11,23 @@ use Larder\System\Signals;
 use Larder\Tier\Near\Near;
 
 /**
- * Everything that one request works with, and its two ends: the beginning of its view, and the commit of what it
- * filled, before its response ends.
+ * Holds everything that one request works with. Begins its view, and commits its fills before its response ends.
  */
 final class Request
 {
     public readonly View $view;
     public readonly Reader $reader;
 
-    // Made when they are first asked for: a request that only reads from memory loads none of them.
+    // Made on first use: a request that only reads from memory loads none of these classes.
     private ?Writer $writer = null;
     private ?Intents $intents = null;
     private ?Remember $remember = null;
     private readonly Leases $leases;
 
-    /** While the application has one open. */
+    /** The open database transaction, if any. */
     public ?Transaction $transaction = null;
 
-    /** @var array<int, \WeakReference<self>> those whose request ends when PHP's does */
+    /** @var array<int, \WeakReference<self>> the objects whose request ends with PHP's */
     private static array $open = [];
     private static bool $registered = false;
 
@@ -71,7 +70,7 @@ final class Request
         return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
     }
 
-    /** For the first read of a call. */
+    /** Each call of the application gets the reader here for its first read. */
     public function reader(): Reader
     {
         $this->noticeFork();
@@ -79,7 +78,7 @@ final class Request
         return $this->reader;
     }
 
-    /** For the first write of a call. */
+    /** Each call of the application gets the writer here for its first write. */
     public function writer(): Writer
     {
         $this->noticeFork();
@@ -121,7 +120,7 @@ final class Request
         $this->transaction?->rollBackTo();
     }
 
-    /** @return bool whether all was recorded, as far as it was to be */
+    /** @return bool false: the truth tier could not record everything */
     public function end(bool $committed): bool
     {
         $this->noticeFork();
@@ -137,14 +136,14 @@ final class Request
         return $done ?? true;
     }
 
-    /** Learns what others changed meanwhile. */
+    /** Asks the journal what others changed, and drops the copies of it. */
     public function renew(): void
     {
         $this->noticeFork();
         $this->view->renew();
     }
 
-    /** A forked child becomes a request of its own: what waits, and what was promised, is its parent's. */
+    /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
     private function noticeFork(): void
     {
         if ($this->view->forked()) {
@@ -154,7 +153,7 @@ final class Request
         }
     }
 
-    /** Writes what waits. */
+    /** Writes the fills that wait. */
     public function commit(): void
     {
         $this->noticeFork();
@@ -164,7 +163,7 @@ final class Request
         }
     }
 
-    /** The application holds nothing from before. */
+    /** Begins a new request in the same process: the application holds nothing that it read before. */
     public function refresh(): void
     {
         if ($this->transaction !== null) {
@@ -185,7 +184,7 @@ final class Request
     {
         $held = Signals::hold();
         while ($this->transaction !== null) {
-            // Whoever ends without a COMMIT is rolled back by the database.
+            // The database rolls back a transaction that ends without COMMIT.
             $this->end(false);
         }
         $this->commit();
@@ -193,7 +192,7 @@ final class Request
         $this->truth->tidy();
     }
 
-    /** @param bool $last false: other functions that PHP calls at its end may still commit a transaction */
+    /** @param bool $last false: other shutdown functions may still commit a transaction */
     private static function shutdown(bool $last = false): void
     {
         $open = \array_filter(\array_map(static fn(\WeakReference $reference): ?self => $reference->get(), self::$open));

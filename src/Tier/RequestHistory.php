@@ -8,22 +8,22 @@ use Larder\Store\Changes;
 use Larder\Store\Outcome;
 
 /**
- * What one request knows of the journal: since when it looks, what it read first and at which position, and what
- * others have changed since. From it follows the position by which each of its writes is judged.
+ * Remembers what one request knows of the journal: where the request started, at which position it first read each key,
+ * and what others have changed since. From this follows the position by which each write is judged.
  *
  *        start                      seen
  *     ─────┬──────────────────────────┬──────────────▶ positions
  *          │ all foreign changes here │ changes here are known to the store only: a write carries
  *          │ are in $foreign          │ `seen` as its limit, and the store finds what came after
  *
- * The start stays where the request began, also in a process that lives on and renews its copies, until the
- * application says by refresh() that it holds nothing from before.
+ * A long-running process renews its copies, but its start stays the same until the application calls refresh(), which
+ * says that it holds nothing it read before.
  *
- * This folder holds what is known about the log of changes. It reads and writes no store.
+ * This class reads and writes no store.
  */
 final class RequestHistory
 {
-    /** How a key was first read: not at all or as a hit (one row in the table of conflicts). */
+    /** How a key was first read: as a hit, or not at all (the table of conflicts treats both alike). */
     public const SEEN = 0;
     /** As a miss. */
     public const MISSED = 1;
@@ -38,29 +38,29 @@ final class RequestHistory
     public string $token = '';
     private int $start = 0;
 
-    /** Nothing is known about foreign changes up to here: whatever was read before that counts as changed. */
+    /** Up to this position others' changes are unknown: a key first read before it counts as changed. */
     private int $lost = -1;
 
-    /** Near copies before this may be older than a change of this request that is not noted any more. */
+    /** Near copies before this position may be older than a change of this request whose position was forgotten. */
     public int $ownFloor = 0;
     private int $lastOwn = 0;
 
-    /** No read counts as later than this. */
+    /** Every read counts as made at this position or before. */
     private int $latest = \PHP_INT_MAX;
 
-    /** @var array<string, array{int, int}> how and at which position a key was read first, where `start` does not say it */
+    /** @var array<string, array{int, int}> how and at which position a key was first read, unless `start` says it */
     private array $first = [];
 
-    /** @var array<string, array{int, string}> position and kind of the last foreign change since the start */
+    /** @var array<string, array{int, string}> position and kind of others' last change of a key since the start */
     private array $foreign = [];
 
-    /** @var ?array{int, int} what $first has of keys read at the start: one for all of them */
+    /** @var ?array{int, int} the value in $first shared by all keys read at the start */
     private ?array $early = null;
 
-    /** First reads have been forgotten: a key that is not in $first may have been read at the start. */
+    /** Some first reads have been forgotten: a key that $first lacks may have been read at the start. */
     private bool $forgetful = false;
 
-    /** The request begins (again): it holds nothing from before. */
+    /** Begins the request, or begins it anew: it holds nothing that was read before. */
     public function begin(Changes $now): void
     {
         $this->epoch = $now->epoch;
@@ -74,18 +74,18 @@ final class RequestHistory
         $this->ownFloor = $this->lastOwn = 0;
     }
 
-    /** The truth cannot be asked: every write counts as one that comes after unknown changes. */
+    /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
     public function beginBlind(): void
     {
         $this->begin(new Changes('', -1, '', false));
         $this->lost = 0;
     }
 
-    /** Others' changes since `seen`. */
+    /** Notes others' changes since `seen`. */
     public function learn(Changes $changes, string $writer): void
     {
         if (!$changes->complete || $changes->epoch !== $this->epoch) {
-            // Which keys changed is not known any more, or positions count from anew.
+            // The journal no longer tells which keys changed, or a new epoch counts its own positions.
             if ($changes->epoch !== $this->epoch) {
                 $this->start = -1;
                 $this->early = null;
@@ -95,7 +95,7 @@ final class RequestHistory
             $this->lost = $changes->end;
         }
         foreach ($changes->list as [$key, $position, $by, $kind]) {
-            // A marker made anew (c) is not a flush.
+            // A marker that was only made anew (c) is not a flush.
             if ($by !== $writer && $kind !== 'c') {
                 $this->foreign[$key] = [$position, $kind];
             }
@@ -109,7 +109,7 @@ final class RequestHistory
         $this->token = $changes->token;
     }
 
-    /** This request's own change: if it is the very next one, nobody else changed anything since `seen`. */
+    /** Notes this request's own change: if its position is the very next one, nobody else changed anything since `seen`. */
     public function own(Outcome $done): void
     {
         if ($done->position > $this->lastOwn) {
@@ -121,9 +121,9 @@ final class RequestHistory
     }
 
     /**
-     * The positions of own changes of some keys are not noted any more.
+     * Notes that a request tier forgets at which positions this request changed some keys.
      *
-     * @param array<array-key, int> $positions PHP_INT_MAX: of at least one it is not known
+     * @param array<array-key, int> $positions PHP_INT_MAX: the position is unknown
      */
     public function forgetOwn(array $positions): void
     {
@@ -148,7 +148,7 @@ final class RequestHistory
         }
     }
 
-    /** This reader, and no other, was sent to compute the key anew: what it finds there is from now. */
+    /** This request alone was chosen to compute the key anew, so its first read of the key is now. */
     public function anew(string $key, int $position): void
     {
         $this->note($key, self::MISSED, $position);
@@ -157,7 +157,7 @@ final class RequestHistory
         }
     }
 
-    /** The request's copy of a key goes, but that it had been read stays true. */
+    /** Notes that the key was read, because the request drops the copy that showed it. */
     public function gone(string $key): void
     {
         if (!isset($this->first[$key])) {
@@ -166,7 +166,7 @@ final class RequestHistory
         }
     }
 
-    /** This request has read and replaced the value in one step: what it writes next is judged from there. */
+    /** This request read and replaced the value in one step: its next write is judged from this position. */
     public function swapped(string $key, int $position): void
     {
         $this->note($key, self::SEEN, $position);
@@ -175,13 +175,13 @@ final class RequestHistory
         }
     }
 
-    /** The request's copies go, and nobody lists which. */
+    /** The request drops all its copies without listing their keys. */
     public function goneAll(): void
     {
         $this->forgetful = true;
     }
 
-    /** A change by somebody else, found on the way. */
+    /** Notes another request's change that was found outside learn(). */
     public function foreign(string $key, int $position, string $kind): void
     {
         if ($position > ($this->foreign[$key][0] ?? 0)) {
@@ -201,8 +201,8 @@ final class RequestHistory
     }
 
     /**
-     * The limit that a write of this key carries: nobody else may have changed it after that position.
-     * (-1: it is known already that somebody may have.)
+     * The limit that a write of this key carries: nobody else may have changed the key after that position.
+     * -1: changes up to `lost` are unknown, so the write conflicts.
      */
     public function limit(string $key, int $reference): int
     {
@@ -213,19 +213,19 @@ final class RequestHistory
         return ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
     }
 
-    /** Whether it is known that somebody else changed the key after that position, or nothing is known since then. */
+    /** Whether another request changed the key after that position, or may have because the changes since are unknown. */
     public function changed(string $key, int $reference): bool
     {
         return $this->lost > $reference || ($this->foreign[$key][0] ?? 0) > $reference;
     }
 
-    /** Kind of the last foreign change of a key; '' where it is not known. */
+    /** Kind of others' last change of a key; '' if unknown. */
     public function kind(string $key): string
     {
         return $this->foreign[$key][1] ?? '';
     }
 
-    /** A database transaction begins: it may show the rows of now until its end, however late they are read. */
+    /** A database transaction begins: until its end it may show the rows of now, so reads count as made now. */
     public function freeze(): void
     {
         $this->latest = $this->seen;

@@ -9,19 +9,19 @@ use Larder\Codec\Entry;
 use Larder\Codec\Undecodable;
 
 /**
- * The request tier of one space: copies that die with the request.
+ * The request tier of one space: holds copies that end with the request.
  *
- * $values holds what may be handed out as it is. What must be decoded anew for each reader (objects, references), a
- * null, and an array not asked for yet wait encoded in $entries. The front door binds $values by reference, so that
- * a hit costs it no more than an array look-up.
+ * $values holds the values that may be handed out as they are. Encoded in $entries lie values that each reader must
+ * decode anew (with objects or references), nulls, and arrays not asked for yet. Cache binds $values by reference, so a
+ * hit costs one array look-up.
  */
 final class RequestTier
 {
-    /** More copies, or bytes, than this in one space: the older half goes. */
+    /** With more copies, or bytes, than this in one space, the older half is dropped. */
     private const MANY = 20000;
     private const BYTES = 33554432;
 
-    /** Milliseconds, 253 years: as nanoseconds since the machine's start they still are an integer. */
+    /** Milliseconds, 253 years: the longest time that still fits into an integer of nanoseconds since the machine's start. */
     private const LONGEST = 8000000000000;
 
     /** @var array<array-key, mixed> never null, object or reference */
@@ -30,19 +30,19 @@ final class RequestTier
     /** @var array<array-key, Entry> */
     public array $entries = [];
 
-    /** @var array<array-key, true> what was read from a near tier and not kept here */
+    /** @var array<array-key, true> keys read from a near tier whose values are not kept here */
     public array $passed = [];
 
-    /** @var array<array-key, int> positions at which this request changed keys: no older near copy is asked; PHP_INT_MAX: none. Empty without a near tier */
+    /** @var array<array-key, int> positions at which this request changed keys: older near copies do not count; PHP_INT_MAX: no near copy does. Empty without a near tier */
     public array $own = [];
 
-    /** hrtime() at which the next copy ends. */
+    /** hrtime() at which the next copy expires. */
     public int $due = \PHP_INT_MAX;
 
-    /** Grows when a copy is given, or taken away, by what the application does. */
+    /** Grows when the application adds or drops a copy. */
     private int $turn = 0;
 
-    /** @var array<array-key, int> hrtime(): a clock that is set back must not let a copy live longer */
+    /** @var array<array-key, int> hrtime() at which each copy expires: setting the wall clock back must not extend its life */
     private array $ends = [];
     private int $bytes = 0;
 
@@ -50,7 +50,7 @@ final class RequestTier
         private readonly Codec $codec,
         private readonly RequestHistory $history,
         private readonly Truth $truth,
-        /** What the space's keys begin with in the stores. */
+        /** The prefix of the space's keys in the stores. */
         private readonly string $prefix,
     ) {}
 
@@ -59,7 +59,7 @@ final class RequestTier
         $this->own === [] || $this->history->forgetOwn($this->own);
     }
 
-    /** Keeps an entry and gives its value; null (and $found false) where it cannot be decoded. */
+    /** Keeps an entry and returns its value; null (and $found false) if it cannot be decoded. */
     public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
         $before = \memory_get_usage();
@@ -70,7 +70,7 @@ final class RequestTier
         if ($value === null || Codec::isSnapshot($entry->payload)) {
             $this->keep($key, $entry);
         } else {
-            // An array may take twenty times the room of its encoded form.
+            // An array may take twenty times the memory of its encoded form.
             $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($entry->payload));
             unset($this->entries[$key]);
             $this->values[$key] = $value;
@@ -80,7 +80,7 @@ final class RequestTier
         return $value;
     }
 
-    /** Keeps a value that the application still holds: an array may be changed through its references, so not as it is. */
+    /** Keeps a value that the application still holds. An array is kept encoded, since the application may change it through references. */
     public function keepValue(string $key, mixed $value, Entry $entry): void
     {
         $this->turn++;
@@ -95,7 +95,7 @@ final class RequestTier
         $this->ending($key, $entry);
     }
 
-    /** Keeps an entry encoded; it is decoded when asked for. */
+    /** Keeps an entry encoded; decode() decodes it when a reader asks for it. */
     public function keep(string $key, Entry $entry): void
     {
         $entry->given = null;
@@ -105,13 +105,13 @@ final class RequestTier
         $this->ending($key, $entry);
     }
 
-    /** The value of an encoded copy; null (and $found false) where it cannot be decoded, and then the copy goes. */
+    /** The value of an encoded copy. If it cannot be decoded, returns null, sets $found to false and drops the copy. */
     public function decode(string $key, mixed &$found = null): mixed
     {
         $turn = $this->turn;
         $entry = $this->entries[$key] ?? null;
         if ($entry === null) {
-            // Taken away since it was looked for.
+            // Dropped since the caller looked for it.
             $found = false;
 
             return null;
@@ -128,7 +128,7 @@ final class RequestTier
             $this->room($bytes - \strlen($entry->payload));
         }
         if ($turn !== $this->turn) {
-            // A destructor or signal handler has put another one there meanwhile, or taken this one away.
+            // Meanwhile a destructor or signal handler has replaced or dropped this copy.
             $this->drop($key);
         }
 
@@ -154,7 +154,7 @@ final class RequestTier
         $this->due = \PHP_INT_MAX;
     }
 
-    /** Drops the copies whose time is over. */
+    /** Drops the expired copies. */
     public function expire(): void
     {
         $now = \hrtime(true);
@@ -170,7 +170,7 @@ final class RequestTier
         $this->due = $next;
     }
 
-    /** @return iterable<string> of all that was read, and may still be here */
+    /** @return iterable<string> every key that was read and may still have a copy */
     public function names(): iterable
     {
         foreach ([$this->values, $this->entries, $this->passed] as $copies) {
@@ -190,7 +190,7 @@ final class RequestTier
         return $this->bytes;
     }
 
-    /** The front door put copies into $values by itself: keep the bound. */
+    /** Keeps the bound after Cache has put copies into $values directly. */
     public function trim(): void
     {
         if (\count($this->passed) > self::MANY) {

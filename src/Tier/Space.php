@@ -8,7 +8,7 @@ use Larder\Codec\Entry;
 use Larder\Store\Markers;
 
 /**
- * A key space: the root, or a group in it, and how its keys are called in the stores.
+ * A key space: the root, or a group in it. Maps its keys to their names in the stores.
  *
  *     e:<space>:<key>   an entry          f:<space>         the space's last flush
  *     l:<space>:<key>   its lease         t:<space>:<tag>   a tag's last invalidation
@@ -17,15 +17,15 @@ use Larder\Store\Markers;
  */
 final class Space
 {
-    /** @var non-empty-list<string> the flush markers that cover this space: its own, and those of the spaces it lies in */
+    /** @var non-empty-list<string> the flush markers that cover this space: its own, and those of the spaces around it */
     public readonly array $flushes;
 
-    /** What an entry's key begins with. */
+    /** The prefix of its entries' keys. */
     public readonly string $entries;
 
     public function __construct(
         public readonly string $path = '',
-        /** No database behind it: a later set wins (the table of conflicts differs in that row). */
+        /** True: no database is behind the space, and the last set wins (one row of the table of conflicts differs). */
         public readonly bool $cacheOnly = false,
     ) {
         $this->flushes = Markers::flushes($path);
@@ -45,7 +45,7 @@ final class Space
     }
 
     /**
-     * What a key is called in the stores.
+     * A key's name in the stores.
      *
      * @throws InvalidKey
      */
@@ -62,7 +62,7 @@ final class Space
     }
 
     /**
-     * The markers of tags.
+     * The names of the tags' markers in the stores.
      *
      * @param array<array-key, string> $tags
      *
@@ -89,7 +89,7 @@ final class Space
         return \array_keys($markers);
     }
 
-    /** More would not fit into an entry's count of them; this is far below it, since each is asked for at a read. */
+    /** Tags on one entry. An entry could count more, but each read must ask for each tag's marker. */
     private const MOST_TAGS = 1000;
 
     public static function lease(string $key): string
@@ -97,13 +97,13 @@ final class Space
         return 'l' . \substr($key, 1);
     }
 
-    /** Whether a marker concerns an entry: by its space, or by one of its tags. */
+    /** Whether a marker covers an entry, by its space or by one of its tags. */
     public static function marks(string $marker, string $key, Entry $entry): bool
     {
         return $marker[0] === 'f' ? self::covers($marker, $key) : \in_array($marker, $entry->tags, true);
     }
 
-    /** Whether an entry's key lies in the space (or below it) that a flush marker covers. */
+    /** Whether a flush marker covers an entry's key: the key lies in its space or in a group of it. */
     public static function covers(string $flush, string $key): bool
     {
         $path = \substr($flush, 2);

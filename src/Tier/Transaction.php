@@ -7,34 +7,35 @@ namespace Larder\Tier;
 use Larder\Codec\Entry;
 
 /**
- * What one request changes in the cache while its database transaction is open.
+ * Holds what one request changes in the cache while its database transaction is open.
  *
- * Until COMMIT the database shows everybody else the old rows, so a changed key gets an intent that lasts: nobody stores
- * anything under it, and nothing is stored here either. At COMMIT what was set is judged as if it had been set when the
- * transaction began, and everything else is done once more: whoever read in between had read old rows. At ROLLBACK each
- * key is changed and nothing is kept. A flush or tag invalidation is done at once, since only this request knows of it,
- * and leaves an intent on its marker, which moves once more at the end; if this process dies before, nothing that the
- * marker covers is valid until somebody has moved it.
+ * Until COMMIT the database shows all other requests the old rows. So a changed key gets an intent that lasts until the
+ * end: nobody, not even this request, stores anything under it. At COMMIT each set is judged as if it had been made when
+ * the transaction began. Every other change is made once more, because a request that read in between has read old rows.
+ * At ROLLBACK each key is changed and no value is kept.
  *
- * Transactions inside others join the outermost one; a roll-back inside drops what was changed inside.
+ * A flush or tag invalidation takes effect at once and leaves an intent on its marker, and the marker moves once more at
+ * the end. If this process dies before that, nothing that the marker covers is valid until another process has moved it.
+ *
+ * A transaction inside another joins the outermost one; a roll-back inside drops what was changed inside.
  */
 final class Transaction
 {
-    /** Nanoseconds after which intents are put anew: another server cannot see that this process lives. */
+    /** Nanoseconds after which this process renews its intents: other servers cannot see that it is alive. */
     private const RENEWAL = 20_000_000_000;
 
     private int $depth = 0;
 
-    /** @var array<string, array{Space, ?Entry, int}> to what a key was changed last (null: removed), and how deep */
+    /** @var array<string, array{Space, ?Entry, int}> by key: the last value set (null: removed), and at which depth */
     private array $changes = [];
 
-    /** @var array<string, array{Space, int}> what was computed inside, by key, and how deep */
+    /** @var array<string, array{Space, int}> by key: values computed inside, and at which depth */
     private array $fills = [];
 
     /** @var array<string, Space> keys and markers with an intent */
     private array $intents = [];
 
-    /** hrtime() at which the intents are put anew. */
+    /** hrtime() at which this process renews its intents. */
     private int $due;
 
     public function __construct(
@@ -48,12 +49,12 @@ final class Transaction
     public function begin(): void
     {
         if ($this->depth++ === 0) {
-            // What is read from now on was read at this position: the database may show the rows of now until the end.
+            // Every later read counts as made now: until its end the transaction may show the rows of now.
             $this->view->history->freeze();
         }
     }
 
-    /** @param ?Entry $entry null: it is removed */
+    /** @param ?Entry $entry null: the key is removed */
     public function change(string $key, Space $space, ?Entry $entry): bool
     {
         $this->writer->discard($key);
@@ -80,14 +81,14 @@ final class Transaction
         return $done;
     }
 
-    /** Something was computed, maybe from rows that nobody else will ever see: it stays in this request. */
+    /** Notes a value computed inside. Only this request may see it: it may come from rows that are never committed. */
     public function fill(string $key, Space $space): void
     {
         $this->writer->discard($key);
         $this->fills[$key] = [$space, $this->depth];
     }
 
-    /** @param bool $again also if it has one: a marker moves each time */
+    /** @param bool $again put it even if the key has one: a marker moves each time */
     public function intend(string $key, Space $space, bool $again = false): bool
     {
         if (\hrtime(true) >= $this->due) {
@@ -104,7 +105,7 @@ final class Transaction
         return $this->standing->put($key, $space, true);
     }
 
-    /** @return ?bool null: it is inside another one, and goes on; else whether all of it was recorded */
+    /** @return ?bool null: an outer transaction goes on; else whether the store recorded everything */
     public function commit(): ?bool
     {
         if (--$this->depth > 0) {
@@ -132,7 +133,7 @@ final class Transaction
             }
             $this->standing->ended($key);
         }
-        // Those of changed keys have ended by now.
+        // The intents of changed keys have ended by now.
         foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
             $done = $this->standing->endOne((string) $key) && $done;
         }
@@ -149,9 +150,9 @@ final class Transaction
     }
 
     /**
-     * What was changed or computed inside counts as never read, and what it was set to is gone; the transaction goes on.
+     * Drops the values that were set or computed inside; a key that was set counts as removed. The transaction goes on.
      *
-     * @param int $depth only what lies so deep; 1: all of it
+     * @param int $depth drops only what was changed at this depth or deeper; 1: everything
      */
     public function rollBackTo(int $depth = 1): void
     {

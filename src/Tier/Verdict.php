@@ -4,17 +4,17 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-/** What becomes of a write. */
+/** The decision on a write. */
 enum Verdict
 {
     /** Stored. */
     case Store;
-    /** The very same bytes are there already. */
+    /** The key has the very same bytes already. */
     case Same;
-    /** Stored for two seconds: it may be the older of two. */
+    /** Stored for two seconds: it may be the older of two values. */
     case Bounded;
-    /** Not stored, and what is there goes too. */
+    /** Not stored, and the stored value is dropped too. */
     case Drop;
-    /** The truth tier could not be asked. */
+    /** The truth tier does not answer. */
     case Failed;
 }

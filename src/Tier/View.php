@@ -15,38 +15,38 @@ use Larder\System\Signals;
 use Larder\Tier\Near\Near;
 
 /**
- * What one request sees of its tiers, and since when: how its view begins and is renewed, the flush and tag markers it
- * knows, and the copies it holds.
+ * The view of one request: begins and renews it, and holds the flush and tag markers that the request knows, and its
+ * copies.
  *
- * This folder holds everything between the front door and the engines: reading down and filling up (Reader), writing
- * and the table of conflicts (Writer, ConflictTable), intents, failing open (Truth, PendingInvalidations). Engines know nothing of it; the front
- * door knows nothing of engines.
+ * This folder holds everything between Cache and the engines: reading down and filling up (Reader), writing and the
+ * table of conflicts (Writer, ConflictTable), intents, failing open (Truth, PendingInvalidations). Engines know nothing
+ * of it; Cache knows nothing of engines.
  *
- * Longer than other files: the view of a request (positions, markers, copies) is one state that its beginning, its
- * renewal and each read must change together.
+ * This file is longer than others because positions, markers and copies are one state, which the beginning, the renewal
+ * and each read must change together.
  */
 final class View
 {
-    /** Nanoseconds after which a process that lives on renews its copies. */
+    /** Nanoseconds after which a long-running process renews its copies. */
     private const RENEWAL = 1000000000;
 
-    /** Milliseconds that the making of a marker by another process is waited for. */
+    /** Milliseconds to wait for another process that makes a marker. */
     private const MAKING = 1000;
 
-    /** Spaces whose copies are kept though the application has let go of them, and keys noted as held. */
+    /** Spaces whose copies are kept after the application has dropped their Cache objects; keys noted as held. */
     private const SPACES = 200;
     private const HELD = 10000;
 
-    /** Markers that are known in one request. */
+    /** Markers that one request remembers. */
     private const MARKERS = 20000;
 
-    /** Times that the store may begin a new epoch while one call looks. */
+    /** New epochs of the store after which one call gives up. */
     private const EPOCHS = 3;
 
-    /** Microseconds between two looks whether it is made, about. */
+    /** Microseconds, about, between two looks for the marker that another process makes. */
     private const LONGEST_PAUSE = 16000;
 
-    /** Grows when the view is renewed: what was derived from it is to be derived again. */
+    /** Grows when the view changes: whatever a caller has derived from it must be derived again. */
     public int $version = 0;
 
     /** hrtime() of the next renewal. */
@@ -55,13 +55,13 @@ final class View
     /** Grows with each change by this request. */
     public int $changes = 0;
 
-    /** Grows when something was learned that others changed. */
+    /** Grows when this request learns of others' changes. */
     public int $news = 0;
 
-    /** The view of this request has begun: it is known since when others' changes count. */
+    /** True once the view has begun: others' changes count from there on. */
     public bool $isBegun = false;
 
-    /** The near tiers could follow the journal and may be read. */
+    /** True: the near tiers have followed the journal and may be read. */
     public bool $nearReadable = true;
     public readonly RequestHistory $history;
 
@@ -71,7 +71,7 @@ final class View
     /** @var array<string, int> positions of flush and tag markers known in this request */
     private array $markers = [];
 
-    /** @var array<string, int> the last flush that covers a space, by path; follows from $markers */
+    /** @var array<string, int> by path: position of the last flush that covers the space; derived from $markers */
     private array $floors = [];
 
     /** @var array<string, true> keys on which an intent stood when they were read */
@@ -80,17 +80,17 @@ final class View
     /** @var array<string, true> markers on which an intent stood when they were read */
     private array $heldMarkers = [];
 
-    /** @var array<string, array{Space, \WeakReference<RequestTier>}> by what their keys begin with */
+    /** @var array<string, array{Space, \WeakReference<RequestTier>}> by the prefix of their keys */
     private array $spaces = [];
 
-    /** @var array<string, RequestTier> kept also when the application holds nothing of theirs: those opened last */
+    /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
     private int $pid;
 
     /**
      * @param list<Near> $nears nearest first
-     * @param bool       $lazy  without a near tier, which has to follow before it is read, the first read is the beginning
-     *                          of the view: one round trip less
+     * @param bool       $lazy  the first read begins the view, which saves a round trip; ignored with a near tier, which
+     *                          must follow the journal before it is read
      */
     public function __construct(
         public readonly Truth $truth,
@@ -116,13 +116,13 @@ final class View
         }
     }
 
-    /** The copies of a space, if it was opened before in this request. */
+    /** The request tier of a space, if this request has opened it before. */
     public function copies(Space $space): ?RequestTier
     {
         return isset($this->spaces[$space->entries]) ? $this->spaces[$space->entries][1]->get() : null;
     }
 
-    /** @return array<string, array{Space, RequestTier}> by what their keys begin with */
+    /** @return array<string, array{Space, RequestTier}> by the prefix of their keys */
     private function open(): array
     {
         $open = [];
@@ -136,10 +136,10 @@ final class View
         return $open;
     }
 
-    /** The request begins, or begins anew: nothing is held from before. */
+    /** Begins the request, or begins it anew: the application holds nothing that it read before. */
     public function begin(): void
     {
-        // Not before they have followed, also for a destructor or a signal handler that uses the cache meanwhile.
+        // A destructor or signal handler that uses the cache meanwhile must not read them before they have followed.
         $this->nearReadable = false;
         $this->version++;
         $this->held = $this->heldMarkers = [];
@@ -155,14 +155,14 @@ final class View
         }
     }
 
-    /** The first read is the beginning: what others change after it counts. */
+    /** Begins the view with its first read: others' changes count from there on. */
     public function beginAt(?Snapshot $snapshot): void
     {
         $this->isBegun = true;
         $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new Changes($snapshot->epoch, $snapshot->at, '', true));
     }
 
-    /** What others change from now on counts. */
+    /** Begins the view now: others' changes count from here on. */
     public function start(): void
     {
         $held = Signals::hold();
@@ -191,10 +191,11 @@ final class View
         $this->version++;
     }
 
-    /** Learns what others changed meanwhile, and drops the copies of it; what was read stays the measure of writes. */
+    /** Asks the journal what others changed, and drops the copies of it. Writes are still judged by the first reads. */
     public function renew(): void
     {
-        // All of it, or none: what was learned and not dropped would stay.
+        // No signal handler may interrupt this: a change that was learned, but whose copies were not dropped, would be
+        // missed for ever.
         $held = Signals::hold();
         $this->due = \hrtime(true) + self::RENEWAL;
         if (!$this->isBegun) {
@@ -204,14 +205,14 @@ final class View
         }
         $changes = $this->truth->since($this->history->epoch, $this->history->seen, $this->history->token);
         if ($changes === null) {
-            // Nobody says what changed: nothing that was copied before is shown any longer.
+            // Nobody can tell what changed, so no older copy is served any longer.
             $this->nearReadable = false;
             $this->forgetAll();
 
             return;
         }
         foreach (\array_keys($this->markers, \PHP_INT_MAX, true) as $marker) {
-            // Nobody could say where it is, or it could not be set and was kept: now it can be asked for.
+            // The marker's position was unknown, or its move is a pending invalidation: now the store can be asked.
             unset($this->markers[$marker]);
         }
         $before = $this->history->seen;
@@ -224,7 +225,7 @@ final class View
         }
         $this->history->learn($changes, $this->writer);
         if ($changes->epoch !== $epoch) {
-            // They were of the old epoch, and ended with it.
+            // The leases were of the old epoch and ended with it.
             $this->leases->forget();
         }
         if (!$changes->complete || $changes->epoch !== $epoch) {
@@ -249,7 +250,7 @@ final class View
         $held = $this->heldMarkers;
         $this->heldMarkers = [];
         foreach ($held as $marker => $_) {
-            // That the writer of an intent has died is no change that anybody lists.
+            // The death of an intent's writer appears in no journal, so the marker is read again.
             unset($this->markers[$marker]);
             $this->floors = [];
             if ($this->marker((string) $marker) === \PHP_INT_MAX) {
@@ -259,7 +260,8 @@ final class View
     }
 
     /**
-     * Records of the truth, of the epoch that this request knows. The store has begun another: that is learned first.
+     * Reads records from the truth tier, all of the epoch that this request knows. If the store has begun another, learns
+     * of it first.
      *
      * @param non-empty-list<string> $keys
      */
@@ -287,8 +289,8 @@ final class View
         foreach ($spaces as $space) {
             if (!isset($this->floors[$space->path])
                 && \array_diff_key(\array_flip($space->flushes), $this->markers) !== []) {
-                // All of them, in one view: an engine may remove a marker that one above it covers, so that one missing
-                // beside an older one that was known before would say that nothing was flushed.
+                // Read all of the space's markers in one snapshot. An engine may remove a marker that a newer one above
+                // covers; beside an older position of the one above, a missing marker would mean "never flushed".
                 $unknown += \array_flip($space->flushes);
             }
         }
@@ -297,7 +299,7 @@ final class View
     }
 
     /**
-     * Into the near tiers, all of them or those before a level.
+     * Puts a copy into the near tiers: all of them, or those before a level.
      *
      * @param int    $at    position at which the truth was read
      * @param string $epoch of both positions
@@ -313,8 +315,7 @@ final class View
     }
 
     /**
-     * The intents in a record that still stand. Whoever notices that one has ended, or that its writer is dead, changes
-     * the record.
+     * The intents in a record that still stand. If one has ended, or its writer was found dead, this changes the record.
      *
      * @return array<string, array{int, string, bool}>
      */
@@ -323,7 +324,7 @@ final class View
         $noted = Intent::parse($record->body);
         $standing = Intent::alive($noted, $this->truth->now());
         if ($standing !== $noted || $noted === []) {
-            // That change will be the last one listed, and this request's own, so what was there is noted before.
+            // The journal lists only a key's last change, and that will be this request's own: note the other's first.
             if ($record->writer !== $this->writer) {
                 $this->history->foreign($key, $record->position, Entry::INTENT);
             }
@@ -337,7 +338,7 @@ final class View
         return $standing;
     }
 
-    /** The request's copies of a space, and of those in it, go. */
+    /** Drops the request's copies of a space and of the groups in it. */
     public function forget(Space $space): void
     {
         foreach ($this->open() as $entries => [$below, $copies]) {
@@ -348,8 +349,7 @@ final class View
     }
 
     /**
-     * All copies of a space go. That they had been read stays true; but of what was not, the first read is yet to come,
-     * and is after this.
+     * Drops all copies of a space. Notes the keys as read; a key that was not read has its first read still before it.
      */
     private function lose(Space $space, RequestTier $copies): void
     {
@@ -359,7 +359,7 @@ final class View
         $copies->clear();
     }
 
-    /** An intent was seen to stand on the key. */
+    /** Notes that an intent stands on the key. */
     public function hold(string $key): void
     {
         if (\count($this->held) < self::HELD) {
@@ -367,14 +367,14 @@ final class View
         }
     }
 
-    /** Whether an intent was seen to stand on the key in this request. */
+    /** Whether this request has seen an intent on the key. */
     public function isHeld(string $key): bool
     {
-        // More than can be noted: any key may be.
+        // Too many to note them all: then any key counts as held.
         return isset($this->held[$key]) || \count($this->held) >= self::HELD;
     }
 
-    /** The last flush that covers a space. */
+    /** Position of the last flush that covers a space; PHP_INT_MAX: unknown, so nothing in the space is valid. */
     public function floor(Space $space): int
     {
         if (isset($this->floors[$space->path])) {
@@ -394,7 +394,7 @@ final class View
         return $floor;
     }
 
-    /** @return array<string, int> the markers that a value of this space with these tags depends on, each with its limit */
+    /** @return array<string, int> the markers that cover a value of this space with these tags, each with its limit */
     public function guards(Space $space, Entry $entry, int $reference): array
     {
         $this->precede($space, $entry);
@@ -407,23 +407,23 @@ final class View
     }
 
     /**
-     * Markers come before what they cover, so that one that is missing later is known to be lost.
+     * Makes the entry's markers before the entry is stored: a marker that is missing later is then known to be lost.
      *
-     * @return bool false: nobody can say where one of them is, so what it covers would count as invalid
+     * @return bool false: the position of one of them is unknown, so the entry would count as invalid
      */
     public function precede(Space $space, Entry $entry): bool
     {
         return !$this->truth->store->forgets() || ($this->floor($space) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX));
     }
 
-    /** A change that this process made or learned of. */
+    /** Applies a change that this process made or learned of to its markers and copies. */
     public function changed(string $key, int $position, bool $own): void
     {
         if ($key[0] === 'f' || $key[0] === 't') {
             if ($own) {
                 $this->markers[$key] = \max($position, $this->markers[$key] ?? 0);
             } else {
-                // Some stores also list what was announced and never made: it is asked for when it is needed.
+                // A journal may also list a change that was announced and never made, so read the marker when needed.
                 unset($this->markers[$key]);
             }
             $this->floors = [];
@@ -434,7 +434,7 @@ final class View
                     }
                 }
             } else {
-                // Which copies carry the tag is not kept; the tags of one space concern only that space.
+                // Nobody notes which copies carry the tag, so all copies of the tag's space are dropped.
                 $path = \substr($key, 2, (int) \strpos($key, ':', 2) - 2);
                 [$space, $reference] = $this->spaces['e:' . $path . ':'] ?? [null, null];
                 $copies = $reference?->get();
@@ -457,7 +457,7 @@ final class View
         }
     }
 
-    /** After a fork: the child is a request of its own and owes nothing that its parent promised. */
+    /** Whether this process was forked since the last call. A child becomes a request of its own, without its parent's leases. */
     public function forked(): bool
     {
         $pid = Process::id();
@@ -497,11 +497,11 @@ final class View
             }
         }
         $this->isBegun || $this->start();
-        // With those above it: see unknownFlushes().
+        // Read the markers above it too: see unknownFlushes().
         $above = Markers::covering($marker);
         $snapshot = $this->again([$marker, ...$above]);
         if ($snapshot === null) {
-            // Without an answer nothing is known to be good.
+            // Without an answer, nothing that the marker covers is known to be valid.
             return \PHP_INT_MAX;
         }
         foreach ($above as $each) {
@@ -511,11 +511,11 @@ final class View
         return $this->learnMarker($marker, $snapshot);
     }
 
-    /** @param Snapshot $snapshot has those above it too */
+    /** @param Snapshot $snapshot of the marker and of the markers above it */
     public function learnMarker(string $marker, Snapshot $snapshot): int
     {
         if (\count($this->markers) >= self::MARKERS) {
-            // They are asked for again, but for those that nobody could set.
+            // Forget them, to be read again; but keep those that count as moved because the store could not move them.
             $this->markers = \array_filter($this->markers, static fn(int $position): bool => $position === \PHP_INT_MAX);
             $this->floors = [];
         }
@@ -527,21 +527,21 @@ final class View
         $position = $record->position ?? 0;
         if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
             $standing = $this->standing($marker, $record, $snapshot);
-            // The near tiers do not hear of a death, so they are not told.
+            // No near tier would learn that the intent's writer died, so none gets this marker.
             $this->heldMarkers[$marker] = true;
 
-            // Where its writer is dead, and where that has just been noticed, it is about to move once more.
+            // A dead writer's marker is about to move once more, also if it was found dead just now.
             return $this->noteMarker($marker, $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX);
         }
         if ($position === 0 && $this->truth->store->forgets()) {
             $position = $this->makeMarker($marker, $snapshot);
             if ($position === \PHP_INT_MAX) {
-                // Not now, inside another call for example; the next one who asks may be able to.
+                // It could not be made now, for example inside another call. The next read of it tries again.
                 return $position;
             }
         }
         foreach (Markers::covering($marker) as $above) {
-            // For whoever reads it near, beside an older one above it.
+            // A reader of the near tier may find this marker beside an older one above it, so give it the newest position.
             $position = \max($position, $snapshot->records[$above]->position ?? 0);
         }
         if ($known !== $position) {
@@ -564,11 +564,11 @@ final class View
     }
 
     /**
-     * The store may have evicted it, or never had it: what it guarded counts as invalidated from now.
+     * Makes a missing marker, which the store may have evicted or never had. What it covered counts as invalidated now.
      *
-     * Where many do so at once, some are refused because of others who are not yet done and may be refused as well:
-     * none of these is where the marker will be, and what is computed from such a position is not stored. So after a
-     * refusal one of them makes it, and the others wait for that.
+     * When many processes do so at once, the store may refuse one because of another's unfinished write, which it may
+     * refuse too. None of their positions is then the marker's, and a value judged by such a position would not be stored.
+     * So after a refusal one process makes the marker under a lease, and the others wait for it.
      */
     private function makeMarker(string $marker, Snapshot $snapshot): int
     {
@@ -596,7 +596,7 @@ final class View
             if ($snapshot !== null && $position === 0 && ($taken === true || $late)) {
                 $this->noteForgotten($marker, $snapshot);
                 $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
-                // Those who began before anybody waited may still be in the way.
+                // Processes that began before the lease was taken may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
             }
             $this->leases->giveBack($turn);
@@ -608,8 +608,8 @@ final class View
     }
 
     /**
-     * The marker that is about to be made will be its key's last change: who moved it before it was forgotten is listed
-     * until then only, and counts against what this request has computed.
+     * Notes others' moves of a marker before this request makes it anew. The journal lists only a key's last change, which
+     * will then be this request's; the others' moves count against what this request has computed.
      */
     private function noteForgotten(string $marker, Snapshot $snapshot): void
     {

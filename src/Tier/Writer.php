@@ -11,46 +11,46 @@ use Larder\Store\Record;
 use Larder\System\Process;
 
 /**
- * How one request writes: fills behind, at its end; everything else at once, before it returns.
+ * Writes for one request: fills at its end, everything else at once, before the call returns.
  *
- * Every write carries the position by which it is judged; where the store finds a newer change by somebody else,
- * the table of conflicts (ConflictTable) says what becomes of it, and the verdict is carried out by compare-and-swap on
- * exactly that change. A newer one still, and it is judged again.
+ * Every write carries the position by which it is judged. If the store finds a newer change by another request, the
+ * table of conflicts (ConflictTable) decides, and the writer carries out the verdict by compare-and-swap on exactly that
+ * change. If a still newer change comes between, it is judged again.
  *
- * Longer than other files, since every kind of write must treat what waits to be filled, the copies and the near
- * tiers in the same way, and one that forgot any of them would be a stale value: they are to be read side by side.
+ * This file is longer than others because every kind of write must treat waiting fills, copies and near tiers alike.
+ * One that forgot any of them would leave a stale value, so they should be read side by side.
  */
 final class Writer
 {
-    /** Lost races after which a set gives up and drops the key, and an atomic operation says it was not done. */
+    /** Lost races after which a set gives up and drops the key, and an atomic operation reports that it was not done. */
     private const TRIES = 200;
 
-    /** How often a mark follows to a new epoch before it is set in whatever epoch there is. */
+    /** New epochs that a mark follows before it is set in whichever epoch the store has. */
     private const EPOCHS = 3;
 
-    /** Fills, and bytes of them, that wait for the request's end. */
+    /** Fills, and their bytes, that may wait for the end of the request. */
     private const PENDING = 1000;
     private const PENDING_BYTES = 8_388_608;
 
-    /** Positions of own changes noted in one space. */
+    /** Positions of this request's own changes noted in one space. */
     private const OWN = 20_000;
 
-    /** Sets of one transaction or round trip. */
+    /** Sets in one transaction or round trip. */
     private const AT_ONCE = 1_000;
 
-    /** Changes that wait in the store, of one request. */
+    /** Appended changes of one request that may wait in the store. */
     private const LATE = 256;
 
-    /** Sets that were not stored because somebody else had changed the key. */
+    /** Sets that were not stored because another request had changed the key. */
     public int $dropped = 0;
     public int $bounded = 0;
     public int $refused = 0;
 
-    /** @var array<string, array{Space, Entry}> fills that wait for the request's end */
+    /** @var array<string, array{Space, Entry}> fills that wait for the end of the request */
     private array $pending = [];
     private int $bytes = 0;
 
-    /** @var array<string, array{Space, ?Entry}> changes that the store took and has not judged yet; null: a deletion */
+    /** @var array<string, array{Space, ?Entry}> changes that the store has taken and not judged yet; null: a deletion */
     private array $late = [];
 
     /** @var array<string, true> keys on which this request has an intent */
@@ -62,7 +62,7 @@ final class Writer
         private readonly Truth $truth,
     ) {}
 
-    /** After a fork: what waits is the parent's. */
+    /** In a forked child: the waiting writes are its parent's. */
     public function forget(): void
     {
         $this->pending = $this->late = $this->intended = [];
@@ -79,7 +79,7 @@ final class Writer
     }
 
     /**
-     * Several sets in few transactions or round trips, also those that meet conflicts.
+     * Makes several sets in few transactions or round trips, even if some of them conflict.
      *
      * @param non-empty-array<string, Entry> $entries by key
      *
@@ -98,7 +98,7 @@ final class Writer
         return $verdicts;
     }
 
-    /** Keeps a value just computed for commit(). False: somebody changed its key meanwhile. */
+    /** Keeps a value just computed for commit(). False: another request changed its key meanwhile. */
     public function fill(string $key, Space $space, Entry $entry): bool
     {
         unset($this->pending[$key]);
@@ -110,8 +110,8 @@ final class Writer
             return false;
         }
         $this->pending[$key] = [$space, $entry];
-        // Others may have it from the near tiers at once, if it was missed and not held by an intent. Nobody changed
-        // the key up to `seen`, as was just learned.
+        // Others may read the value from the near tiers at once if this request missed the key and saw no intent on it.
+        // As was just learned, nobody changed the key up to `seen`.
         [$how, $reference] = $this->view->history->reference($key);
         if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)) {
             $at = \max($reference, $this->view->history->seen);
@@ -125,7 +125,7 @@ final class Writer
         return true;
     }
 
-    /** A value just computed, committed at once together with the release of its lease. */
+    /** Commits a value just computed at once, together with the release of its lease. */
     public function fillNow(string $key, Space $space, Entry $entry, ?Change $release): bool
     {
         unset($this->pending[$key]);
@@ -134,9 +134,9 @@ final class Writer
     }
 
     /**
-     * Writes what waits, in one transaction or round trip.
+     * Writes the waiting fills in one transaction or round trip.
      *
-     * @param list<Change> $also written in the same one, after the values (leases given back)
+     * @param list<Change> $also written in the same one, after the values (released leases)
      */
     public function commit(array $also = []): void
     {
@@ -157,7 +157,8 @@ final class Writer
     {
         $changes = $keys = [];
         foreach ($fills as $key => [$space, $entry]) {
-            // Before the positions: asking for a marker, or a destructor that uses the cache, may show another one.
+            // Note the epoch before the positions: asking for a marker, or a destructor that uses the cache, may reveal
+            // another one.
             $epoch = $this->view->history->epoch;
             $this->view->precede($space, $entry);
             if (!$this->unchanged($key, $space, $entry)) {
@@ -196,7 +197,7 @@ final class Writer
 
     /**
      * @param non-empty-list<string> $keys  of one space
-     * @param int                    $there set to how many of them had a value; what tags say is not asked
+     * @param int                    $there set to how many of them had a value (one that a tag has invalidated counts)
      */
     public function delete(array $keys, Space $space, int &$there = 0): bool
     {
@@ -226,7 +227,7 @@ final class Writer
     }
 
     /**
-     * Flushes or invalidates: everything at or before the markers' new positions is no longer valid.
+     * Flushes spaces or invalidates tags: every entry at or before the markers' new positions is invalid.
      *
      * @param non-empty-list<string> $markers
      */
@@ -242,7 +243,7 @@ final class Writer
             if ($outcomes === null || $epoch === '' || $outcomes[0]->position >= 0) {
                 break;
             }
-            // The store has begun anew: where near copies of before lie compared with this mark, nobody could say.
+            // The store has begun a new epoch, in which older near copies cannot be compared with this marker.
             $this->view->renew();
         }
         $done = true;
@@ -252,11 +253,11 @@ final class Writer
             }
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && !$outcome->done) {
-                // Somebody's intent stands on it.
+                // An intent stands on the marker.
                 $outcome = $this->takeAway($marker, $outcome, Entry::MARKER, Entry::MARKER);
             }
             if ($outcome === null) {
-                // For this request it is flushed all the same.
+                // The store could not record it, but for this request it counts.
                 $this->view->changed($marker, \PHP_INT_MAX, true);
                 $done = false;
             } else {
@@ -268,22 +269,22 @@ final class Writer
     }
 
     /**
-     * Read, decide, compare-and-swap, until nobody came between.
+     * Reads, decides and compares-and-swaps, until no other process changes the key in between.
      *
-     * @param \Closure(?Entry): ?Entry $decide from the entry there is to the new one; null: leave it
+     * @param \Closure(?Entry): ?Entry $decide takes the present entry and returns the new one; null: keep the present one
      *
-     * @return ?Entry the new one, once it is stored; null: not done
+     * @return ?Entry the new entry, once it is stored; null: nothing was stored
      */
     public function atomic(string $key, Space $space, \Closure $decide): ?Entry
     {
         if (isset($this->pending[$key])) {
-            // What this request has just computed is what there is.
+            // This request's waiting fill must be stored first: it is the present value.
             $fill = [$key => $this->pending[$key]];
             unset($this->pending[$key]);
             $this->commitFills($fill, []);
         }
         if ($space->cacheOnly) {
-            // Somebody else's too: of two that swap, each must see what the other has done.
+            // Apply appended changes, of other processes too: of two processes that swap, each must see the other's change.
             $this->land();
         }
         $tags = [];
@@ -342,12 +343,12 @@ final class Writer
     }
 
     /**
-     * Leaves a change to the store, to be judged later: where nothing is judged, since no database stands behind the
-     * space and the last one wins.
+     * Hands a change to the store, which applies it later. Only for cache-only spaces: their sets and deletes are not
+     * judged, and the last one wins.
      *
      * @param ?Entry $entry null: a deletion
      *
-     * @return bool false: nothing has happened
+     * @return bool false: the store has not taken it
      */
     public function append(string $key, Space $space, ?Entry $entry): bool
     {
@@ -369,14 +370,14 @@ final class Writer
         return true;
     }
 
-    /** What was appended gets its positions, and near copies. */
+    /** Applies the appended changes: they get positions, and copies in the near tiers. */
     private function land(): void
     {
         $epoch = $this->view->history->epoch;
         $settled = $this->truth->settle();
         foreach ($this->late as $key => [$space, $entry]) {
             $outcome = $settled[$key] ?? null;
-            // Else somebody else has applied it, or a later change came over it.
+            // Otherwise another process has applied it, or a later change has replaced it.
             if ($outcome !== null && $outcome->done) {
                 if ($entry === null) {
                     $this->view->history->own($outcome);
@@ -391,7 +392,7 @@ final class Writer
         $this->late = [];
     }
 
-    /** A change that others made to this key after the request had read it, before its own. */
+    /** Notes a change that another request made to this key after this one had read it, and before its own change. */
     public function noteForeign(string $key, string $writer, int $position): void
     {
         if ($position > 0 && $writer !== '' && $writer !== $this->view->writer) {
@@ -402,9 +403,9 @@ final class Writer
     }
 
     /**
-     * Takes a key away, or moves a marker, over the record that was in the way, but leaves the intents of others standing.
+     * Removes a key, or moves a marker, over the record that was in the way, but leaves the intents of others standing.
      *
-     * @param ?string $body what is there then, if none of them stands
+     * @param ?string $body the new body if no other intent stands
      */
     private function takeAway(string $key, Outcome $outcome, string $kind, ?string $body = null): ?Outcome
     {
@@ -427,7 +428,7 @@ final class Writer
         return null;
     }
 
-    /** Ends an intent of this request, which lies in the record, with a change of the key. */
+    /** Ends this request's intent in the record, with a change of the key. */
     public function takeAwayRecord(string $key, Record $record): bool
     {
         $isMarker = $key[0] !== 'e';
@@ -445,7 +446,7 @@ final class Writer
     }
 
     /**
-     * A change of keys, or a move of markers, whatever they are.
+     * Changes keys, or moves markers, whatever their records hold.
      *
      * @param non-empty-list<string> $keys
      */
@@ -454,7 +455,7 @@ final class Writer
         return $keys[0][0] === 'e' ? $this->delete($keys, $space) : $this->mark($keys);
     }
 
-    /** This request has put an intent on it. */
+    /** Notes that this request has put an intent on the key or marker. */
     public function changed(string $key, Space $space, Outcome $outcome): void
     {
         if ($key[0] === 'e') {
@@ -467,7 +468,7 @@ final class Writer
         }
     }
 
-    /** A fill that waits for the request's end is not to be stored any more. */
+    /** Discards a key's waiting fill. */
     public function discard(string $key): void
     {
         unset($this->pending[$key]);
@@ -502,7 +503,7 @@ final class Writer
     }
 
     /**
-     * Writes values, and again where that meets a change by somebody else, until each has its verdict.
+     * Writes values, and those that conflict again, until each has its verdict.
      *
      * @param non-empty-array<string, Entry> $entries by key
      *
@@ -541,28 +542,28 @@ final class Writer
         return $verdicts;
     }
 
-    /** @return \Generator<int, Change, ?Outcome, Verdict> gives a change to be written, and is told what became of it; null: that is not known */
+    /** @return \Generator<int, Change, ?Outcome, Verdict> yields a change to write, and is sent its outcome; null: unknown */
     private function settling(string $key, Space $space, Entry $entry): \Generator
     {
         $history = $this->view->history;
-        // Before the positions: a destructor that uses the cache may learn of another one.
+        // Note the epoch before the positions: a destructor that uses the cache may learn of another one.
         $epoch = $history->epoch;
         [$how, $reference] = $history->reference($key);
         $verdict = ConflictTable::set($how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
         if ($how === RequestHistory::SEEN && $space->cacheOnly) {
-            // The last one wins, over whatever there is: an intent alone stops it, which the store looks for by itself.
+            // The last set wins. Only an intent stops it, and the store checks for one by itself.
             $limit = Change::ALWAYS;
             $guards = [];
             $this->view->precede($space, $entry);
         } else {
             $limit = $history->limit($key, $reference);
             $guards = $this->view->guards($space, $entry, $reference);
-            // A foreign change that is known already may lie under a later one of this request: then both are looked at.
+            // Another request's change may lie under a later one of this request's own. A strict write reports both.
             $strict = $history->changed($key, $reference);
             if ($limit < 0 || \in_array(-1, $guards, true)) {
-                // What happened meanwhile is not known any more: that counts as a conflict.
+                // The changes since then are unknown, which counts as a conflict.
                 $verdict = ConflictTable::set($how, $space->cacheOnly, '', false, false);
                 $limit = Change::ALWAYS;
                 $strict = false;
@@ -603,12 +604,12 @@ final class Writer
                 return $verdict;
             }
             if ($current->kind === Outcome::REFUSED) {
-                // Too large: visibly not stored, and the value that it was to replace goes.
+                // The store refuses the value, for example as too large. The set returns false, and the old value is dropped.
                 yield from $this->dropping($key, $space);
                 break;
             }
             if ($current->position < 0 && $epoch !== '' && $epoch === $history->epoch) {
-                // The store may have begun anew: near copies of before cannot be compared with what is stored now.
+                // The store may have begun a new epoch, in which older near copies cannot be compared with the new record.
                 $this->view->renew();
                 if ($limit === Change::ALWAYS) {
                     $epoch = '';
@@ -623,7 +624,7 @@ final class Writer
                 $strict = $current->record !== null;
                 $limit = $current->record->position ?? ($current->position < 0 ? Change::ALWAYS : $current->position);
             }
-            // What was in the way has its position in the epoch that was asked for, whatever has been learned since.
+            // The position of the conflicting change belongs to the epoch that the write named, whatever was learned since.
             $epoch = $limit === Change::ALWAYS ? '' : ($epoch === '' ? $history->epoch : $epoch);
         }
         $this->gone($key, $space);
@@ -631,7 +632,7 @@ final class Writer
         return Verdict::Failed;
     }
 
-    /** @return \Generator<int, Change, ?Outcome, bool> as settling(); whether it is dropped */
+    /** @return \Generator<int, Change, ?Outcome, bool> as settling(); returns whether the key was dropped */
     private function dropping(string $key, Space $space): \Generator
     {
         $this->gone($key, $space);
@@ -640,7 +641,7 @@ final class Writer
         return $outcome !== null && ($outcome->done || $this->takeAway($key, $outcome, Entry::DROPPED) !== null);
     }
 
-    /** @param Verdict $before what it was before this conflict came in the way */
+    /** @param Verdict $before the verdict before this conflict */
     private function judge(string $key, Space $space, Entry $entry, int $how, Outcome $conflict, Verdict $before): Verdict
     {
         if ($conflict->guard !== null) {
@@ -648,7 +649,7 @@ final class Writer
                 $this->view->renew();
                 $history = $this->view->history;
                 if ($history->seen >= $conflict->position && !$history->changed($conflict->guard, $history->reference($key)[1])) {
-                    // That it was missing changes nothing.
+                    // A marker that was only made anew changes nothing.
                     return $before;
                 }
             }
@@ -656,7 +657,7 @@ final class Writer
             return ConflictTable::set($how, $space->cacheOnly, Entry::DELETED, false, false);
         }
         if ($conflict->writer === $this->view->writer) {
-            // This request's own change, or its intent: only what others did before it counts.
+            // The record is this request's own change or intent: only others' changes before it count.
             $history = $this->view->history;
             $change = $history->changed($key, $history->reference($key)[1]) ? $history->kind($key) : null;
         } else {
@@ -669,11 +670,12 @@ final class Writer
 
         $verdict = ConflictTable::set($how, $space->cacheOnly, $change, $same, $standing);
 
-        // It has said that the database changes, so the next reader may go there: not even for a moment the older of two.
+        // Where this request put an intent, its value may not be the older of two even for two seconds: drop it, and the
+        // next reader asks the database.
         return $verdict === Verdict::Bounded && isset($this->intended[$key]) ? Verdict::Drop : $verdict;
     }
 
-    /** Nothing is known of a foreign change that would keep this fill from being stored. */
+    /** Whether this request knows of no change by another that would refuse this fill. */
     private function unchanged(string $key, Space $space, Entry $entry): bool
     {
         $history = $this->view->history;
@@ -687,7 +689,7 @@ final class Writer
         return ConflictTable::stores($how, false);
     }
 
-    /** @param string $epoch of the outcome's position; '': not known, so that the near tiers take no copy */
+    /** @param string $epoch of the outcome's position; '': unknown, so the near tiers take no copy */
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->own($key, $space, $outcome->position);
@@ -701,7 +703,7 @@ final class Writer
         $this->gone($key, $space);
     }
 
-    /** The copies of a key go, here and near. */
+    /** Drops a key's copies from the request tier and the near tiers. */
     public function gone(string $key, Space $space): void
     {
         $this->own($key, $space, \PHP_INT_MAX)?->drop(\substr($key, \strlen($space->entries)));
@@ -721,7 +723,7 @@ final class Writer
             if (\count($copies->own) >= self::OWN) {
                 $this->view->history->forgetOwn($copies->own);
                 $copies->own = [];
-                // What was derived from the positions that near copies must have is to be derived again.
+                // Cache must derive anew which positions of near copies are valid.
                 $this->view->version++;
             }
             $copies->own[\substr($key, \strlen($space->entries))] = $position;

@@ -13,32 +13,32 @@ use Larder\System\Signals;
 /**
  * APCu as the near tier.
  *
- * What it keeps, all under the prefix:
+ * Its keys, all under the prefix:
  *
  *     <prefix>:state             array: generation, epoch, position, token, ahead
  *     <prefix>:<generation>:e:…  a copy           <prefix>:<generation>:f:… t:…   a marker's position, an int
  *
- * `ahead` is the newest change heard of that the journal's end has not reached (Changes::ahead()): copies read before it
- * may lack it, and are refused like those before the position.
+ * `ahead` is the newest change that the journal lists beyond its end (Changes::ahead()). A copy read before it may lack
+ * it, so it is refused like a copy read before the position.
  *
- * Another generation begins when the journal has a gap or another epoch: everything older is out of reach at once.
+ * A gap in the journal, or a new epoch, begins a new generation: nobody can read older copies from then on.
  *
- * A copy is a string wherever that is fastest to read: `s | position 8 | the string` for a plain string, with
- * nothing to check but the position, which PHP compares in place, before a byte is copied; else `e | position 8 |
- * body`. A long plain string is an array [position, string], which spares its second copy (at 20 kB a tenth of a
- * microsecond against half a one).
+ * A copy takes the form that is fastest to read. A plain string is `s | position 8 | the string`: only the position must
+ * be checked, and PHP compares it in place before it copies a byte. A long plain string is an array [position, string],
+ * which saves its second copy (at 20 kB a read takes a tenth of a microsecond instead of half a microsecond). Everything
+ * else is `e | position 8 | body`.
  *
- * Changes are made under flock() on a file: APCu's own lock protects only its table, and it has no conditional store.
+ * Writers hold flock() on a file: APCu's own lock protects only its table, and APCu has no conditional store.
  */
 final class ApcuNear implements Near
 {
-    /** Bytes from which a string is not copied twice. */
+    /** Bytes from which a string is stored in an array, so that a read copies it once. */
     private const LONG = 2048;
 
-    /** Seconds that a request waits for the others' short critical sections. */
+    /** Seconds to wait for the lock, which others hold for a short time. */
     private const PATIENCE = 0.05;
 
-    /** What the keys of copies begin with; changes with the generation. */
+    /** The prefix of the copies' keys; changes with the generation. */
     public string $prefix = '';
     private readonly string $stateKey;
     private string $generation = '';
@@ -48,7 +48,7 @@ final class ApcuNear implements Near
     private $lock = null;
     private int $pid = 0;
 
-    /** Between taking the lock and giving it back. */
+    /** True while this object holds the lock. */
     private bool $busy = false;
     private int $errors = 0;
     private int $refused = 0;
@@ -118,7 +118,7 @@ final class ApcuNear implements Near
     }
 
     /**
-     * Takes apart what APCu holds for a key: see above.
+     * Decodes what APCu holds for a key, in one of the forms above.
      *
      * @return array{Entry, int}|null with the position of the copy; null: no copy
      */
@@ -157,7 +157,7 @@ final class ApcuNear implements Near
             \strlen($entry->payload) > self::LONG => [$position, \substr($entry->payload, 1)],
             default => 's' . \pack('J', $position) . \substr($entry->payload, 1),
         };
-        // APCu adds this to the time and expires at once what passes 32 bits; the exact time is in the body.
+        // APCu adds this to the time and expires at once what exceeds 32 bits. The body holds the exact time.
         $this->store($key, $raw, $position, $at, $epoch, \min(86400 * 365, $life));
     }
 
@@ -214,7 +214,7 @@ final class ApcuNear implements Near
         }
     }
 
-    /** Position of the copy or marker there is; -1 for none. */
+    /** Position of the stored copy or marker; -1: none. */
     private function position(string $key): int
     {
         $raw = \apcu_fetch($this->prefix . $key);
@@ -240,14 +240,14 @@ final class ApcuNear implements Near
     private function lock(): bool
     {
         if ($this->busy) {
-            // A destructor, inside another call of this one: it would take the same lock, and give it back too early.
+            // A destructor that runs inside another call: it would take the same lock and release it too early.
             return false;
         }
         $this->busy = true;
         $pid = Process::id();
         if ($this->lock === null || $this->pid !== $pid || (\fstat($this->lock)['nlink'] ?? 0) === 0) {
-            // A lock is its file handle's: one inherited over a fork would be the parent's own, and on a file that
-            // was deleted those who came later do not meet.
+            // A lock belongs to its file handle. A handle inherited over a fork would share the parent's lock; a handle
+            // of a deleted file would not meet the locks of processes that came later.
             $this->pid = $pid;
             $this->lock = FileLock::file($this->lockFile);
         }

@@ -8,38 +8,38 @@ use Larder\Codec\Entry;
 use Larder\Store\Changes;
 
 /**
- * A tier before the truth: holds copies, each with the position it was read at, and follows the journal.
+ * A tier before the truth tier: holds copies, each with the position it was read at, and follows the journal.
  *
- * The one rule: once this tier has followed the journal to a position, it refuses every copy that was read at an
- * earlier one, since nobody remembers here whether its key was among the changes. Checking and storing are one
- * step, under a lock that dies with its holder.
+ * The one rule: once this tier has followed the journal to a position, it refuses every copy that was read at an earlier
+ * one, because it no longer knows whether that key was among the changes. It checks and stores in one step, under a lock
+ * that ends with its holder.
  *
- * Errors are swallowed and counted: a near tier that fails is as good as empty.
+ * Errors are counted, never thrown: a near tier that fails counts as empty.
  */
 interface Near
 {
     /** @return array{string, int, string} epoch, position and token up to which the journal was followed; '' if never */
     public function state(): array;
 
-    /** Drops what changed. False: it could not, and must not be read in this request. */
+    /** Drops the copies of what changed. False: it could not, and this request must not read this tier. */
     public function follow(Changes $changes): bool;
 
     /** @return array{Entry, int}|null with the position of the copy */
     public function get(string $key): ?array;
 
-    /** A marker's position: the last flush or invalidation; null where it is not known here. */
+    /** A marker's position, that is of the last flush or invalidation; null: not known here. */
     public function marker(string $key): ?int;
 
     /**
      * @param int    $at    position at which the truth was read
-     * @param string $epoch of both positions: a call inside the caller's may have followed the journal to another one
-     * @param int    $life  seconds, rounded up, after which the copy's memory is wanted back; 0: no end
+     * @param string $epoch of both positions: a call inside the caller's may have followed the journal to another epoch
+     * @param int    $life  seconds, rounded up, after which the tier may free the copy's memory; 0: no expiry
      */
     public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void;
 
     public function putMarker(string $key, int $position, int $at, string $epoch): void;
 
-    /** The key changed at this position; older copies go now. */
+    /** Drops the key's copy, whatever its position, because the key has just changed. */
     public function drop(string $key): void;
 
     /** @return array{engine: string, entries: int, bytes: int, budget: int, errors: int, refused: int} */

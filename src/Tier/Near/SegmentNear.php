@@ -10,35 +10,37 @@ use Larder\Segment;
 use Larder\Store\Changes;
 
 /**
- * The extension's segment as the near tier: values are read where they lie.
+ * The extension's segment as the near tier: a reader gets values in place, without a copy.
  *
- * What it keeps:
+ * Its keys:
  *
  *     <name>:state        array: generation, epoch, position, token
  *     <generation>g       the guard, an int: nothing that was read at an earlier position is taken
  *     <generation>e:…     a copy            <generation>f:… t:…   a marker's position, an int
  *
- * A copy is an array that lies in the segment like its value: `[position, value]`; where there is more to know, or the
- * value is not to be shared (it holds objects or references, and stays encoded),
+ * A copy is an array in the segment: `[position, value]`. If it has an expiry or tags, or if its value cannot be shared
+ * and stays encoded (it holds objects or references), the copy is
  * `[position, null, value or payload, created, expiry, soft, sure, tags, is it a payload]`.
  *
- * Whoever follows the journal first raises the guard and then drops what has changed; a copy is stored in the lock of
- * its own key, in which the guard is looked at (Segment::fill()). So nothing is locked that others wait for, and what
- * was read too early can neither come in nor stay. A state is true whenever it is there: that generation's guard stands
- * at or after its position, and what had changed up to it is gone. Thus who is killed in between leaves nothing to mend,
- * and two who follow at once need not meet. A guard that is gone (evicted, flushed) ends its generation.
+ * A process that follows the journal first raises the guard and then drops what changed. A process that stores a copy
+ * takes the lock of that copy's key and checks the guard under it (Segment::fill()). So no process waits for a common
+ * lock, and a copy that was read too early is either refused or dropped.
  *
- * Values are not signed here: whoever can write to the segment is this user, who could change the code as well.
+ * A stored state is always true: its generation's guard stands at or after its position, and the copies of everything
+ * that changed up to it are dropped. So a killed process leaves nothing to fix, and two processes that follow at once
+ * need no lock. If the guard is evicted or flushed, its generation ends.
+ *
+ * Values carry no signature here: only this user can write to the segment, and could change the code as well.
  */
 final class SegmentNear implements Near
 {
-    /** Keys that are longer are not kept. */
+    /** Bytes; longer keys get no copy. */
     private const LONGEST = 65000;
 
-    /** So many copies are stored before the state is read again. */
+    /** Copies that a process stores before it reads the state again, so that the state is not evicted. */
     private const TOUCH = 64;
 
-    /** What the keys of copies begin with; changes with the generation. */
+    /** The prefix of the copies' keys; changes with the generation. */
     public string $prefix = '';
 
     /** The generation's. */
@@ -75,7 +77,7 @@ final class SegmentNear implements Near
         $known = $this->prefix;
         [$epoch, $position] = $this->state();
         if ($epoch !== $changes->epoch || !$changes->complete) {
-            // Somebody may have begun anew, or followed further, since this one asked.
+            // Another process may have begun a new generation, or followed further, since this one asked.
             return $epoch === $changes->epoch && ($position > $changes->end || ($position === $changes->end && $known !== $this->prefix))
                 || $this->begin($changes);
         }
@@ -94,7 +96,7 @@ final class SegmentNear implements Near
         if ($this->segment->fill($this->stateKey, $state, 0, $changes->end, $this->prefix . 'g', \PHP_INT_MAX)) {
             return true;
         }
-        // A later one is there, or a later generation; else there was no room.
+        // Another process has stored a later state or begun a later generation; otherwise the segment had no room.
         [$epoch, $position] = $this->state();
 
         return $epoch === $changes->epoch && $position >= $changes->end || $this->begin($changes);
@@ -108,7 +110,7 @@ final class SegmentNear implements Near
     }
 
     /**
-     * Takes apart what the segment holds for a key: see above.
+     * Decodes what the segment holds for a key, in one of the forms above.
      *
      * @param array<mixed> $copy
      *
@@ -165,7 +167,7 @@ final class SegmentNear implements Near
 
     public function putMarker(string $key, int $position, int $at, string $epoch): void
     {
-        // A marker of no position, where nobody knows it, is this request's alone.
+        // PHP_INT_MAX means that this request does not know the marker's position: no other request may read that.
         if ($position !== \PHP_INT_MAX) {
             $this->fill($key, $position, 0, $position, $at, $epoch);
         }
@@ -193,7 +195,7 @@ final class SegmentNear implements Near
 
     private function fill(string $key, mixed $copy, int $seconds, int $position, int $at, string $epoch): void
     {
-        // Before the epoch is looked at: a destructor that uses the cache may move both on.
+        // Note the prefix before the epoch is checked: a destructor that uses the cache may change both.
         $prefix = $this->prefix;
         if ($this->epoch !== $epoch) {
             $this->refused++;
@@ -201,7 +203,7 @@ final class SegmentNear implements Near
             return;
         }
         if (++$this->filled % self::TOUCH === 0) {
-            // What is read is not evicted; and with the state everything would begin anew.
+            // Reading the state protects it from eviction, which would end the generation.
             $this->segment->get($this->stateKey);
         }
         if ($prefix === '' || \strlen($key) > self::LONGEST
@@ -212,13 +214,13 @@ final class SegmentNear implements Near
         if (!$this->segment->has($prefix . 'g')) {
             $state = $this->segment->get($this->stateKey);
             if (\is_array($state) && ($state[0] ?? '') === $prefix) {
-                // Nothing is taken any more: the next request begins anew.
+                // The guard was evicted, so no copy can be stored: the next request begins a new generation.
                 $this->segment->delete($this->stateKey);
             }
         }
     }
 
-    /** A generation that nobody has seen yet, with nothing in it. */
+    /** Begins an empty generation under a new name. */
     private function begin(Changes $changes): bool
     {
         $before = $this->prefix;
@@ -232,7 +234,7 @@ final class SegmentNear implements Near
         }
         $this->enter($prefix, $changes->epoch);
         if ($before !== '') {
-            // Those who still are in it can store nothing more, nor a state of it.
+            // Processes that still use the old generation can store neither copies nor a state in it.
             $this->segment->delete($before . 'g');
         }
 
