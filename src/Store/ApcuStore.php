@@ -10,34 +10,34 @@ use Larder\System\FileLock;
 use Larder\System\Quiet;
 
 /**
- * Records in APCu, shared by the processes of one php-fpm master (or of one command and its forks) and gone with
- * them.
+ * Keeps records in APCu, shared by the processes of one php-fpm master, or by one command and its forks. They end with
+ * the last of these processes.
  *
  *     PREFIX.state         epoch 16, end 8, done 8, version 8, format 1
  *     PREFIX.EPOCH.l.SLOT  a change: position 8, kind 1, length 1, writer, key; position modulo 4096 is the slot
  *     PREFIX.EPOCH.r.KEY   a record: position 8, expiry 8, length 1, writer, body
  *
- * Everything is a string, which APCu copies as it is and never hands to a serializer. Writers hold a lock file:
- * it ends with its holder, as APCu's own lock does not. A change is written to its slot, `end` says that it is
- * there, the record is stored, `done` says that it is. Reading needs no lock: what `done` said before the records
- * were fetched is in them. A process that dies on the way leaves a change that never happened; `done` passes over
- * it with the next change, when the lock shows that its writer is gone.
+ * Everything is a string, which APCu copies as it is and never serializes. A writer holds a file lock, which ends with its
+ * holder; APCu's own lock does not. The writer stores the change in its slot, raises `end`, stores the record, and then
+ * raises `done`. Readers need no lock: every change up to the `done` that a reader saw before it fetched the records is in
+ * them. A writer that dies on the way leaves a change that never happened. The next writer, who has got its lock, passes
+ * `done` over it.
  *
- * APCu may drop anything at any time. A state that is gone is a new epoch; a record that is gone is absent; a change
- * that is gone makes the log unknown up to there.
+ * APCu may evict anything at any time. An evicted state begins a new epoch; an evicted record is absent; an evicted change
+ * makes the journal unknown up to its position.
  */
 final class ApcuStore implements Store
 {
-    /** Changes kept. */
+    /** Changes that the journal keeps. */
     private const RING = 4096;
 
-    /** Of the records. A release that has another one begins an epoch of its own. */
+    /** Format of the records. A release with another format begins an epoch of its own. */
     private const FORMAT = "\2";
 
-    /** Seconds; a longer life is left to APCu's own eviction, as its sum of time and ttl must not overflow. */
+    /** Seconds; for a longer life APCu gets no ttl, since its sum of time and ttl must not overflow. */
     private const LONGEST = 2_592_000;
 
-    /** Bytes from which a body is compared with the room there is. */
+    /** Bytes from which a body is compared with the size of the shared memory. */
     private const LARGE = 65_536;
 
     private readonly FileLock $lock;
@@ -46,18 +46,18 @@ final class ApcuStore implements Store
     private int $end = 0;
     private int $done = 0;
     private int $version = 0;
-    /** Of the epoch and up to $read; begins where this instance first looked, or further back when that is asked. */
+    /** The epoch's changes up to $read; begins where this object first read the journal, or further back if a caller asks. */
     private LastChanges $known;
     private int $read = 0;
     private int $asked = 0;
     private int $room = 0;
 
     /**
-     * @param string $prefix   of all keys in APCu; who has the same shares the data
-     * @param string $lockFile made if it is not there; the same for the same prefix
+     * @param string $prefix   of all keys in APCu; stores with the same prefix share their records
+     * @param string $lockFile created if missing; the same for the same prefix
      * @param float  $timeout  seconds that a write waits for other processes, at most
      *
-     * @throws Failure when APCu is not there or not usable
+     * @throws Failure if APCu is missing or not usable
      */
     public function __construct(private readonly string $prefix, string $lockFile, float $timeout)
     {
@@ -91,7 +91,7 @@ final class ApcuStore implements Store
 
     public function read(array $keys): Snapshot
     {
-        // First: only what was done before the records were fetched is surely in them.
+        // First: the records are sure to contain only the changes done before they were fetched.
         $this->look();
         $start = "$this->prefix.$this->epoch.r.";
         $records = [];
@@ -145,7 +145,7 @@ final class ApcuStore implements Store
 
     public function tidy(): void
     {
-        // APCu removes what has expired, and more where it needs the room, by itself.
+        // APCu by itself removes expired records, and evicts when it needs memory.
     }
 
     public function each(): iterable
@@ -186,7 +186,7 @@ final class ApcuStore implements Store
         [$record, $isOver] = $this->fetch($key);
         $conflict = $this->judge->conflict($change, $record);
         if ($conflict === null && $change->body !== null && \strlen($change->body) > self::LARGE && \strlen($change->body) > $this->room() >> 1) {
-            // APCu would drop all it has before it finds that this is too large (apc_cache.c, default expunge).
+            // APCu would drop everything before it finds that this body is too large (apc_cache.c, default expunge).
             $conflict = [-1, '', '', null];
         }
         if ($conflict !== null) {
@@ -202,7 +202,7 @@ final class ApcuStore implements Store
         if ($change->body === null) {
             \apcu_delete($name);
         } elseif (!\apcu_store($name, \pack('JJC', $position, $change->expiry, \strlen($change->writer)) . $change->writer . $change->body, self::ttl($change->expiry))) {
-            // No room. What it was to replace must not be read any more; it is refused, visibly.
+            // No memory: the write is refused, and the old record, which must no longer be read, is deleted.
             \apcu_delete($name);
 
             return Outcome::refused();
@@ -223,14 +223,14 @@ final class ApcuStore implements Store
         return $this->room;
     }
 
-    /** Puts the change into the log, at its end. */
+    /** Appends the change to the journal. */
     private function announce(Change $change): int
     {
         $position = $this->end + 1;
         $kind = $change->kind[0] ?? 's';
         $entry = \pack('J', $position) . $kind . \chr(\strlen($change->writer)) . $change->writer . $change->key;
         if (!\apcu_store($this->slot($position), $entry)) {
-            throw Failure::because('apcu', 'it has no room for the log; raise apc.shm_size');
+            throw Failure::because('apcu', 'it has no memory left for the journal; raise apc.shm_size');
         }
         $this->end = $position;
         $this->save();
@@ -246,12 +246,12 @@ final class ApcuStore implements Store
     private function save(): void
     {
         if (!\apcu_store("$this->prefix.state", $this->epoch . \pack('JJJ', $this->end, $this->done, $this->version) . self::FORMAT)) {
-            throw Failure::because('apcu', 'it has no room at all; raise apc.shm_size');
+            throw Failure::because('apcu', 'it has no memory left; raise apc.shm_size');
         }
     }
 
     /**
-     * What the processes agree on now, without a lock if there is anything to read.
+     * Reads the shared state; takes the lock only if there is none.
      *
      * @throws Failure
      */
@@ -294,7 +294,7 @@ final class ApcuStore implements Store
         return true;
     }
 
-    /** A new epoch: what is left of an old one is never asked for again, and goes when APCu needs the room. */
+    /** Begins a new epoch. Nobody reads the old one's records again; APCu evicts them when it needs memory. */
     private function start(): void
     {
         $this->epoch = \bin2hex(\random_bytes(8));
@@ -304,7 +304,7 @@ final class ApcuStore implements Store
     }
 
     /**
-     * What is known of the log up to its end, from this position on if it reaches back so far.
+     * The journal's changes up to its end, from this position on if it reaches back so far.
      *
      * @param ?string $writer whose own changes need not be known
      */
@@ -313,7 +313,7 @@ final class ApcuStore implements Store
         if ($position < $this->known->floor($writer) && $position < $this->asked) {
             $from = \max($position, $this->end - self::RING, 0);
             $this->asked = $position < $from ? \PHP_INT_MIN : $position;
-            // What was seen while it was made may reach further back for its own writer than the ring does.
+            // What this object has seen may reach further back than the ring, for changes of $writer.
             if ($from < $this->known->floor($writer)) {
                 $this->known = new LastChanges($from, self::RING);
                 $this->read = $from;
@@ -323,7 +323,7 @@ final class ApcuStore implements Store
             $position = $this->read + 1;
             $entry = \apcu_fetch($this->slot($position));
             if (!\is_string($entry) || \substr($entry, 0, 8) !== \pack('J', $position)) {
-                // Dropped by APCu, or written over since: all up to there is unknown.
+                // APCu has evicted the slot, or a newer change has replaced it: everything up to it is unknown.
                 $this->known = new LastChanges($position, self::RING);
             } else {
                 $length = \ord($entry[9]);
@@ -340,7 +340,7 @@ final class ApcuStore implements Store
         return "$this->prefix.$this->epoch.l." . $position % self::RING;
     }
 
-    /** @return array{?Record, bool} a key's record, and whether it is over: it was a change all the same */
+    /** @return array{?Record, bool} a key's record, and whether it has expired: an expired record still counts as a change */
     private function fetch(string $key): array
     {
         $bytes = \apcu_fetch("$this->prefix.$this->epoch.r.$key", $found);
@@ -348,7 +348,7 @@ final class ApcuStore implements Store
         return $found && \is_string($bytes) ? self::decode($bytes) : [null, false];
     }
 
-    /** @return array{Record, bool} a record, without a body if it is over; and whether it is */
+    /** @return array{Record, bool} a record, without its body if it has expired; and whether it has */
     private static function decode(string $bytes): array
     {
         /** @var array{position: int, expiry: int, writer: int} $head */
@@ -358,14 +358,14 @@ final class ApcuStore implements Store
         return [new Record($isOver ? '' : \substr($bytes, 17 + $head['writer']), $head['position'], \substr($bytes, 17, $head['writer'])), $isOver];
     }
 
-    /** Seconds of life for APCu, some more than needed; 0 for no end. */
+    /** Seconds to live for APCu, some more than needed; 0: no expiry. */
     private static function ttl(int $expiry): int
     {
         if ($expiry === 0) {
             return 0;
         }
-        // APCu counts from the start of the request where apc.use_request_time is set (apc.c, apc_time()), so from
-        // the earlier of the two times: the record's end is exact in its body, here it may only be too late.
+        // With apc.use_request_time APCu counts from the start of the request (apc.c, apc_time()), so count from the earlier
+        // of the two times. The record holds the exact expiry; APCu's may only be later.
         $now = \time();
         $from = $_SERVER['REQUEST_TIME'] ?? $now;
         $ttl = \intdiv($expiry - Clock::now(), 1000) + 2 + $now - \min($now, \is_int($from) ? $from : $now);

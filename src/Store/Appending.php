@@ -7,30 +7,30 @@ namespace Larder\Store;
 use Larder\System\Failure;
 
 /**
- * A store that can take a change now and judge it later: an append, which outlives the process that made it, in place of
- * a commit. Whoever begins a request, writes, or swaps, applies what waits before that.
+ * A store that can take a change now and apply it later. An append takes the place of a commit, and outlives its process.
+ * Every process applies the waiting changes before it begins a request, writes or swaps.
  */
 interface Appending extends Store
 {
-    /** Whether it can do so at all. */
+    /** Whether this store appends at all. */
     public function appends(): bool;
 
     /**
-     * Takes an unconditional change of a key with a small body. It stands for good when this returns; its position is
-     * known when it is applied. One on a held key is dropped then.
+     * Takes an unconditional change of a key with a small body. The change is safe against the death of any process when
+     * this returns. It gets its position when it is applied; if the key is held then, the change is dropped.
      *
-     * @return bool false: nothing was taken, and the change is to be written
+     * @return bool false: the store did not take the change, and the caller must write it
      *
      * @throws Failure
      */
     public function append(Change $change): bool;
 
     /**
-     * Applies what waits, of all processes. A request's view may begin with the next read(), which is not of an epoch that
-     * had ended before this was called.
+     * Applies the waiting changes of all processes. A request's view may begin with the next read(): its epoch had not ended
+     * before this call.
      *
-     * @return array<string, Outcome> what became of this process's appended changes since this was last asked, by key,
-     *                                as far as it applied them
+     * @return array<string, Outcome> by key: outcomes of this process's appended changes since the last call, of those that
+     *                                this process applied
      *
      * @throws Failure
      */

@@ -7,36 +7,36 @@ namespace Larder\Store;
 /** One conditional write. */
 final class Change
 {
-    /** A limit that every position is below: the change is unconditional. */
+    /** A limit above every position: the change is unconditional. */
     public const ALWAYS = \PHP_INT_MAX;
 
     /**
-     * A record whose body begins with this byte is held: it stops every change that is not strict, whatever the
-     * limit (an intent stands on the key; only who has read it may replace it, by compare-and-swap).
+     * A record whose body begins with this byte is held, because an intent stands on the key. It stops every change that
+     * is not strict, whatever the limit: only a writer that has read it may replace it, by compare-and-swap.
      */
     public const HELD = 'i';
 
     /**
-     * Records whose bodies begin with one of these (intents, markers of flushes and invalidations) say what must not
-     * be shown: an engine that evicts by itself never evicts them; of the markers it may forget the oldest, see Markers.
+     * Records whose bodies begin with one of these bytes (intents, markers of flushes and invalidations) say which values
+     * must not be served. An engine that evicts by itself never evicts them; it may forget the oldest markers, see Markers.
      */
     public const KEPT = ['i', 'm', 'c'];
 
     /**
      * @param string             $key
-     * @param ?string            $body    the new record; null removes it (a removal is logged like any change,
-     *                                    also when there was nothing to remove)
-     * @param string             $writer  who changes: 12 hexadecimal digits, new for each request
-     * @param int                $limit   done only if nobody else ($writer apart) changed the key after this position
-     * @param int                $expiry  milliseconds by Store::now() after which the record is absent and the engine may remove the record by itself; 0 never
+     * @param ?string            $body    the new record; null removes it (a removal enters the journal like any change,
+     *                                    even if there was no record)
+     * @param string             $writer  names the request that changes: 12 hexadecimal digits, new for each request
+     * @param int                $limit   done only if nobody but $writer changed the key after this position
+     * @param int                $expiry  milliseconds by Store::now() after which the record is absent and the engine may remove it; 0: never
      * @param array<string, int> $guards  other keys, each with the position after which nobody else may have changed it
-     * @param bool               $logged  false: not a change for near tiers (leases); the record's position still
+     * @param bool               $logged  false: the change does not enter the journal (leases); the record's position still
      *                                    grows with each write, and $limit then also counts the writer's own changes
-     * @param string             $kind    one letter for the log: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew)
-     * @param string             $epoch   the one that $limit and the guards' positions are of; in another one nothing is known
-     *                                    that far back, and the change is not done (position -1). '': any
-     * @param bool               $atomic  should this never be made, what is there stays good (a counter, a lock): who cleans up
-     *                                    after a writer that died leaves it
+     * @param string             $kind    one letter for the journal: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew)
+     * @param string             $epoch   of $limit and the guards' positions; in another epoch nothing is known that far back,
+     *                                    and the change is not done (position -1). '': any epoch
+     * @param bool               $atomic  true for a counter or a lock: if the writer dies before it changes the record, the old
+     *                                    record stays valid, and the process that cleans up keeps it
      */
     public function __construct(
         public readonly string $key,
@@ -47,13 +47,13 @@ final class Change
         public readonly array $guards = [],
         public readonly bool $logged = true,
         public readonly string $kind = 's',
-        /** Count the writer's own changes too: compare-and-swap. Always so where $logged is false. */
+        /** True: $limit counts the writer's own changes too (compare-and-swap). Always so if $logged is false. */
         public readonly bool $strict = false,
         public readonly string $epoch = '',
         public readonly bool $atomic = false,
     ) {}
 
-    /** Whether its positions can be compared with those of this epoch. */
+    /** Whether this change's positions can be compared with those of this epoch. */
     public function isOf(string $epoch): bool
     {
         return $this->epoch === '' || $this->epoch === $epoch;

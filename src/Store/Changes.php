@@ -4,16 +4,16 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** What changed since somebody last looked. */
+/** The answer of Store::since(): what changed after a position. */
 final class Changes
 {
     /**
      * @param string $epoch
-     * @param int    $end       position of the log's end now: all of it is readable
-     * @param string $token     give it back with the next since(): lets an engine see cheaply that nothing changed
-     * @param bool   $complete  false: older changes are no longer known, or the epoch is another; $list is then empty
-     * @param list<array{string, int, string, string}> $list  key, position, writer, kind; oldest first; the last change a
-     *                          key is enough. May go on after $end: changes that are made, after one that is not
+     * @param int    $end       position of the journal's end: the records of every change up to it can be read
+     * @param string $token     pass it to the next since(): by it an engine finds cheaply that nothing changed
+     * @param bool   $complete  false: older changes are no longer known, or the epoch is a new one; $list is then empty
+     * @param list<array{string, int, string, string}> $list  key, position, writer, kind; oldest first; at least the last
+     *                          change of each key. May contain finished changes beyond $end, if one before them is not
      *                          settled yet (its writer is at work, or dead)
      */
     public function __construct(
@@ -24,7 +24,7 @@ final class Changes
         public readonly array $list = [],
     ) {}
 
-    /** Position of the newest change listed after the end; 0 if there is none. */
+    /** Position of the newest change listed beyond the end; 0: none. */
     public function ahead(): int
     {
         $last = $this->list === [] ? 0 : $this->list[\count($this->list) - 1][1];
@@ -32,7 +32,7 @@ final class Changes
         return $last > $this->end ? $last : 0;
     }
 
-    /** Whether who has followed the log up to there has anything left to learn from this. */
+    /** Whether a reader that has followed the journal to this position learns anything new from this answer. */
     public function news(string $epoch, int $position): bool
     {
         $known = $epoch === $this->epoch && ($position > $this->end || ($position === $this->end && $this->complete));

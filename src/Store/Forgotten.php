@@ -5,18 +5,18 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /**
- * How far back changes have been forgotten: the newest forgotten one, and the newest by anybody but its writer.
+ * Remembers how far changes have been forgotten: the position of the newest forgotten change, and of the newest one by
+ * any other writer.
  *
- * Two positions are enough, so that a writer's own changes never count against it, however many of them it has made
- * and others have forgotten.
+ * Two positions are enough to keep a writer's own forgotten changes from counting against it, however many there are.
  */
 final class Forgotten
 {
-    /** By anybody but $writer. */
+    /** Position of the newest forgotten change by anybody but $writer. */
     private int $others;
     private string $writer = '';
 
-    /** @param int $position nothing is known of the changes up to there */
+    /** @param int $position the changes up to it are unknown */
     public function __construct(private int $position)
     {
         $this->others = $position;
@@ -34,7 +34,7 @@ final class Forgotten
         }
     }
 
-    /** Who made the newest one. */
+    /** The writer of the newest forgotten change. */
     public function writer(): string
     {
         return $this->writer;

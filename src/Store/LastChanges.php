@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** The last change of each key after some position, a bounded number of them: what an engine in PHP knows of its log. */
+/** The last change of each key after some position, a bounded number of them: what an engine in PHP knows of its journal. */
 final class LastChanges
 {
     /** @var array<array-key, array{int, string, string}> position, writer, kind by key; oldest first */
@@ -13,7 +13,7 @@ final class LastChanges
     private readonly Forgotten $forgotten;
 
     /**
-     * @param int $floor every change after this position is added here
+     * @param int $floor the engine adds every change after this position
      * @param int $most  about how many keys are remembered; the oldest are forgotten first
      */
     public function __construct(int $floor, private readonly int $most = 10_000)
@@ -22,7 +22,7 @@ final class LastChanges
     }
 
     /**
-     * All changes after this position are known; of older ones perhaps some.
+     * Every change after the returned position is known; of older changes perhaps some.
      *
      * @param ?string $writer whose own changes do not matter
      */
@@ -31,14 +31,14 @@ final class LastChanges
         return $this->forgotten->last($writer);
     }
 
-    /** Notes a change newer than all before. */
+    /** Notes a change that is newer than all before. */
     public function add(string $key, int $position, string $writer, string $kind): void
     {
-        // Taken out first so that it moves to the end.
+        // Remove it first, so that it moves to the end.
         unset($this->changes[$key]);
         $this->changes[$key] = [$position, $writer, $kind];
         if (\count($this->changes) > $this->most + ($this->most >> 2)) {
-            // In steps: taking the first out of a PHP array each time walks over all the holes at its start.
+            // Forget many at a time: removing the first element each time makes PHP walk over the holes at the array's start.
             foreach (\array_slice($this->changes, 0, -$this->most) as [$oldest, $by]) {
                 $this->forgotten->add($oldest, $by);
             }
@@ -52,7 +52,7 @@ final class LastChanges
         return $this->changes[$key] ?? null;
     }
 
-    /** @return ?list<array{string, int, string, string}> as Changes::$list; null if that far back is no longer known */
+    /** @return ?list<array{string, int, string, string}> as Changes::$list; null: changes that far back are no longer known */
     public function after(int $position): ?array
     {
         if ($position < $this->floor()) {

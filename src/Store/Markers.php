@@ -5,18 +5,18 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /**
- * The keys of flush and tag markers (see Tier\Space), as far as an engine needs them that forgets the oldest ones.
+ * What an engine that forgets old markers must know of the keys of flush and tag markers (see Tier\Space).
  *
- * Forgetting must not make anything valid again. So an engine that drops a marker notes its position as a floor, one
- * for flushes and one for tags, which only grows; and answers whoever reads a marker that is not there with one made
- * anew at the floor: whatever it had covered lies at or before that.
+ * Forgetting a marker must not make an entry valid again. So an engine that forgets one raises a floor to its position:
+ * there is one floor for flushes and one for tags. When a reader asks for a missing marker, the engine answers with a
+ * marker at the floor. Every entry that the forgotten marker covered lies at or before it.
  */
 final class Markers
 {
     public const FLUSHES = 'f';
     public const TAGS = 't';
 
-    /** Of an engine's budget the markers, and what else it keeps but records, take one part in so many. */
+    /** Markers, and everything else that is no entry, may take one part in this many of an engine's budget. */
     public const SHARE = 8;
 
     public static function is(string $key): bool
@@ -24,13 +24,13 @@ final class Markers
         return \str_starts_with($key, 't:') || \str_starts_with($key, 'f:');
     }
 
-    /** What is read in the place of a marker that may have been forgotten. */
+    /** The record that a reader gets in place of a missing marker, which the engine may have forgotten. */
     public static function at(int $floor): Record
     {
         return new Record('c', $floor, '');
     }
 
-    /** @return non-empty-list<string> the flush markers that cover a space: its own, and those of the spaces it lies in */
+    /** @return non-empty-list<string> the flush markers that cover a space: its own, and those of the spaces around it */
     public static function flushes(string $path): array
     {
         $flushes = ['f:'];
@@ -43,7 +43,7 @@ final class Markers
         return $flushes;
     }
 
-    /** @return list<string> the flush markers that make a record of no use, be it an entry or a marker, if it is not newer than they */
+    /** @return list<string> the flush markers that cover this key's record, an entry or a marker: if one is at or after its position, the record is useless */
     public static function covering(string $key): array
     {
         $sort = \substr($key, 0, 2);

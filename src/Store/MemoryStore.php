@@ -7,15 +7,15 @@ namespace Larder\Store;
 use Larder\System\Clock;
 
 /**
- * Records in a PHP array: seen by this process alone and gone with it. For tests, for the command line, and for a
- * long-running process that wants a cache of its own.
+ * Keeps records in a PHP array, which only this process sees and which ends with it. For tests, for the command line, and
+ * for a long-running process that wants a cache of its own.
  */
 final class MemoryStore implements Store
 {
-    /** About what a record costs beside its key and body, bytes: array slot, object, log. */
+    /** Bytes, about, that a record takes beside its key and body: array slot, object, journal. */
     private const OVERHEAD = 400;
 
-    /** Looked at in one tidy(), records. */
+    /** Records checked by one tidy(). */
     private const STEP = 100;
 
     private readonly string $epoch;
@@ -30,7 +30,7 @@ final class MemoryStore implements Store
     private int $version = 0;
     private int $swept = 0;
 
-    /** Bytes of the markers among them. */
+    /** Bytes of the markers among the records. */
     private int $marked = 0;
 
     /** @var array<string, int> see Markers */
@@ -66,7 +66,7 @@ final class MemoryStore implements Store
                 continue;
             }
             if ($found !== null) {
-                // Taken out and put in again at the end: the array is in the order of use.
+                // Move it to the end: the array is in the order of use.
                 unset($this->records[$key]);
                 $this->records[$key] = $found;
                 $records[$key] = $found[0];
@@ -104,7 +104,7 @@ final class MemoryStore implements Store
     public function tidy(): void
     {
         $now = Clock::now();
-        // A copy without the keys' order being touched: what is looked at is not used.
+        // A copy: checking a record is no use of it and must not change the order.
         $some = \array_slice($this->records, $this->swept, self::STEP, true);
         $this->swept = \count($some) < self::STEP ? 0 : $this->swept + self::STEP;
         foreach ($some as $key => [$record, $expiry]) {
@@ -141,7 +141,7 @@ final class MemoryStore implements Store
             return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
         }
         if ($change->body !== null && \strlen($change->body) > $this->budget) {
-            // Never to be kept: refused visibly, before all the others are evicted for it.
+            // Larger than the budget: refuse it before all others are evicted for it.
             return Outcome::refused($isOver ? null : $record);
         }
         [$previous, $writer] = WriteConditions::before($key, $record, $this->log);
@@ -161,7 +161,7 @@ final class MemoryStore implements Store
         return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record));
     }
 
-    /** @return array{?Record, bool} a key's record, without a body if it is over: it was a change all the same; and whether it is */
+    /** @return array{?Record, bool} a key's record, without its body if it has expired (it still counts as a change); and whether it has */
     private function peek(string $key): array
     {
         [$record, $expiry] = $this->records[$key] ?? [null, 0];
@@ -190,7 +190,7 @@ final class MemoryStore implements Store
         return \in_array($body[0] ?? '', ['m', 'c'], true);
     }
 
-    /** Whether a flush has made it useless. */
+    /** Whether a flush covers the record. */
     private function isCovered(string $key, Record $record): bool
     {
         if (($record->body[0] ?? '') !== Change::HELD) {
@@ -204,7 +204,7 @@ final class MemoryStore implements Store
         return false;
     }
 
-    /** Removes the least recently used down to nine tenths of the budget, so that this is not done at each write. */
+    /** Evicts the least recently used records down to nine tenths of the budget, so that not every write must evict. */
     private function evict(): void
     {
         $part = \intdiv($this->budget, Markers::SHARE);
@@ -215,14 +215,14 @@ final class MemoryStore implements Store
             if ($this->bytes <= $enough) {
                 break;
             }
-            // A marker or an intent says what must not be shown.
+            // Markers and intents stay: they say which values must not be served.
             if (!\in_array($record->body[0] ?? '', Change::KEPT, true)) {
                 $this->remove((string) $key);
             }
         }
     }
 
-    /** Removes the oldest markers of one sort, until all take a little less than this many bytes. */
+    /** Forgets the oldest markers of one sort, until all markers take a little less than this many bytes. */
     private function forget(string $sort, int $bytes): void
     {
         $positions = [];

@@ -4,23 +4,24 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** What became of one Change. */
+/** The result of one Change. */
 final class Outcome
 {
-    /** Kind of a change that the engine will never take: the value is too large for it, or there is no room. */
+    /** Kind of a change that the engine refuses: the value is too large, or there is no room for it. */
     public const REFUSED = 'r';
 
     /**
      * @param bool    $done
-     * @param int     $position   done: the change's position; else: the position of the change in the way,
-     *                            or -1 if nothing is known that far back (treat as a conflict)
-     * @param string  $writer     done: who made the key's change before, '' if unknown; else: who made the change in the way
-     * @param int     $previous   done: position of the key's change before, 0 if unknown
-     * @param string  $kind       done: kind of the change that made the record there was, '' if there was none;
-     *                            not done: kind of the change in the way (Change::$kind), '' if unknown
+     * @param int     $position   done: the change's position; not done: the position of the conflicting change, or -1 if
+     *                            nothing is known that far back (treat as a conflict)
+     * @param string  $writer     done: writer of the key's previous change, '' if unknown; not done: writer of the
+     *                            conflicting change
+     * @param int     $previous   done: position of the key's previous change, 0 if unknown
+     * @param string  $kind       done: kind of the change that made the previous record, '' if there was none;
+     *                            not done: kind of the conflicting change (Change::$kind), '' if unknown
      * @param ?Record $record     not done: the key's record now, null if it has none
-     * @param ?string $guard      not done: the guard that stopped it, null if it was the key itself
-     * @param int     $step       done: by how much the position is above the end of the log before it
+     * @param ?string $guard      not done: the guard that conflicts, null if it is the key itself
+     * @param int     $step       done: how far the position lies above the journal's previous end
      */
     public function __construct(
         public readonly bool $done,
@@ -33,7 +34,7 @@ final class Outcome
         public readonly int $step = 1,
     ) {}
 
-    /** The engine cannot keep this value. The older one is gone, or is to be removed by the caller. */
+    /** The engine cannot keep this value. It has removed the old one, or else the caller must. */
     public static function refused(?Record $record = null): self
     {
         return new self(false, -1, kind: self::REFUSED, record: $record);

@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** What a store keeps for one key. */
+/** The record that a store keeps for one key. */
 final class Record
 {
     public function __construct(
         /** Opaque to the store; its first byte says what kind it is (see Codec\Entry). */
         public readonly string $body,
-        /** Position of the key's last change; for unlogged records their own version. */
+        /** Position of the key's last change; for a record outside the journal (a lease) its own version. */
         public readonly int $position,
         /** Who made that change: Change::$writer. */
         public readonly string $writer,

@@ -8,29 +8,29 @@ use Larder\System\Failure;
 use Larder\System\Signals;
 
 /**
- * A store that may be called while a call of it is under way, and that may not be there yet.
+ * A store that may be called during another of its calls, and that may not exist yet.
  *
  * A destructor that the garbage collector runs, a signal handler or an error handler may use the cache at any step of
  * an engine: between binding a key to a prepared statement and executing it, or between a command and its reply. A call
  * inside another one therefore goes to a second store object, with a connection of its own. An engine that lets one
  * process write at a time cannot write twice at once: the inner call fails with StoreBusy.
  *
- * Handlers of asynchronous signals wait until the call has ended. A store object that a foreign exception has left in the
- * middle of a call all the same (a destructor threw) is not used again.
+ * Handlers of asynchronous signals wait until the call has ended. If another exception still leaves a store object in the
+ * middle of a call (a destructor threw), this class never uses that object again.
  *
- * A store that cannot be made (its directory cannot be created, for example) is tried again at every call.
+ * If the store cannot be made (its directory cannot be created, for example), every call tries again.
  */
 final class ReentrantStore implements Appending
 {
     private bool $busy = false;
     private ?bool $forgets = null;
 
-    /** @var list<Store> for calls inside others */
+    /** @var list<Store> spare stores, for calls inside others */
     private array $spares = [];
 
     /**
      * @param ?Store                $store null: it could not be made yet
-     * @param \Closure(bool): Store $make  true: a spare one, that shares no connection with another
+     * @param \Closure(bool): Store $make  true: makes a spare one, which shares no connection with another
      */
     public function __construct(private readonly string $name, private ?Store $store, private readonly \Closure $make) {}
 
@@ -158,11 +158,11 @@ final class ReentrantStore implements Appending
     public function each(): iterable
     {
         $held = Signals::hold();
-        // Its reader uses the cache between two records: a store object of its own, as long as that lasts.
+        // The caller uses the cache between two records, so the iteration needs a store object of its own.
         try {
             $store = $this->spare();
         } catch (StoreBusy) {
-            // One that cannot be had twice is gone through as it is now.
+            // Where no second object can be made, iterate over the first.
             $store = $this->store ?? $this->made(false);
         }
         foreach ($store->each() as $key => $record) {
@@ -179,12 +179,12 @@ final class ReentrantStore implements Appending
         return $this->otherwise(static fn(Store $store): array => $store->stats());
     }
 
-    /** What is thrown on: a store object that something else than a failure of its own has left is given up. */
+    /** The exception to throw on. Gives up the store object, unless the exception is a failure of its own. */
     private function left(\Throwable $thrown): \Throwable
     {
         if (!$thrown instanceof Failure) {
             $this->store = null;
-            // It goes now, and with it its locks and transactions: parts of it refer to each other.
+            // Destroy it now, with its locks and transactions: its parts refer to each other.
             \gc_collect_cycles();
         }
 
@@ -192,7 +192,7 @@ final class ReentrantStore implements Appending
     }
 
     /**
-     * By a store made now, or by a spare one if the first is in use.
+     * Makes the call by a store made now, or by a spare one if the first is in use.
      *
      * @template T
      *
@@ -216,7 +216,7 @@ final class ReentrantStore implements Appending
         $spare = null;
         try {
             $spare = $this->spare();
-            // What this process has appended is read by the spare too.
+            // The spare must read what this process has appended.
             $spare instanceof Appending && $spare->settle();
             $result = $call($spare);
             $this->spares[] = $spare;
@@ -243,7 +243,7 @@ final class ReentrantStore implements Appending
         } catch (Failure $failure) {
             throw $failure;
         } catch (\Exception $refusal) {
-            // Meanwhile somebody else may have made the directory, for himself.
+            // Meanwhile another user may have made the directory as their own.
             throw Failure::because($this->name, $refusal->getMessage(), $refusal);
         }
     }

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** What one read() saw. */
+/** The answer of Store::read(): records, and the position at which they were current. */
 final class Snapshot
 {
-    /** @param array<array-key, Record> $records by key, found ones only */
+    /** @param array<array-key, Record> $records by key; missing records are absent */
     public function __construct(
         public readonly string $epoch,
         /** Every change at or before this position is in the records. */

@@ -7,40 +7,39 @@ namespace Larder\Store;
 use Larder\System\Failure;
 
 /**
- * One engine: a record a key, and a log of what changed.
+ * One engine: keeps a record a key, and a journal of what changed.
  *
- * This folder holds the engines, one a file, all behind this interface, and nothing that knows what a record's
- * body means: validity, tags, flushes and the table of conflicts are decided in Tier/, which builds all of it
- * on the one conditional write below.
+ * This folder holds the engines, all behind this interface. Nothing here knows what a record's body means: Tier/ decides
+ * validity, tags, flushes and conflicts, and builds all of it on the one conditional write below.
  *
- * Positions. Every logged change gets the next position of the store's log, a number that only grows within an
- * epoch. A lost, restarted or restored engine starts a new epoch, in which nothing of the old one can be read.
+ * Positions. Every change that enters the journal gets the next position, a number that only grows within an epoch. A
+ * lost, restarted or restored engine starts a new epoch, in which nothing of the old one can be read.
  *
  * What every engine must keep:
  *  - read() returns records together with a position `at` at which they were current: every change at or
- *    before `at` is already in them. (A process between "announce" and "store" must not be counted in `at`.)
- *  - write() is atomic for each change, across processes and servers; the log names a change no later than
- *    anybody can read its record, so that a reader of the log never misses one, whoever is killed meanwhile.
+ *    before `at` is already in them. (`at` must not count a change that was announced and is not stored yet.)
+ *  - write() is atomic for each change, across processes and servers; the journal names a change no later than
+ *    anybody can read its record, so that a reader of the journal never misses one, whichever process is killed.
  *  - a call that cannot reach the engine, or finds it damaged, throws Failure within the time-out, and
  *    nothing else; no notice or warning leaves it.
  *  - a forked child never speaks over its parent's connection.
  *
- * Keys are any non-empty strings of bytes up to 66,000 bytes; an engine that cannot take them hashes them.
+ * A key is any non-empty string of up to 66,000 bytes; an engine that cannot take such keys hashes them.
  */
 interface Store
 {
     /**
-     * What changed after a position, for whoever looked last at ($epoch, $position, $token).
+     * What changed since a reader's last answer, which had this epoch, end and token.
      *
-     * Cheap when nothing changed: an engine may recognise its own token without opening anything.
-     * With $epoch '' (nothing known yet): an incomplete answer that says where the log ends.
+     * Cheap if nothing changed: an engine may recognise its own token without opening anything.
+     * With $epoch '' (nothing known yet): an incomplete answer that says where the journal ends.
      *
      * @throws Failure
      */
     public function since(string $epoch, int $position, string $token): Changes;
 
     /**
-     * The records of these keys, as they are now. Keys without a record are absent from the view.
+     * The records of these keys, as they are now. Keys without a record are absent from the snapshot.
      *
      * @param non-empty-list<string> $keys
      *
@@ -56,34 +55,34 @@ interface Store
      *
      * @return non-empty-list<Outcome> one for each change
      *
-     * @throws Failure when it is not known whether they were applied
+     * @throws Failure if the changes may or may not have been applied
      */
     public function write(array $changes): array;
 
     /**
-     * Milliseconds by the one clock that judges for everybody who shares this engine what has ended: a server's own, or
-     * on one machine the one that counts from its boot. Change::$expiry, and every time in a record's body, is of this
-     * clock. Costs no round trip after the first read() or since().
+     * Milliseconds by the one clock that decides, for all processes that share this engine, what has expired: the server's
+     * clock, or on one machine the clock that counts from its boot. Change::$expiry, and every time in a record's body, is
+     * of this clock. Costs no round trip after the first read() or since().
      *
-     * @throws Failure where a server must be asked for it, and cannot be
+     * @throws Failure if a server must be asked for it and does not answer
      */
     public function now(): int;
 
     /**
-     * Whether a record without an expiry may vanish by itself (be evicted) while the epoch goes on. Where it may, a
-     * marker that is not there counts as lost, and is made anew. Where not, read() says of a marker that was forgotten up
-     * to where it may have been (see Markers).
+     * Whether the engine may evict a record without an expiry while the epoch goes on. If so, a missing marker counts as
+     * lost, and the request that misses it makes it anew. If not, read() answers for a forgotten marker with the latest
+     * position that it may have had (see Markers).
      */
     public function forgets(): bool;
 
     /**
-     * A small, bounded piece of housekeeping (expired records, budget), called at the end of a request.
+     * Does a small, bounded piece of housekeeping (expired records, budget), at the end of a request.
      * Never throws; never takes longer than a few milliseconds.
      */
     public function tidy(): void;
 
     /**
-     * Goes through all records, in batches, for the command line.
+     * Iterates over all records, in batches, for the command line.
      *
      * @return iterable<string, Record> key to record
      *
@@ -92,7 +91,7 @@ interface Store
     public function each(): iterable;
 
     /**
-     * @return array{engine: string, entries: int, bytes: int, budget: int} budget 0: the engine's own
+     * @return array{engine: string, entries: int, bytes: int, budget: int} in bytes; budget 0: the engine has its own
      *
      * @throws Failure
      */

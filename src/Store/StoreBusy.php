@@ -6,5 +6,5 @@ namespace Larder\Store;
 
 use Larder\System\Failure;
 
-/** A call inside another call that could not be done: the store is in use by this very process, and has not failed. */
+/** A call inside another call could not be made, because this process is using the store. The store has not failed. */
 final class StoreBusy extends Failure {}

@@ -5,24 +5,24 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /**
- * Decides whether a conditional write may be done, for the engines that decide in PHP under a lock of their own.
+ * Decides whether a conditional write may be made, for engines that decide in PHP under a lock of their own.
  *
- * It looks at the last change of the key. A foreign change hidden behind a later one of the same writer was named
- * to that writer by Outcome::$previous.
+ * It checks the key's last change. If that is the writer's own and hides another writer's, Outcome::$previous has named
+ * the hidden one to the writer.
  */
 final class WriteConditions
 {
     /**
-     * @param \Closure(string): ?Record           $peek  a key's record now; of the body the first byte is enough
-     * @param \Closure(int, ?string): LastChanges $cover what is known of the log, from this position on if possible; changes
-     *                                                   by this writer need not be known
+     * @param \Closure(string): ?Record           $peek  a key's record now; the first byte of its body is enough
+     * @param \Closure(int, ?string): LastChanges $cover the journal's known changes, from this position on if possible;
+     *                                                   changes by this writer need not be among them
      */
     public function __construct(private readonly \Closure $peek, private readonly \Closure $cover) {}
 
     /**
-     * @param ?Record $record the record of the change's key now; of the body the first byte is enough
+     * @param ?Record $record the record of the change's key now; the first byte of its body is enough
      *
-     * @return ?array{int, string, string, ?string} position, writer and kind of the change in the way, the guard it is at
+     * @return ?array{int, string, string, ?string} position, writer and kind of the conflicting change, and its guard
      */
     public function conflict(Change $change, ?Record $record): ?array
     {
@@ -53,7 +53,7 @@ final class WriteConditions
     /**
      * @param ?Record $record the key's record now
      *
-     * @return array{int, string} position and writer of the key's last change as far as it is known; 0 and '' if not
+     * @return array{int, string} position and writer of the key's last change; 0 and '' if unknown
      */
     public static function before(string $key, ?Record $record, LastChanges $known): array
     {
@@ -66,15 +66,15 @@ final class WriteConditions
     }
 
     /**
-     * The last change of the key, if it is after the limit and not by this writer.
+     * The key's last change, if it is after the limit and not by this writer.
      *
      * @return ?array{int, string, string}
      */
     private function after(string $key, ?Record $record, int $limit, ?string $writer): ?array
     {
         if ($record !== null) {
-            // A record that is there is the last change. The log may name a newer one: of a process that died
-            // between announcing and storing it, so that it never happened.
+            // An existing record is the last change. The journal may name a newer one that never happened: its writer died
+            // after announcing it and before storing it.
             if ($record->position <= $limit || $record->writer === $writer) {
                 return null;
             }
@@ -91,7 +91,7 @@ final class WriteConditions
         return $limit < $known->floor($writer) ? [-1, '', ''] : null;
     }
 
-    /** Kind of the change that made a record, as far as its body tells. */
+    /** Kind of the change that made a record, as far as its body shows it. */
     public static function kind(?Record $record): string
     {
         $first = $record->body[0] ?? '';
