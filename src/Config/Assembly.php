@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Config;
 
 use Larder\Codec\Codec;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Codec\Signer;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
@@ -52,7 +52,7 @@ final class Assembly
         $tiers = new Request(
             $truth,
             self::nears($options, $codec, $failureLog, $runtime, $mark),
-            new Envelope($options->secret === null ? null : new Signer($options->secret)),
+            new EntrySigner($options->secret === null ? null : new Signer($options->secret)),
             $codec,
             (int) ($options->lease * 1000),
             Dsn::TIERS[$options->truth->scheme],

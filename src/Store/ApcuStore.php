@@ -28,7 +28,7 @@ use Larder\System\Quiet;
  */
 final class ApcuStore implements Store
 {
-    /** Changes that the journal keeps. */
+    /** JournalSlice that the journal keeps. */
     private const RING = 4096;
 
     /** Format of the records. A release with another format begins an epoch of its own. */
@@ -47,7 +47,7 @@ final class ApcuStore implements Store
     private int $done = 0;
     private int $version = 0;
     /** The epoch's changes up to $read; begins where this object first read the journal, or further back if a caller asks. */
-    private LastChanges $known;
+    private JournalIndex $known;
     private int $read = 0;
     private int $asked = 0;
     private int $room = 0;
@@ -73,20 +73,20 @@ final class ApcuStore implements Store
             throw Failure::because('apcu', 'apc.slam_defense drops writes at random; set it to 0 in php.ini');
         }
         $this->lock = new FileLock('apcu', $lockFile, $timeout);
-        $this->known = new LastChanges(0);
+        $this->known = new JournalIndex(0);
         $this->judge = new WriteConditions(fn(string $key): ?Record => $this->fetch($key)[0], $this->cover(...));
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $this->look();
         if ($epoch !== $this->epoch || $position > $this->end) {
-            return new Changes($this->epoch, $this->end, '', false);
+            return new JournalSlice($this->epoch, $this->end, '', false);
         }
         $end = $this->end;
         $list = $position === $end ? [] : $this->cover($position)->after($position);
 
-        return new Changes($epoch, $end, '', $list !== null, $list ?? []);
+        return new JournalSlice($epoch, $end, '', $list !== null, $list ?? []);
     }
 
     public function read(array $keys): Snapshot
@@ -283,7 +283,7 @@ final class ApcuStore implements Store
         /** @var array{epoch: string, end: int, done: int, version: int} $field */
         $field = \unpack('a16epoch/Jend/Jdone/Jversion', $state);
         if ($field['epoch'] !== $this->epoch) {
-            $this->known = new LastChanges($field['end']);
+            $this->known = new JournalIndex($field['end']);
             $this->read = $this->asked = $field['end'];
             $this->epoch = $field['epoch'];
         }
@@ -299,7 +299,7 @@ final class ApcuStore implements Store
     {
         $this->epoch = \bin2hex(\random_bytes(8));
         $this->end = $this->done = $this->version = $this->read = $this->asked = 0;
-        $this->known = new LastChanges(0);
+        $this->known = new JournalIndex(0);
         $this->save();
     }
 
@@ -308,14 +308,14 @@ final class ApcuStore implements Store
      *
      * @param ?string $writer whose own changes need not be known
      */
-    private function cover(int $position, ?string $writer = null): LastChanges
+    private function cover(int $position, ?string $writer = null): JournalIndex
     {
         if ($position < $this->known->floor($writer) && $position < $this->asked) {
             $from = \max($position, $this->end - self::RING, 0);
             $this->asked = $position < $from ? \PHP_INT_MIN : $position;
             // What this object has seen may reach further back than the ring, for changes of $writer.
             if ($from < $this->known->floor($writer)) {
-                $this->known = new LastChanges($from, self::RING);
+                $this->known = new JournalIndex($from, self::RING);
                 $this->read = $from;
             }
         }
@@ -324,7 +324,7 @@ final class ApcuStore implements Store
             $entry = \apcu_fetch($this->slot($position));
             if (!\is_string($entry) || \substr($entry, 0, 8) !== \pack('J', $position)) {
                 // APCu has evicted the slot, or a newer change has replaced it: everything up to it is unknown.
-                $this->known = new LastChanges($position, self::RING);
+                $this->known = new JournalIndex($position, self::RING);
             } else {
                 $length = \ord($entry[9]);
                 $this->known->add(\substr($entry, 10 + $length), $position, \substr($entry, 10, $length), $entry[8]);

@@ -19,7 +19,7 @@ final class MemoryStore implements Store
     private const STEP = 100;
 
     private readonly string $epoch;
-    private readonly LastChanges $log;
+    private readonly JournalIndex $log;
     private readonly WriteConditions $judge;
 
     /** @var array<array-key, array{Record, int}> record and expiry by key, the least recently used first */
@@ -40,21 +40,21 @@ final class MemoryStore implements Store
     public function __construct(private readonly int $budget = 67_108_864)
     {
         $this->epoch = \bin2hex(\random_bytes(8));
-        $this->log = $log = new LastChanges(0);
+        $this->log = $log = new JournalIndex(0);
         $this->judge = new WriteConditions(
             fn(string $key): ?Record => $this->peek($key)[0],
-            static fn(): LastChanges => $log,
+            static fn(): JournalIndex => $log,
         );
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         if ($epoch !== $this->epoch || $position > $this->position) {
-            return new Changes($this->epoch, $this->position, '', false);
+            return new JournalSlice($this->epoch, $this->position, '', false);
         }
         $list = $position === $this->position ? [] : $this->log->after($position);
 
-        return new Changes($this->epoch, $this->position, '', $list !== null, $list ?? []);
+        return new JournalSlice($this->epoch, $this->position, '', $list !== null, $list ?? []);
     }
 
     public function read(array $keys): Snapshot

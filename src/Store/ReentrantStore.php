@@ -34,11 +34,11 @@ final class ReentrantStore implements Appending
      */
     public function __construct(private readonly string $name, private ?Store $store, private readonly \Closure $make) {}
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $held = Signals::hold();
         if ($this->busy || $this->store === null) {
-            return $this->otherwise(static fn(Store $store): Changes => $store->since($epoch, $position, $token));
+            return $this->otherwise(static fn(Store $store): JournalSlice => $store->since($epoch, $position, $token));
         }
         $this->busy = true;
         try {

@@ -36,7 +36,7 @@ interface Store
      *
      * @throws Failure
      */
-    public function since(string $epoch, int $position, string $token): Changes;
+    public function since(string $epoch, int $position, string $token): JournalSlice;
 
     /**
      * The records of these keys, as they are now. Keys without a record are absent from the snapshot.

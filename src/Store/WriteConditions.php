@@ -14,7 +14,7 @@ final class WriteConditions
 {
     /**
      * @param \Closure(string): ?Record           $peek  a key's record now; the first byte of its body is enough
-     * @param \Closure(int, ?string): LastChanges $cover the journal's known changes, from this position on if possible;
+     * @param \Closure(int, ?string): JournalIndex $cover the journal's known changes, from this position on if possible;
      *                                                   changes by this writer need not be among them
      */
     public function __construct(private readonly \Closure $peek, private readonly \Closure $cover) {}
@@ -55,7 +55,7 @@ final class WriteConditions
      *
      * @return array{int, string} position and writer of the key's last change; 0 and '' if unknown
      */
-    public static function before(string $key, ?Record $record, LastChanges $known): array
+    public static function before(string $key, ?Record $record, JournalIndex $known): array
     {
         if ($record !== null) {
             return [$record->position, $record->writer];

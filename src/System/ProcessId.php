@@ -89,7 +89,7 @@ final class ProcessId
 
     private static function host(): string
     {
-        $boot = \str_replace('-', '', Boot::id());
+        $boot = \str_replace('-', '', MachineBoot::id());
         // The inode number of the link's target identifies the name space (namespaces(7)).
         $space = (int) Quiet::call(static fn(): int|false => \fileinode('/proc/self/ns/pid'));
         if ($boot !== '' && $space !== 0) {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Entry;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Tier\Near\Near;
@@ -32,7 +32,7 @@ final class Reader
     public function __construct(
         private readonly View $view,
         private readonly Truth $truth,
-        public readonly Envelope $envelope,
+        public readonly EntrySigner $envelope,
         private readonly Leases $leases,
     ) {
         $this->history = $view->history;

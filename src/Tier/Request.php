@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Codec\Codec;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Store\Store;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -40,7 +40,7 @@ final class Request
     public function __construct(
         public readonly Truth $truth,
         array $nears,
-        Envelope $envelope,
+        EntrySigner $envelope,
         public readonly Codec $codec,
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 
 /**
@@ -61,7 +61,7 @@ final class RequestHistory
     private bool $forgetful = false;
 
     /** Begins the request, or begins it anew: it holds nothing that was read before. */
-    public function begin(Changes $now): void
+    public function begin(JournalSlice $now): void
     {
         $this->epoch = $now->epoch;
         $this->start = $this->seen = $now->end;
@@ -77,12 +77,12 @@ final class RequestHistory
     /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
     public function beginBlind(): void
     {
-        $this->begin(new Changes('', -1, '', false));
+        $this->begin(new JournalSlice('', -1, '', false));
         $this->lost = 0;
     }
 
     /** Notes others' changes since `seen`. */
-    public function learn(Changes $changes, string $writer): void
+    public function learn(JournalSlice $changes, string $writer): void
     {
         if (!$changes->complete || $changes->epoch !== $this->epoch) {
             // The journal no longer tells which keys changed, or a new epoch counts its own positions.

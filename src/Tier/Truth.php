@@ -7,7 +7,7 @@ namespace Larder\Tier;
 use Larder\Codec\Entry;
 use Larder\Store\Appending;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -97,7 +97,7 @@ final class Truth
         return $this->ahead === null ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
     }
 
-    public function since(string $epoch, int $position, string $token): ?Changes
+    public function since(string $epoch, int $position, string $token): ?JournalSlice
     {
         if (!$this->reachable()) {
             return null;

@@ -6,10 +6,11 @@ namespace Larder\Tier;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
+use Larder\System\Fork;
 use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -85,7 +86,7 @@ final class View
 
     /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
-    private int $pid;
+    private readonly Fork $fork;
 
     /**
      * @param list<Near> $nears nearest first
@@ -99,7 +100,7 @@ final class View
         private readonly bool $lazy = false,
     ) {
         $this->history = $leases->history;
-        $this->pid = Process::id();
+        $this->fork = new Fork();
         $this->writer = $truth->writer;
         $this->begin();
     }
@@ -159,7 +160,7 @@ final class View
     public function beginAt(?Snapshot $snapshot): void
     {
         $this->isBegun = true;
-        $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new Changes($snapshot->epoch, $snapshot->at, '', true));
+        $snapshot === null ? $this->history->beginBlind() : $this->history->begin(new JournalSlice($snapshot->epoch, $snapshot->at, '', true));
     }
 
     /** Begins the view now: others' changes count from here on. */
@@ -460,11 +461,9 @@ final class View
     /** Whether this process was forked since the last call. A child becomes a request of its own, without its parent's leases. */
     public function forked(): bool
     {
-        $pid = Process::id();
-        if ($pid === $this->pid) {
+        if (!$this->fork->isNoticed()) {
             return false;
         }
-        $this->pid = $pid;
         $this->writer = \bin2hex(\random_bytes(6));
         $this->leases->forget();
         $this->version++;

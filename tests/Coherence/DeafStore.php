@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Coherence;
 
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 
@@ -13,9 +13,9 @@ final class DeafStore implements Store
 {
     public function __construct(private readonly Store $store) {}
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
-        return $epoch === '' ? $this->store->since('', 0, '') : new Changes($epoch, $position, $token, true);
+        return $epoch === '' ? $this->store->since('', 0, '') : new JournalSlice($epoch, $position, $token, true);
     }
 
     public function read(array $keys): Snapshot

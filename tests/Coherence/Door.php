@@ -6,7 +6,7 @@ namespace Larder\Tests\Coherence;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
@@ -66,7 +66,7 @@ final class Door
         };
 
         return self::over(
-            new Request($truth, $nears, new Envelope(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
+            new Request($truth, $nears, new EntrySigner(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
             new Space(),
         );
     }

@@ -6,9 +6,9 @@ namespace Larder\Tests\Support;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
@@ -42,13 +42,13 @@ final class HookedStore implements Store
     public function cache(array $nears = []): Cache
     {
         $truth = new Truth($this, 'hooked', new PendingInvalidations(null), new FailureLog(null), \bin2hex(\random_bytes(6)));
-        $tiers = new Request($truth, $nears, new Envelope(null), Codec::create(null, null), 30_000, 'disk');
+        $tiers = new Request($truth, $nears, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
         $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
         return $make($tiers, new Space());
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         return $this->inner->since($epoch, $position, $token);
     }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Near\ApcuNear;
@@ -39,9 +39,9 @@ final class ChangesAheadTest extends TestCase
 
     public function testWhoHasSomethingToLearn(): void
     {
-        $plain = new Changes('e', 10, '', true, [['e::k', 9, 'w', 's']]);
-        $ahead = new Changes('e', 10, '', true, [['e::k', 9, 'w', 's'], ['e::k', 12, 'w', 'd']]);
-        $gap = new Changes('e', 10, '', false);
+        $plain = new JournalSlice('e', 10, '', true, [['e::k', 9, 'w', 's']]);
+        $ahead = new JournalSlice('e', 10, '', true, [['e::k', 9, 'w', 's'], ['e::k', 12, 'w', 'd']]);
+        $gap = new JournalSlice('e', 10, '', false);
         self::assertSame([0, 12, 0], [$plain->ahead(), $ahead->ahead(), $gap->ahead()]);
         self::assertSame([true, false, false, true], [$plain->news('e', 9), $plain->news('e', 10), $plain->news('e', 11), $plain->news('f', 11)]);
         self::assertSame([true, true, false], [$ahead->news('e', 10), $ahead->news('e', 11), $ahead->news('e', 12)]);
@@ -54,14 +54,14 @@ final class ChangesAheadTest extends TestCase
         $entry = Entry::make("\0value", 0, 0, 0, []);
         $one = $open();
         self::assertSame(['', 0, ''], $one->state());
-        self::assertTrue($one->follow(new Changes('e', 10, '', false)));
+        self::assertTrue($one->follow(new JournalSlice('e', 10, '', false)));
         $one->put('e::k', $entry, 5, 10, 'e');
         $one->put('e::other', $entry, 6, 10, 'e');
         self::assertSame(5, $one->get('e::k')[1] ?? null);
 
         $other = $open();
         self::assertSame(['e', 10, ''], $other->state());
-        self::assertTrue($other->follow(new Changes('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
+        self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
         self::assertNull($other->get('e::k'), 'changed after the end');
         self::assertSame(6, $other->get('e::other')[1] ?? null);
         $one->put('e::k', $entry, 5, 10, 'e');
@@ -69,18 +69,18 @@ final class ChangesAheadTest extends TestCase
 
         // Stored after it, and the same news again.
         $other->put('e::k', $entry, 13, 13, 'e');
-        self::assertTrue($other->follow(new Changes('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
+        self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
         self::assertSame(13, $other->get('e::k')[1] ?? null);
 
         // Somebody with older news does not take the end back, but what he knows ahead of it counts.
-        self::assertTrue($other->follow(new Changes('e', 20, '', true)));
+        self::assertTrue($other->follow(new JournalSlice('e', 20, '', true)));
         $other->put('e::other', $entry, 6, 21, 'e');
-        self::assertTrue($other->follow(new Changes('e', 10, '', true, [['e::other', 22, 'w', 'd']])));
+        self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::other', 22, 'w', 'd']])));
         self::assertSame(['e', 20, ''], $other->state());
         self::assertNull($other->get('e::other'));
 
         // Where it is not known what came after the end, nothing that was there is shown.
-        self::assertTrue($other->follow(new Changes('e', 20, '', false)));
+        self::assertTrue($other->follow(new JournalSlice('e', 20, '', false)));
         self::assertNull($other->get('e::k'));
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Tier\RequestHistory;
 use PHPUnit\Framework\TestCase;
@@ -17,7 +17,7 @@ final class RequestHistoryTest extends TestCase
     protected function setUp(): void
     {
         $this->history = new RequestHistory();
-        $this->history->begin(new Changes('epoch', 10, 'token', false));
+        $this->history->begin(new JournalSlice('epoch', 10, 'token', false));
     }
 
     public function testAtTheStartEverythingCountsAsReadThere(): void
@@ -55,7 +55,7 @@ final class RequestHistoryTest extends TestCase
 
     public function testForeignChangesAreKnownOwnOnesAreNot(): void
     {
-        $this->history->learn(new Changes('epoch', 14, 't', true, [
+        $this->history->learn(new JournalSlice('epoch', 14, 't', true, [
             ['e::k', 11, 'somebody', 's'], ['e::k', 12, 'somebody', 'd'], ['e::mine', 13, 'me', 's'], ['f:', 14, 'somebody', 'c'],
         ]), 'me');
         self::assertTrue($this->history->changed('e::k', 10));
@@ -72,7 +72,7 @@ final class RequestHistoryTest extends TestCase
     public function testAGapCountsAsAChangeOfEverythingReadBefore(): void
     {
         $this->history->miss('e::k', 11);
-        $this->history->learn(new Changes('epoch', 50, '', false), 'me');
+        $this->history->learn(new JournalSlice('epoch', 50, '', false), 'me');
         self::assertTrue($this->history->changed('e::k', 11));
         self::assertSame(-1, $this->history->limit('e::k', 11));
         self::assertSame('', $this->history->kind('e::k'));
@@ -84,7 +84,7 @@ final class RequestHistoryTest extends TestCase
     public function testAnotherEpochMakesAllPositionsVoid(): void
     {
         $this->history->miss('e::k', 11);
-        $this->history->learn(new Changes('another', 3, '', false), 'me');
+        $this->history->learn(new JournalSlice('another', 3, '', false), 'me');
         self::assertSame([RequestHistory::SEEN, -1], $this->history->reference('e::k'));
         self::assertTrue($this->history->changed('e::k', -1));
         self::assertSame(['another', 3, -1], [$this->history->epoch, $this->history->seen, $this->history->start()]);
@@ -145,7 +145,7 @@ final class RequestHistoryTest extends TestCase
         $this->history->miss('e::k', 11);
         $this->history->foreign('e::k', 12, 's');
         $this->history->goneAll();
-        $this->history->begin(new Changes('epoch', 30, '', true));
+        $this->history->begin(new JournalSlice('epoch', 30, '', true));
         self::assertSame([RequestHistory::SEEN, 30], $this->history->reference('e::k'));
         self::assertFalse($this->history->changed('e::k', 30));
         $this->history->miss('e::k', 31);
@@ -164,7 +164,7 @@ final class RequestHistoryTest extends TestCase
         for ($i = 0; $i <= 100_001; $i++) {
             $list[] = ["e::$i", 11 + $i, 'somebody', 's'];
         }
-        $this->history->learn(new Changes('epoch', 200_000, '', true, $list), 'me');
+        $this->history->learn(new JournalSlice('epoch', 200_000, '', true, $list), 'me');
         self::assertTrue($this->history->changed('e::never changed', 10), 'which keys changed is not known any more');
         self::assertFalse($this->history->changed('e::read later', 200_000));
     }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\System\Clock;
 use Larder\System\FailureLog;
@@ -27,7 +27,7 @@ final class RequestTierTest extends TestCase
     {
         $this->codec = Codec::create(null, null);
         $this->history = new RequestHistory();
-        $this->history->begin(new Changes('epoch', 10, '', false));
+        $this->history->begin(new JournalSlice('epoch', 10, '', false));
         $this->copies = new RequestTier($this->codec, $this->history, new Truth(new MemoryStore(), 'memory', new PendingInvalidations(null), new FailureLog(null), 'writer000000'), 'e::');
     }
 

@@ -7,7 +7,7 @@ namespace Larder\Console\Doctor;
 use Larder\Config\Extension;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
-use Larder\System\Boot;
+use Larder\System\MachineBoot;
 
 /** This PHP: its version, what is loaded, and which tiers that gives. */
 final class Machine
@@ -104,7 +104,7 @@ final class Machine
     /** The engines on disk tell by it whether the machine was restarted since they wrote. */
     private static function boot(): Finding
     {
-        $file = Boot::FILE;
+        $file = MachineBoot::FILE;
 
         return \is_readable($file)
             ? Finding::ok('boot id', 'readable: after a restart of the machine the disk tier knows that it may be behind')

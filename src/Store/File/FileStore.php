@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Change;
-use Larder\Store\Changes;
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -71,18 +71,18 @@ final class FileStore implements Store
         $this->shared = new Shared($directory, $timeout);
         $this->judge = new WriteConditions(
             fn(string $key): ?Record => $this->peek($this->path($key), $key),
-            fn(int $limit, ?string $writer): LastChanges => $this->shared->log()->cover($limit, $writer),
+            fn(int $limit, ?string $writer): JournalIndex => $this->shared->log()->cover($limit, $writer),
         );
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         // The token is the base of the log's current file. An epoch is looked at closely, as it becomes part of a path.
         if (
             $token !== '' && \strlen($epoch) === 16 && \strspn($epoch, '0123456789abcdef') === 16
             && Journal::unchanged($this->directory, $epoch, (int) $token, $position)
         ) {
-            return new Changes($epoch, $position, $token, true);
+            return new JournalSlice($epoch, $position, $token, true);
         }
         Quiet::begin();
         try {
@@ -91,7 +91,7 @@ final class FileStore implements Store
             $token = $log->token();
             $list = $epoch === $this->shared->epoch() && $position <= $end ? $log->cover($position)->after($position) : null;
 
-            return new Changes($this->shared->epoch(), $end, $token, $list !== null, $list ?? []);
+            return new JournalSlice($this->shared->epoch(), $end, $token, $list !== null, $list ?? []);
         } finally {
             Quiet::end();
         }

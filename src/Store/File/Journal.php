@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Change;
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
 use Larder\System\Failure;
 
 /**
@@ -33,13 +33,13 @@ final class Journal
     /** Number of the last frame, and whether it is a FULL one. */
     private int $number = 0;
     private bool $full = false;
-    private LastChanges $known;
+    private JournalIndex $known;
     /** The lowest position that cover() was asked for. */
     private int $asked = \PHP_INT_MAX;
 
     public function __construct(private readonly string $directory, private readonly string $epoch)
     {
-        $this->known = new LastChanges(0);
+        $this->known = new JournalIndex(0);
     }
 
     /** Whether nothing was written to the log since it ended at this position of this file: one stat. */
@@ -107,7 +107,7 @@ final class Journal
      *
      * @param ?string $writer whose own changes need not be known
      */
-    public function cover(int $position, ?string $writer = null): LastChanges
+    public function cover(int $position, ?string $writer = null): JournalIndex
     {
         if ($position >= $this->known->floor($writer) || $position >= $this->asked || $this->file === null) {
             return $this->known;
@@ -119,12 +119,12 @@ final class Journal
             $known = $this->older($position);
         }
         $offset = $known === null ? \max($position - $this->file->base, JournalFile::HEADER) : JournalFile::HEADER;
-        $known ??= new LastChanges($offset === JournalFile::HEADER ? $this->file->base : $position);
+        $known ??= new JournalIndex($offset === JournalFile::HEADER ? $this->file->base : $position);
         if (!$this->file->reaches($offset, $known, $this->offset)) {
             // No frame begins there; or, if that is not it, one is damaged.
-            $known = new LastChanges($this->file->base);
+            $known = new JournalIndex($this->file->base);
             if (!$this->file->reaches(JournalFile::HEADER, $known, $this->offset)) {
-                $known = new LastChanges($this->end());
+                $known = new JournalIndex($this->end());
             }
         }
 
@@ -221,7 +221,7 @@ final class Journal
         }
         // From the end, or, where that is torn, from the start.
         $this->advance($file, $file->last($file->size()) ?? JournalFile::HEADER, null);
-        $this->known = new LastChanges($this->end());
+        $this->known = new JournalIndex($this->end());
         $this->asked = \PHP_INT_MAX;
 
         return true;
@@ -249,7 +249,7 @@ final class Journal
     }
 
     /** Reads from an offset to the last good frame. */
-    private function advance(JournalFile $file, int $offset, ?LastChanges $into): void
+    private function advance(JournalFile $file, int $offset, ?JournalIndex $into): void
     {
         [$length, $number, $full] = $file->scan($offset, $into, \PHP_INT_MAX);
         if ($length > 0) {
@@ -262,14 +262,14 @@ final class Journal
     /**
      * What the file before the current one knows, if a position is in it or before it.
      *
-     * @return ?LastChanges null if it is gone, or not whole
+     * @return ?JournalIndex null if it is gone, or not whole
      */
-    private function older(int $position): ?LastChanges
+    private function older(int $position): ?JournalIndex
     {
         $file = $this->previous < 0 ? null : JournalFile::open($this->path($this->previous), $this->epoch, $this->previous);
         $size = $this->base() - $this->previous;
         foreach ([$position - $this->previous, JournalFile::HEADER] as $offset) {
-            $known = new LastChanges($offset > JournalFile::HEADER ? $position : $this->previous);
+            $known = new JournalIndex($offset > JournalFile::HEADER ? $position : $this->previous);
             if ($offset >= JournalFile::HEADER && $file?->reaches($offset, $known, $size) === true) {
                 return $known;
             }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
 use Larder\System\Ownership;
 
 /**
@@ -95,7 +95,7 @@ final class JournalFile
     }
 
     /** Whether there are good frames all the way between two offsets. */
-    public function reaches(int $offset, ?LastChanges $into, int $until): bool
+    public function reaches(int $offset, ?JournalIndex $into, int $until): bool
     {
         return $this->scan($offset, $into, $until)[0] === $until - $offset;
     }
@@ -103,11 +103,11 @@ final class JournalFile
     /**
      * Reads the frames between two offsets.
      *
-     * @param ?LastChanges $into takes the changes
+     * @param ?JournalIndex $into takes the changes
      *
      * @return array{int, int, bool} bytes that were good frames; the last one's number, and whether it is a FULL one
      */
-    public function scan(int $offset, ?LastChanges $into, int $until): array
+    public function scan(int $offset, ?JournalIndex $into, int $until): array
     {
         $bytes = $this->bytes($offset, $until - $offset);
         $size = \strlen($bytes);

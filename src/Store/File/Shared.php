@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
-use Larder\System\Boot;
 use Larder\System\Failure;
 use Larder\System\FileLock;
+use Larder\System\MachineBoot;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
@@ -126,7 +126,7 @@ final class Shared
     /** Whether this state is of this directory and this boot. */
     private function holds(State $state): bool
     {
-        $this->boot ??= Boot::id();
+        $this->boot ??= MachineBoot::id();
 
         return $state->inode === $this->lock->inode() && ($state->boot === $this->boot || $state->boot === '' || $this->boot === '');
     }
@@ -209,7 +209,7 @@ final class Shared
                 \unlink("$this->directory/$name");
             }
         }
-        $this->boot ??= Boot::id();
+        $this->boot ??= MachineBoot::id();
         $state = new State(\bin2hex(\random_bytes(8)), 0, -1, JournalFile::HEADER, 0, $this->boot, $this->lock->inode());
         $log = new Journal($this->directory, $state->epoch);
         if (!$log->create() || !Sizes::clear($handle)) {

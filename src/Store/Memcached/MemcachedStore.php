@@ -7,7 +7,7 @@ namespace Larder\Store\Memcached;
 use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -37,7 +37,7 @@ use Larder\System\Process;
  */
 final class MemcachedStore implements Store
 {
-    /** Changes that are announced together, and bytes of their keys: a slot is one item. */
+    /** JournalSlice that are announced together, and bytes of their keys: a slot is one item. */
     private const TOGETHER = 64;
     private const BYTES = 300_000;
 
@@ -70,7 +70,7 @@ final class MemcachedStore implements Store
         $this->unlogged = new UnjournaledWrite($this->servers, $this->keys, $this->log, $this->parts, $this->logged, $timeout);
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $log = $this->log;
         $begun = \hrtime(true);
@@ -78,7 +78,7 @@ final class MemcachedStore implements Store
             [$top] = $this->look([]);
             $known = $epoch === $log->epoch && $position <= $top && $position >= $log->start && $top - $position <= Slot::KEPT;
             if ($top <= $log->end && (!$known || $position === $top)) {
-                return new Changes($log->epoch, $log->end, '', $known);
+                return new JournalSlice($log->epoch, $log->end, '', $known);
             }
             $window = $log->window(\max($known ? \min($position, $log->end) : $log->end, $top - Slot::KEPT), $top);
             $end = $window->settled($log->end);
@@ -89,7 +89,7 @@ final class MemcachedStore implements Store
                 continue;
             }
             $list = $known ? $window->changes($position, $end) : null;
-            $changes = new Changes($log->epoch, $end, '', $list !== null, $list ?? []);
+            $changes = new JournalSlice($log->epoch, $end, '', $list !== null, $list ?? []);
             $this->mend($window, $top);
 
             return $changes;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
 use Larder\System\Failure;
 
 /**
@@ -21,14 +21,14 @@ final class Past
     /** Everything up to this position is known. */
     private int $to = 0;
 
-    private LastChanges $known;
+    private JournalIndex $known;
 
     /** What was read for one change, for the others of its batch. */
     private ?Window $older = null;
 
     public function __construct(private readonly Journal $log)
     {
-        $this->known = new LastChanges(0);
+        $this->known = new JournalIndex(0);
     }
 
     /** The position after which the writer is to read the log, so that this goes on where it ended. */
@@ -110,7 +110,7 @@ final class Past
     private function begin(int $position): void
     {
         $this->to = $position;
-        $this->known = new LastChanges($position, Slot::KEPT);
+        $this->known = new JournalIndex($position, Slot::KEPT);
         $this->older = null;
     }
 }

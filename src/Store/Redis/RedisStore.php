@@ -7,7 +7,7 @@ namespace Larder\Store\Redis;
 use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -54,7 +54,7 @@ final class RedisStore implements Store
     private const RENEWAL = 64;
 
     /**
-     * Changes of one round trip: so few that all of them are under way at once, and the first reply comes soon. Where
+     * JournalSlice of one round trip: so few that all of them are under way at once, and the first reply comes soon. Where
      * more are sent than the network holds, the time-out counts until the server has done most of them.
      */
     private const BATCH = 200;
@@ -111,7 +111,7 @@ final class RedisStore implements Store
         $this->put = Script::put();
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $reply = $this->open($epoch, $position, $token, []);
         $list = [];
@@ -126,7 +126,7 @@ final class RedisStore implements Store
             }
         }
 
-        return new Changes($this->told = $this->epoch, $this->seen[0], $this->seen[1], $reply[3] === 1, $list);
+        return new JournalSlice($this->told = $this->epoch, $this->seen[0], $this->seen[1], $reply[3] === 1, $list);
     }
 
     public function read(array $keys): Snapshot

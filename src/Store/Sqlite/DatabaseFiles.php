@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\System\Boot;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\FileLock;
+use Larder\System\MachineBoot;
 use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
@@ -172,7 +172,7 @@ final class DatabaseFiles
      *
      * @throws Failure|\PDOException
      */
-    public function create(Boot $boot): void
+    public function create(MachineBoot $boot): void
     {
         if ($this->isLost()) {
             Mishaps::note($this->directory, 'larder.db was removed or emptied by another program');

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Driver\Sqlite\Connection;
-use Larder\System\Boot;
 use Larder\System\Failure;
+use Larder\System\MachineBoot;
 use Larder\System\Process;
 
 /**
@@ -75,7 +75,7 @@ final class Opening
             $pdo = $this->connect($pid, $inode);
             $this->setUp($pdo);
 
-            $database = $this->current($pdo, $pid, $inode, Boot::current());
+            $database = $this->current($pdo, $pid, $inode, MachineBoot::current());
 
             return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
         } catch (\PDOException) {
@@ -89,7 +89,7 @@ final class Opening
      *
      * @throws Failure|\PDOException
      */
-    private function current(\PDO $pdo, int $pid, int $inode, Boot $boot): ?Database
+    private function current(\PDO $pdo, int $pid, int $inode, MachineBoot $boot): ?Database
     {
         if (!Schema::isCurrent((int) Connection::text(Connection::value($pdo, 'PRAGMA user_version')))) {
             return null;
@@ -97,7 +97,7 @@ final class Opening
         $known = $this->known($pdo);
         $counter = $this->files->counter($known['epoch'] ?? '');
 
-        return $boot->is(new Boot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
+        return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
             && ($known['file'] ?? '') === (string) $inode && $counter->isWritable()
             ? new Database($pdo, $known['epoch'] ?? '', $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
@@ -105,7 +105,7 @@ final class Opening
     /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
     private function verified(int $pid): Database
     {
-        $boot = Boot::current();
+        $boot = MachineBoot::current();
         $database = $pdo = null;
         for ($attempt = 0; $attempt < 3; $attempt++) {
             if ($this->files->size() === 0) {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\Forgotten;
+use Larder\Store\JournalHorizon;
 use Larder\Store\Markers;
 
 /**
@@ -22,7 +22,7 @@ final class Past
 
     private const READ = "SELECT name, value FROM m WHERE name IN ('horizon', 'past', 'floors', 'dead')";
 
-    private readonly Forgotten $forgotten;
+    private readonly JournalHorizon $forgotten;
 
     /** @var array<string, int> by the first letter of the markers' keys */
     private array $floors;
@@ -43,7 +43,7 @@ final class Past
         $horizon = (int) $rows['horizon'];
         [$position, $writer, $others] = \explode(':', $rows['past'] . '::');
         // Who does not know of it has deleted a row since.
-        $this->forgotten = new Forgotten((int) $position === $horizon ? (int) $others : $horizon);
+        $this->forgotten = new JournalHorizon((int) $position === $horizon ? (int) $others : $horizon);
         $this->forgotten->add($horizon, (int) $position === $horizon ? $writer : '');
         $this->floors = self::floors((string) $rows['floors']);
         $this->dead = (int) $rows['dead'];

@@ -6,7 +6,7 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
@@ -45,7 +45,7 @@ final class SqliteStore implements Appending
     /** Keys of one statement; more are read in one transaction. */
     private const MOST_KEYS = 256;
 
-    /** Changes of one transaction: who waits for the lock gets it between two, and the write-ahead log stays short. */
+    /** JournalSlice of one transaction: who waits for the lock gets it between two, and the write-ahead log stays short. */
     private const AT_ONCE = 1_000;
 
     /** Keys from which on they are bound as one. */
@@ -83,14 +83,14 @@ final class SqliteStore implements Appending
         $this->files = new DatabaseFiles($directory);
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         if ($token !== '' && $epoch !== '') {
             // "Has anything changed?" is two stats, without opening the database. The tail first: whoever empties it rings.
             $isEmpty = $this->changeLog($epoch)->isEmpty();
             $size = $this->counter($epoch)->size();
             if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
-                return new Changes($epoch, $position, $token, true);
+                return new JournalSlice($epoch, $position, $token, true);
             }
         }
         for ($attempt = 1; ; $attempt++) {
@@ -115,7 +115,7 @@ final class SqliteStore implements Appending
                     /** @var array{int, int, int} $row */
                     $row = $database->rows(self::END_AND_HORIZON)[0];
 
-                    return new Changes($database->epoch, $row[1], $now, false);
+                    return new JournalSlice($database->epoch, $row[1], $now, false);
                 }
                 $statement = $database->statement(self::SINCE);
                 $statement->bindValue(1, $position, \PDO::PARAM_INT);
@@ -128,14 +128,14 @@ final class SqliteStore implements Appending
             }
             $end = (int) $rows[0][1];
             if ($position < (int) $rows[0][2] || $position > $end || \count($rows) === self::LONGEST_LIST) {
-                return new Changes($epoch, $end, $now, false);
+                return new JournalSlice($epoch, $end, $now, false);
             }
             $list = [];
             for ($i = 1, $n = \count($rows); $i < $n; $i++) {
                 $list[] = [(string) $rows[$i][1], $rows[$i][0], $rows[$i][2], $rows[$i][3]];
             }
 
-            return new Changes($epoch, $end, $now, true, $list);
+            return new JournalSlice($epoch, $end, $now, true, $list);
         }
     }
 

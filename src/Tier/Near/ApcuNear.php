@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\System\FileLock;
 use Larder\System\Process;
 use Larder\System\Signals;
@@ -18,7 +18,7 @@ use Larder\System\Signals;
  *     <prefix>:state             array: generation, epoch, position, token, ahead
  *     <prefix>:<generation>:e:…  a copy           <prefix>:<generation>:f:… t:…   a marker's position, an int
  *
- * `ahead` is the newest change that the journal lists beyond its end (Changes::ahead()). A copy read before it may lack
+ * `ahead` is the newest change that the journal lists beyond its end (JournalSlice::ahead()). A copy read before it may lack
  * it, so it is refused like a copy read before the position.
  *
  * A gap in the journal, or a new epoch, begins a new generation: nobody can read older copies from then on.
@@ -76,7 +76,7 @@ final class ApcuNear implements Near
         return [$state[1], $state[2], $state[3]];
     }
 
-    public function follow(Changes $changes): bool
+    public function follow(JournalSlice $changes): bool
     {
         $held = Signals::hold();
         if (!$this->lock()) {
@@ -101,7 +101,7 @@ final class ApcuNear implements Near
                     if ($ahead === $this->ahead) {
                         return true;
                     }
-                    $changes = new Changes($epoch, $position, $token, true);
+                    $changes = new JournalSlice($epoch, $position, $token, true);
                 }
             }
             $this->ahead = $ahead;

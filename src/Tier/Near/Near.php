@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 
 /**
  * A tier before the truth tier: holds copies, each with the position it was read at, and follows the journal.
@@ -22,7 +22,7 @@ interface Near
     public function state(): array;
 
     /** Drops the copies of what changed. False: it could not, and this request must not read this tier. */
-    public function follow(Changes $changes): bool;
+    public function follow(JournalSlice $changes): bool;
 
     /** @return array{Entry, int}|null with the position of the copy */
     public function get(string $key): ?array;

@@ -7,7 +7,7 @@ namespace Larder\Tier\Near;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Segment;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 
 /**
  * The extension's segment as the near tier: a reader gets values in place, without a copy.
@@ -72,7 +72,7 @@ final class SegmentNear implements Near
         return [$state[1], $state[2], $state[3]];
     }
 
-    public function follow(Changes $changes): bool
+    public function follow(JournalSlice $changes): bool
     {
         $known = $this->prefix;
         [$epoch, $position] = $this->state();
@@ -221,7 +221,7 @@ final class SegmentNear implements Near
     }
 
     /** Begins an empty generation under a new name. */
-    private function begin(Changes $changes): bool
+    private function begin(JournalSlice $changes): bool
     {
         $before = $this->prefix;
         $prefix = \random_bytes(8);

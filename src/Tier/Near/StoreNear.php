@@ -6,7 +6,7 @@ namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
 use Larder\System\CircuitBreaker;
@@ -77,7 +77,7 @@ final class StoreNear implements Near
         return [$state[1], $this->position, $state[3]];
     }
 
-    public function follow(Changes $changes): bool
+    public function follow(JournalSlice $changes): bool
     {
         try {
             for ($try = 0; $try < self::TRIES; $try++) {
@@ -242,7 +242,7 @@ final class StoreNear implements Near
     }
 
     /** @return list<Change> that drop the copies older than what changed */
-    private function outdated(Changes $changes, int $position): array
+    private function outdated(JournalSlice $changes, int $position): array
     {
         $gone = [];
         foreach ($changes->list as [$key, $changed]) {

@@ -6,7 +6,7 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Cache;
 use Larder\Codec\Codec;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\System\FailureLog;
 use Larder\Tests\Model\Machine;
 use Larder\Tier\Near\ApcuNear;
@@ -51,7 +51,7 @@ final class Application
             'store' => [new StoreNear(new ShelfStore("near$server", false), 'n')],
             default => [],
         };
-        $this->tiers = new Request($truth, $nears, new Envelope(null), Codec::create('php', 'none'), 30_000, 'model');
+        $this->tiers = new Request($truth, $nears, new EntrySigner(null), Codec::create('php', 'none'), 30_000, 'model');
         $this->space = $space = new Space('', $cacheOnly);
         $class = new \ReflectionClass(Cache::class);
         $this->cache = $class->newInstanceWithoutConstructor();

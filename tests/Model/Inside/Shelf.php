@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Change;
-use Larder\Store\Changes;
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
+use Larder\Store\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
@@ -39,13 +39,13 @@ final class Shelf
         return 'epoch' . $this->epoch;
     }
 
-    public function since(string $epoch, int $position): Changes
+    public function since(string $epoch, int $position): JournalSlice
     {
         if ($epoch !== $this->epoch() || $position > $this->end) {
-            return new Changes($this->epoch(), $this->end, '', false);
+            return new JournalSlice($this->epoch(), $this->end, '', false);
         }
 
-        return new Changes($epoch, $this->end, '', true, $this->known()->after($position) ?? []);
+        return new JournalSlice($epoch, $this->end, '', true, $this->known()->after($position) ?? []);
     }
 
     /**
@@ -123,7 +123,7 @@ final class Shelf
         $key = $change->key;
         $record = $this->records[$key] ?? null;
         $known = $this->known();
-        $judge = new WriteConditions(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): LastChanges => $known);
+        $judge = new WriteConditions(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): JournalIndex => $known);
         $conflict = $judge->conflict($change, $record);
         if ($conflict !== null) {
             return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
@@ -145,9 +145,9 @@ final class Shelf
         return new Outcome(true, $position, $writer, $previous);
     }
 
-    private function known(): LastChanges
+    private function known(): JournalIndex
     {
-        $known = new LastChanges(0);
+        $known = new JournalIndex(0);
         foreach ($this->log as $change) {
             $known->add(...$change);
         }

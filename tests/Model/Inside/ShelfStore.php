@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\Tests\Model\Machine;
@@ -14,9 +14,9 @@ final class ShelfStore implements Store
 {
     public function __construct(private readonly string $shelf, private readonly bool $forgets) {}
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
-        /** @var Changes */
+        /** @var JournalSlice */
         return Machine::step("$this->shelf.since", $epoch, $position);
     }
 

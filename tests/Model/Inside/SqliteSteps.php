@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\Store\Sqlite\ChangeCounter;
@@ -25,12 +25,12 @@ final class SqliteSteps implements Store
         $this->counter = new ChangeCounter('bell');
     }
 
-    public function since(string $epoch, int $position, string $token): Changes
+    public function since(string $epoch, int $position, string $token): JournalSlice
     {
         if ($token !== '' && $epoch !== '') {
             $size = $this->counter->size();
             if (($size & 1) === 0 && $token === $epoch . ':' . $size) {
-                return new Changes($epoch, $position, $token, true);
+                return new JournalSlice($epoch, $position, $token, true);
             }
         }
         $size = $this->counter->size();
@@ -38,10 +38,10 @@ final class SqliteSteps implements Store
             $this->mend();
             $size = $this->counter->size();
         }
-        /** @var Changes $changes */
+        /** @var JournalSlice $changes */
         $changes = Machine::step('db.since', $epoch, $position);
 
-        return new Changes($changes->epoch, $changes->end, "$changes->epoch:$size", $changes->complete, $changes->list);
+        return new JournalSlice($changes->epoch, $changes->end, "$changes->epoch:$size", $changes->complete, $changes->list);
     }
 
     public function read(array $keys): Snapshot

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Store\File;
 
 use Larder\Store\Change;
-use Larder\Store\Changes;
 use Larder\Store\File\FileStore;
+use Larder\Store\JournalSlice;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\Group;
@@ -152,7 +152,7 @@ final class FileStoreKillTest extends TestCase
     }
 
     /** @param array<string, int> $near */
-    private function follow(FileStore $store, Changes $seen, array &$near): Changes
+    private function follow(FileStore $store, JournalSlice $seen, array &$near): JournalSlice
     {
         $keys = ['all', 'own0', 'own1', 'own2'];
         $view = $store->read($keys);

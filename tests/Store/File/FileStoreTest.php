@@ -294,7 +294,7 @@ final class FileStoreTest extends StoreContract
 
     public function testABootIsANewEpoch(): void
     {
-        if (\Larder\System\Boot::id() === '') {
+        if (\Larder\System\MachineBoot::id() === '') {
             self::markTestSkipped('This system does not tell its boots apart.');
         }
         $store = $this->store();

@@ -9,7 +9,7 @@ use Larder\Store\File\FileStore;
 use Larder\Store\File\Journal;
 use Larder\Store\File\JournalFile;
 use Larder\Store\File\State;
-use Larder\Store\LastChanges;
+use Larder\Store\JournalIndex;
 use Larder\Store\Store;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -200,7 +200,7 @@ final class JournalTest extends TestCase
         // Torn just there where what stands in the key looks like a whole frame at the end of the file.
         $file->put($end, \substr($file->frame($end, 2, 's', self::WRITER, $frame), 0, -4));
         self::assertNull($file->last($file->size()));
-        $known = new LastChanges(0);
+        $known = new JournalIndex(0);
         self::assertSame([\strlen($frame), 1, false], $file->scan(JournalFile::HEADER, $known, $file->size()));
         self::assertSame([['k', $end, self::WRITER, 's']], $known->after(0));
     }

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier\Near;
 
 use Larder\Cache;
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\System\Clock;
 use Larder\System\FileLock;
 use Larder\Tests\Reentrancy\Waking;
@@ -41,10 +41,10 @@ final class ApcuNearTest extends TestCase
     public function testACopyReadBeforeWhatWasFollowedIsRefused(): void
     {
         $near = $this->near();
-        self::assertTrue($near->follow(new Changes('epoch', 10, '', false)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put('e::k', self::entry('read at 10'), 7, 10, 'epoch');
         self::assertSame(7, $near->get('e::k')[1] ?? null);
-        self::assertTrue($this->near()->follow(new Changes('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
+        self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
         $near->put('e::late', self::entry('read at 11'), 9, 11, 'epoch');
         self::assertNull($near->get('e::late'));
         self::assertSame(1, $near->stats()['refused']);
@@ -55,8 +55,8 @@ final class ApcuNearTest extends TestCase
     public function testACopyOfAnEpochThatIsOverIsRefused(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
-        $near->follow(new Changes('another', 3, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
+        $near->follow(new JournalSlice('another', 3, '', false));
         $near->put('e::k', self::entry('read before'), 10, 10, 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
         self::assertNull($near->get('e::k'));
@@ -70,7 +70,7 @@ final class ApcuNearTest extends TestCase
     public function testACallInsideAnotherStoresNothing(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $elsewhere = $this->near();
         $elsewhere->state();
         // Stands for a destructor that the garbage collector runs while this is looked at.
@@ -81,7 +81,7 @@ final class ApcuNearTest extends TestCase
             // Nor has it given back the lock of the one outside.
             $elsewhere->put('e::k', self::entry('read before it changed'), 9, 10, 'epoch');
         };
-        self::assertTrue($near->follow(new Changes('epoch', 12, '', true, [['e::k', 11, 'somebody', 's'], ['e::waking', 12, 'somebody', 's']])));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 11, 'somebody', 's'], ['e::waking', 12, 'somebody', 's']])));
         self::assertNull(Waking::$does, 'it was called');
         self::assertNull($near->get('e::k'));
         $near->put('e::k', self::entry('read since'), 11, 12, 'epoch');
@@ -91,10 +91,10 @@ final class ApcuNearTest extends TestCase
     public function testWhatChangedIsDroppedAndWhatIsNewerStays(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::old', self::entry('old'), 9, 10, 'epoch');
         $near->put('e::new', self::entry('new'), 12, 12, 'epoch');
-        $near->follow(new Changes('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
+        $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
         self::assertNull($near->get('e::old'));
         self::assertSame('new', $near->get('e::new')[0]->payload ?? null);
         $near->put('e::new', self::entry('an older one'), 11, 12, 'epoch');
@@ -104,8 +104,8 @@ final class ApcuNearTest extends TestCase
     public function testAGapOrAnotherEpochBeginsAnew(): void
     {
         $near = $this->near();
-        foreach ([new Changes('epoch', 20, '', false), new Changes('another', 5, '', true)] as $changes) {
-            $near->follow(new Changes('epoch', 10, '', false));
+        foreach ([new JournalSlice('epoch', 20, '', false), new JournalSlice('another', 5, '', true)] as $changes) {
+            $near->follow(new JournalSlice('epoch', 10, '', false));
             $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
             self::assertNotNull($near->get('e::k'));
             self::assertTrue($near->follow($changes));
@@ -118,12 +118,12 @@ final class ApcuNearTest extends TestCase
     public function testAStateThatIsGoneTakesNoCopies(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         \apcu_delete($this->name . ':state');
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'));
-        $near->follow(new Changes('epoch', 10, '', true));
+        $near->follow(new JournalSlice('epoch', 10, '', true));
         self::assertSame('epoch', $near->state()[0]);
         self::assertNull($near->get('e::k'));
     }
@@ -131,7 +131,7 @@ final class ApcuNearTest extends TestCase
     public function testValuesOfEveryShapeComeBack(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $entries = [
             'short' => new Entry("\0short", 0),
             'empty' => new Entry("\0", 0),
@@ -168,7 +168,7 @@ final class ApcuNearTest extends TestCase
     public function testAStoppedHolderOfTheLockMakesItUnusableAndNothingElse(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         $handle = FileLock::file($this->directory->file('lock'));
         self::assertIsResource($handle);
@@ -176,30 +176,30 @@ final class ApcuNearTest extends TestCase
         $start = \hrtime(true);
         $near->put('e::k', self::entry('newer'), 11, 11, 'epoch');
         self::assertNull($near->get('e::k'), 'what could not be replaced goes');
-        self::assertFalse($near->follow(new Changes('epoch', 12, '', true)));
+        self::assertFalse($near->follow(new JournalSlice('epoch', 12, '', true)));
         self::assertLessThan(30.0, (\hrtime(true) - $start) / 1e9);
         self::assertSame(2, $near->stats()['errors']);
         \flock($handle, \LOCK_UN);
-        self::assertTrue($near->follow(new Changes('epoch', 12, '', true)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 12, '', true)));
     }
 
     public function testALockFileThatWasDeletedIsOpenedAnew(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         \unlink($this->directory->file('lock'));
         $handle = FileLock::file($this->directory->file('lock'));
         self::assertIsResource($handle);
         \flock($handle, \LOCK_EX);
-        self::assertFalse($near->follow(new Changes('epoch', 12, '', true)), 'all meet at the file that is there now');
+        self::assertFalse($near->follow(new JournalSlice('epoch', 12, '', true)), 'all meet at the file that is there now');
         \flock($handle, \LOCK_UN);
-        self::assertTrue($near->follow(new Changes('epoch', 12, '', true)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 12, '', true)));
     }
 
     public function testWithoutADirectoryItTakesNothing(): void
     {
         $near = new ApcuNear($this->name, $this->directory->path . '/not/there/lock', 1 << 20);
-        self::assertFalse($near->follow(new Changes('epoch', 10, '', false)));
+        self::assertFalse($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertNull($near->get('e::k'));
     }

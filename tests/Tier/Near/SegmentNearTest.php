@@ -8,7 +8,7 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Segment;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Near\Near;
@@ -41,10 +41,10 @@ final class SegmentNearTest extends TestCase
     public function testACopyReadBeforeWhatWasFollowedIsRefused(): void
     {
         $near = $this->near();
-        self::assertTrue($near->follow(new Changes('epoch', 10, '', false)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put('e::k', self::entry('read at 10'), 7, 10, 'epoch');
         self::assertSame(7, $near->get('e::k')[1] ?? null);
-        self::assertTrue($this->near()->follow(new Changes('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
+        self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
         $near->put('e::late', self::entry('read at 11'), 9, 11, 'epoch');
         self::assertNull($near->get('e::late'));
         self::assertSame(1, $near->stats()['refused']);
@@ -58,8 +58,8 @@ final class SegmentNearTest extends TestCase
     public function testACopyOfAnEpochThatIsOverIsRefused(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
-        $near->follow(new Changes('another', 3, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
+        $near->follow(new JournalSlice('another', 3, '', false));
         $near->put('e::k', self::entry('read before'), 10, 10, 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
         self::assertNull($near->get('e::k'));
@@ -72,10 +72,10 @@ final class SegmentNearTest extends TestCase
     public function testWhatChangedIsDroppedAndWhatIsNewerStays(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::old', self::entry('old'), 9, 10, 'epoch');
         $near->put('e::new', self::entry('new'), 12, 12, 'epoch');
-        $near->follow(new Changes('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
+        $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
         self::assertNull($near->get('e::old'));
         self::assertSame('new', $near->get('e::new')[0]->value ?? null);
         $near->put('e::new', self::entry('an older one'), 11, 12, 'epoch');
@@ -86,10 +86,10 @@ final class SegmentNearTest extends TestCase
     public function testWhatIsRefusedTakesAnOlderCopyWithIt(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::k', self::entry('old'), 9, 10, 'epoch');
         $near->put('e::newer', self::entry('newer'), 12, 12, 'epoch');
-        $this->near()->follow(new Changes('epoch', 20, '', true));
+        $this->near()->follow(new JournalSlice('epoch', 20, '', true));
         $near->put('e::k', self::entry('refused'), 11, 11, 'epoch');
         $near->put('e::newer', self::entry('refused'), 11, 11, 'epoch');
         self::assertNull($near->get('e::k'), 'whoever put it knew of a change at 11');
@@ -100,8 +100,8 @@ final class SegmentNearTest extends TestCase
     public function testChangesAheadOfTheEndKeepOlderCopiesOut(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
-        $near->follow(new Changes('epoch', 10, '', true, [['e::k', 13, 'somebody', 's']]));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', true, [['e::k', 13, 'somebody', 's']]));
         self::assertSame(['epoch', 10, ''], $this->near()->state());
         $near->put('e::k', self::entry('read at 12'), 9, 12, 'epoch');
         self::assertNull($near->get('e::k'));
@@ -113,8 +113,8 @@ final class SegmentNearTest extends TestCase
     public function testAGapOrAnotherEpochBeginsAnew(): void
     {
         $near = $this->near();
-        foreach ([new Changes('epoch', 20, 't', false), new Changes('another', 5, 't', true)] as $changes) {
-            $near->follow(new Changes('epoch', 10, '', false));
+        foreach ([new JournalSlice('epoch', 20, 't', false), new JournalSlice('another', 5, 't', true)] as $changes) {
+            $near->follow(new JournalSlice('epoch', 10, '', false));
             $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
             self::assertNotNull($near->get('e::k'));
             self::assertTrue($near->follow($changes));
@@ -128,16 +128,16 @@ final class SegmentNearTest extends TestCase
     public function testWhoStillIsInAnOlderGenerationStoresNothingAndEndsNoNewerOne(): void
     {
         $slow = $this->near();
-        $slow->follow(new Changes('epoch', 10, '', false));
+        $slow->follow(new JournalSlice('epoch', 10, '', false));
         $quick = $this->near();
-        $quick->follow(new Changes('epoch', 30, '', false));
+        $quick->follow(new JournalSlice('epoch', 30, '', false));
         $quick->put('e::k', self::entry('new'), 29, 30, 'epoch');
         $slow->put('e::k', self::entry('old'), 9, 10, 'epoch');
         self::assertNull($slow->get('e::k'));
         self::assertSame('new', $quick->get('e::k')[0]->value ?? null);
         self::assertSame(['epoch', 30, ''], $this->near()->state(), 'the newer generation goes on');
         // It learns of the gap only now: another has begun anew meanwhile, and further on.
-        self::assertTrue($slow->follow(new Changes('epoch', 28, '', false)));
+        self::assertTrue($slow->follow(new JournalSlice('epoch', 28, '', false)));
         self::assertSame('new', $slow->get('e::k')[0]->value ?? null);
     }
 
@@ -145,13 +145,13 @@ final class SegmentNearTest extends TestCase
     public function testTwoWhoFollowAtOnceNeedNotMeet(): void
     {
         [$one, $other] = [$this->near(), $this->near()];
-        $one->follow(new Changes('epoch', 10, '', false));
+        $one->follow(new JournalSlice('epoch', 10, '', false));
         $other->state();
         $one->put('e::a', self::entry('a'), 9, 10, 'epoch');
         $one->put('e::b', self::entry('b'), 9, 10, 'epoch');
         // Both have seen 10. The one that is further on comes first.
-        $other->follow(new Changes('epoch', 14, 'later', true, [['e::a', 11, 'x', 's'], ['e::b', 14, 'x', 's']]));
-        self::assertTrue($one->follow(new Changes('epoch', 12, 'earlier', true, [['e::a', 11, 'x', 's']])));
+        $other->follow(new JournalSlice('epoch', 14, 'later', true, [['e::a', 11, 'x', 's'], ['e::b', 14, 'x', 's']]));
+        self::assertTrue($one->follow(new JournalSlice('epoch', 12, 'earlier', true, [['e::a', 11, 'x', 's']])));
         self::assertSame(['epoch', 14, 'later'], $one->state());
         self::assertNull($one->get('e::a'));
         self::assertNull($one->get('e::b'));
@@ -168,7 +168,7 @@ final class SegmentNearTest extends TestCase
     public function testWhoFillsWhileAnotherFollowsNeverLeavesAnOlderCopy(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 1, '', false));
+        $near->follow(new JournalSlice('epoch', 1, '', false));
         $this->segment->set('journal', 1);
         $value = \range(0, 2000);
         $child = \pcntl_fork();
@@ -189,7 +189,7 @@ final class SegmentNearTest extends TestCase
         $older = $copies = 0;
         for ($position = 2; $position < 6_000; $position++) {
             $this->segment->set('journal', $position);
-            $near->follow(new Changes('epoch', $position, '', true, [['e::k', $position, 'x', 's']]));
+            $near->follow(new JournalSlice('epoch', $position, '', true, [['e::k', $position, 'x', 's']]));
             // Until the other comes by.
             for ($look = 0, $at = null; $look < 2_000 && $at === null; $look++) {
                 $at = $near->get('e::k')[1] ?? null;
@@ -207,16 +207,16 @@ final class SegmentNearTest extends TestCase
     public function testAGuardThatIsGoneEndsItsGeneration(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::before', self::entry('v'), 9, 10, 'epoch');
         $this->segment->delete($near->prefix . 'g');
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertNull($near->get('e::k'));
         self::assertSame(['', 0, ''], $this->near()->state(), 'the next request begins anew');
 
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->delete($near->prefix . 'g');
-        self::assertTrue($near->follow(new Changes('epoch', 11, '', true)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 11, '', true)));
         $near->put('e::k', self::entry('v'), 11, 11, 'epoch');
         self::assertNotNull($near->get('e::k'), 'so does whoever follows');
     }
@@ -225,19 +225,19 @@ final class SegmentNearTest extends TestCase
     public function testASegmentThatWasFlushedTakesNoCopiesAndGivesNone(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         $this->segment->delete('near:state');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'), 'up to where it is good is not known');
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->flush();
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'));
         $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
         self::assertSame(0, $this->segment->stats()['entries']);
-        self::assertTrue($near->follow(new Changes('epoch', 10, '', true)));
+        self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', true)));
         self::assertSame('epoch', $near->state()[0]);
         self::assertNull($near->get('e::k'));
     }
@@ -246,7 +246,7 @@ final class SegmentNearTest extends TestCase
     public function testValuesOfEveryShapeComeBack(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $codec = Codec::create(null, null);
         $now = Clock::now();
         foreach (['text', '', \str_repeat('long', 9000), 17, -1, 1.5, true, false, null, [], ['a' => [1, 2], 'b' => null]] as $value) {
@@ -284,7 +284,7 @@ final class SegmentNearTest extends TestCase
     public function testWhatHasEndedGivesItsMemoryBack(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::k', new Entry("\0v", 1, Clock::now() + 100), 9, 10, 'epoch', 1);
         self::assertNotNull($near->get('e::k'));
         $end = \hrtime(true) + 60_000_000_000;
@@ -298,7 +298,7 @@ final class SegmentNearTest extends TestCase
     public function testWhatHasNoRoomLeavesNothingOlder(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put('e::k', self::entry('small'), 9, 10, 'epoch');
         $near->put('e::k', self::entry(\str_repeat('x', 3 << 20)), 11, 11, 'epoch');
         self::assertNull($near->get('e::k'));
@@ -432,7 +432,7 @@ final class SegmentNearTest extends TestCase
     public function testTheStateOutlivesMoreThanFits(): void
     {
         $near = $this->near();
-        $near->follow(new Changes('epoch', 10, '', false));
+        $near->follow(new JournalSlice('epoch', 10, '', false));
         $generation = $near->prefix;
         for ($i = 0; $i < 40_000; $i++) {
             $near->put("e::$i", self::entry(\str_repeat('x', 300)), 9, 10, 'epoch');

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\Changes;
+use Larder\Store\JournalSlice;
 use Larder\System\Clock;
 use Larder\Tests\Support\HookedStore;
 use Larder\Tier\Near\StoreNear;
@@ -28,7 +28,7 @@ final class StoreNearRaceTest extends TestCase
         for ($moment = 0; $moment < 10; $moment++) {
             $store = new HookedStore();
             $slow = new StoreNear($store, 'near');
-            $slow->follow(new Changes('epoch', 10, '', false));
+            $slow->follow(new JournalSlice('epoch', 10, '', false));
             if ($thereBefore) {
                 $slow->put('e::k', self::entry(), 9, 10, 'epoch');
                 self::assertNotNull($slow->get('e::k'));
@@ -41,7 +41,7 @@ final class StoreNearRaceTest extends TestCase
                     $slow->put('e::k', self::entry(), 9, 11, 'epoch');
                 }
             };
-            self::assertTrue($quick->follow(new Changes('epoch', 12, '', true, [['e::k', 12, 'x', 's']])));
+            self::assertTrue($quick->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 12, 'x', 's']])));
             $store->after = null;
             self::assertNull($quick->get('e::k'), "after call $moment");
             self::assertSame(['epoch', 12, ''], $quick->state());

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Codec;
 
 /** Entries to record bodies and back, signed where a secret is set (Codec\Signer). */
-final class Envelope
+final class EntrySigner
 {
     public function __construct(private readonly ?Signer $signer) {}
 

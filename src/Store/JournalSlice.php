@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /** The answer of Store::since(): what changed after a position. */
-final class Changes
+final class JournalSlice
 {
     /**
      * @param string $epoch

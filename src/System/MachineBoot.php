@@ -13,7 +13,7 @@ namespace Larder\System;
  * (clock_gettime(2), CLOCK_MONOTONIC). Both run at one rate, so the difference is constant. Only when the wall clock is
  * set, or the machine sleeps, does it change, and the cache starts cold needlessly.
  */
-final class Boot
+final class MachineBoot
 {
     public const FILE = '/proc/sys/kernel/random/boot_id';
 

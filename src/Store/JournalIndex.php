@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /** The last change of each key after some position, a bounded number of them: what an engine in PHP knows of its journal. */
-final class LastChanges
+final class JournalIndex
 {
     /** @var array<array-key, array{int, string, string}> position, writer, kind by key; oldest first */
     private array $changes = [];
 
-    private readonly Forgotten $forgotten;
+    private readonly JournalHorizon $forgotten;
 
     /**
      * @param int $floor the engine adds every change after this position
@@ -18,7 +18,7 @@ final class LastChanges
      */
     public function __construct(int $floor, private readonly int $most = 10_000)
     {
-        $this->forgotten = new Forgotten($floor);
+        $this->forgotten = new JournalHorizon($floor);
     }
 
     /**
@@ -52,7 +52,7 @@ final class LastChanges
         return $this->changes[$key] ?? null;
     }
 
-    /** @return ?list<array{string, int, string, string}> as Changes::$list; null: changes that far back are no longer known */
+    /** @return ?list<array{string, int, string, string}> as JournalSlice::$list; null: changes that far back are no longer known */
     public function after(int $position): ?array
     {
         if ($position < $this->floor()) {

@@ -5,19 +5,19 @@ declare(strict_types=1);
 namespace Larder\Tests\Codec;
 
 use Larder\Codec\Entry;
-use Larder\Codec\Envelope;
+use Larder\Codec\EntrySigner;
 use Larder\Codec\Signer;
 use PHPUnit\Framework\TestCase;
 
 /** Entries in their records, signed and not. */
-final class EnvelopeTest extends TestCase
+final class EntrySignerTest extends TestCase
 {
     private const SECRET = 'at least thirty-two random characters';
 
     public function testWhatIsSealedIsOpenedUnderTheSameKeyOnly(): void
     {
         $entry = new Entry('payload', 1, 2, 3, 4, ['t::a']);
-        foreach ([new Envelope(null), new Envelope(new Signer(self::SECRET))] as $i => $envelope) {
+        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $i => $envelope) {
             $body = $envelope->seal('e::k', $entry);
             self::assertEquals($entry, $envelope->open('e::k', $body));
             self::assertSame($i === 1, $envelope->open('e::other', $body) === null);
@@ -27,16 +27,16 @@ final class EnvelopeTest extends TestCase
     public function testNeitherReadsWhatTheOtherWrote(): void
     {
         $entry = new Entry('payload', 1);
-        [$plain, $signed] = [new Envelope(null), new Envelope(new Signer(self::SECRET))];
+        [$plain, $signed] = [new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))];
         self::assertNull($plain->open('k', $signed->seal('k', $entry)));
         self::assertNull($signed->open('k', $plain->seal('k', $entry)));
         self::assertNull($signed->open('k', 's' . $plain->seal('k', $entry)));
-        self::assertNull((new Envelope(new Signer('another ' . self::SECRET)))->open('k', $signed->seal('k', $entry)));
+        self::assertNull((new EntrySigner(new Signer('another ' . self::SECRET)))->open('k', $signed->seal('k', $entry)));
     }
 
     public function testEveryBitCounts(): void
     {
-        $envelope = new Envelope(new Signer(self::SECRET));
+        $envelope = new EntrySigner(new Signer(self::SECRET));
         $body = $envelope->seal('k', new Entry('payload', 1, 2));
         for ($bit = 0; $bit < 8 * \strlen($body); $bit++) {
             $changed = $body;
@@ -47,7 +47,7 @@ final class EnvelopeTest extends TestCase
 
     public function testOtherRecordsAreNoEntries(): void
     {
-        foreach ([new Envelope(null), new Envelope(new Signer(self::SECRET))] as $envelope) {
+        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $envelope) {
             foreach (['', 's', 'd', 'x', 'm', 'i1 2 3', 's' . \str_repeat("\0", 16)] as $body) {
                 self::assertNull($envelope->open('k', $body));
             }

@@ -10,7 +10,7 @@ namespace Larder\Store;
  *
  * Two positions are enough to keep a writer's own forgotten changes from counting against it, however many there are.
  */
-final class Forgotten
+final class JournalHorizon
 {
     /** Position of the newest forgotten change by anybody but $writer. */
     private int $others;
