@@ -10,7 +10,6 @@ use Larder\Store\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
-use Larder\System\Fork;
 use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -86,7 +85,7 @@ final class View
 
     /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
-    private readonly Fork $fork;
+    private int $pid;
 
     /**
      * @param list<Near> $nears nearest first
@@ -100,7 +99,7 @@ final class View
         private readonly bool $lazy = false,
     ) {
         $this->history = $leases->history;
-        $this->fork = new Fork();
+        $this->pid = Process::id();
         $this->writer = $truth->writer;
         $this->begin();
     }
@@ -461,9 +460,11 @@ final class View
     /** Whether this process was forked since the last call. A child becomes a request of its own, without its parent's leases. */
     public function forked(): bool
     {
-        if (!$this->fork->isNoticed()) {
+        $pid = Process::id();
+        if ($pid === $this->pid) {
             return false;
         }
+        $this->pid = $pid;
         $this->writer = \bin2hex(\random_bytes(6));
         $this->leases->forget();
         $this->version++;

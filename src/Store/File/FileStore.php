@@ -17,41 +17,40 @@ use Larder\System\Failure;
 use Larder\System\Quiet;
 
 /**
- * Records in files of a directory, shared by the processes of a server and kept over their end.
+ * Keeps records in files of a directory, shared by the processes of a server. The files outlive the processes.
  *
- *     lock                   what is held by whoever writes; State and Sizes stand in it
- *     log.EPOCH.BASE         what changed, see File\Log
+ *     lock                   the file that a writer locks; holds State and Sizes
+ *     log.EPOCH.BASE         the journal, see File\Journal
  *     v.EPOCH/ab/0123…       a record, see File\RecordFile; named by a hash of its key
  *     v.EPOCH/new            the record that is being written
  *
- * Writing, under the lock: the record goes to `new`, the change to the log, `new` is renamed to its place, and
- * State::$done says that all this is so; a small record is replaced in its file instead, after the change is in the
- * log. Reading needs no lock: what `done` said before the files were opened is in them, since whoever wrote it had
- * put them there, and a change after it may be there or not; a checksum tells what is not whole. A process that dies on
- * the way leaves a change in the log that never happened, which costs others a look at the file and nothing more;
- * `done` passes over it with the next change, when the lock shows that its writer is gone.
+ * A writer, under the lock, writes the record to `new`, appends the change to the journal, renames `new` to its place, and
+ * then raises State::$done. It overwrites a small record in its file instead, after the append. Readers need no lock: every
+ * change up to the `done` that a reader saw before it opened the files is in them; a later change may be. A checksum shows
+ * a half-written record. A writer that dies on the way leaves a change in the journal that never happened, which costs
+ * other processes one read of the file. The next writer, who has got its lock, passes `done` over it.
  *
- * A new epoch begins when the lock file, its State or its log are gone, damaged or copied from elsewhere, and after
- * a boot: a file system may have kept an older content of some files than of others.
+ * A new epoch begins when the lock file, its State or its journal are deleted, damaged or copied from elsewhere, and after
+ * a boot: the file system may have kept an older content of some files than of others.
  */
 final class FileStore implements Store
 {
-    /** The file in an epoch's directory of values in which a record is written. */
+    /** The file, in an epoch's directory of records, into which a new record is written. */
     private const NEW = '/new';
 
     /**
-     * Up to so many bytes a record is replaced in its file, above by renaming. ext4 writes to the disk at once what is
-     * renamed over another file (mount option auto_da_alloc), which takes 50 times as long.
+     * Bytes up to which a record is overwritten in its file; a longer one is renamed over it. ext4 writes a file that is
+     * renamed over another to the disk at once (mount option auto_da_alloc), which takes 50 times as long.
      */
     private const IN_PLACE = 65_536;
 
-    /** Of the keys read so many, chosen at random, are marked as used by tidy(). */
+    /** tidy() marks this many of the records read as used, chosen at random. */
     private const MARKED = 64;
 
-    /** After so many writes an instance looks after the budget by itself; a Sweep removes no less. */
+    /** Writes after which an object checks the budget by itself; one Sweep removes at least as many files. */
     private const WRITES = 16;
 
-    /** Of so many calls of tidy() one looks for what older epochs left, and two for what has expired. */
+    /** In this many calls of tidy(), one removes files of older epochs, and two remove expired records. */
     private const RARELY = 16;
 
     private readonly Shared $shared;
@@ -62,7 +61,7 @@ final class FileStore implements Store
     private array $used = [];
 
     /**
-     * @param string $directory made if it is not there; of this user, and used by nothing else
+     * @param string $directory created if missing; belongs to this user, and nothing else uses it
      * @param int    $budget    bytes that the files of the records take on the disk
      * @param float  $timeout   seconds that a call waits for other processes, at most
      */
@@ -77,7 +76,7 @@ final class FileStore implements Store
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
-        // The token is the base of the log's current file. An epoch is looked at closely, as it becomes part of a path.
+        // The token is the base of the journal's current file. The epoch is checked because it becomes part of a path.
         if (
             $token !== '' && \strlen($epoch) === 16 && \strspn($epoch, '0123456789abcdef') === 16
             && Journal::unchanged($this->directory, $epoch, (int) $token, $position)
@@ -181,7 +180,7 @@ final class FileStore implements Store
                 $this->shared->release();
             }
         } catch (Failure) {
-            // The next read or write says so.
+            // The next read or write reports the error.
         } finally {
             $this->used = [];
             $this->reads = 0;
@@ -270,7 +269,7 @@ final class FileStore implements Store
         if ($change->logged) {
             $log->append($change);
         } else {
-            // Before anybody can read it: a version is never given twice.
+            // Save the version before anybody can read the record: no version is given twice.
             $this->shared->save($state, $handle);
         }
         if ($inPlace) {
@@ -292,7 +291,7 @@ final class FileStore implements Store
         return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
     }
 
-    /** @throws Failure with nothing left of it */
+    /** @throws Failure after deleting the half-written file */
     private function put(string $values, string $bytes): void
     {
         $path = $values . self::NEW;
@@ -309,9 +308,9 @@ final class FileStore implements Store
     }
 
     /**
-     * Replaces a small record in its file. A reader that sees it half done waits for the lock, see settle().
+     * Overwrites a small record in its file. A reader that finds it half written waits for the lock, see settle().
      *
-     * @throws Failure with nothing left of it
+     * @throws Failure after deleting the half-written file
      */
     private function overwrite(string $path, string $bytes, int $before): void
     {
@@ -336,7 +335,7 @@ final class FileStore implements Store
         return $this->shared->values() . "/$hash[0]$hash[1]/" . \substr($hash, 2);
     }
 
-    /** The record of a key with the first byte of its body, with none if it is over; null also if another key's is in the place. */
+    /** A key's record with the first byte of its body, or without a body if it has expired; null also if the file holds another key's record. */
     private function peek(string $path, string $key): ?Record
     {
         $bytes = \file_get_contents($path, length: RecordFile::HEAD);
@@ -358,7 +357,7 @@ final class FileStore implements Store
     }
 
     /**
-     * Reads again, with the lock, what was not whole: it was just being written, or it is damaged and goes.
+     * Reads a file again under the lock, after it was not whole: a writer was at work, or the file is damaged and is deleted.
      *
      * @return ?array{string, ?Record}
      *

@@ -9,32 +9,31 @@ use Larder\Store\JournalIndex;
 use Larder\System\Failure;
 
 /**
- * The log of a directory in one epoch: files named log.EPOCH.BASE, to which changes are appended under the lock, and
- * which are read without it.
+ * The journal of a directory in one epoch: files named log.EPOCH.BASE. Writers append to them under the lock; readers need
+ * no lock.
  *
- * A position is where a change's frame ends: BASE plus its offset. So a file's size alone tells whether anything is
- * new, and a position tells where to read on. A file that is full gets a last frame that says so, and is followed by
- * the file whose BASE is its end; the one before it is kept, older ones go. Since the last frame makes the file grow,
- * whoever knows its size without it notices that there is more. Each of these steps can be the last of a process:
- * the next writer goes on with the rest.
+ * A position is where a change's frame ends: BASE plus its offset. So a file's size alone tells whether anything is new,
+ * and a position tells where to read on. A full file gets a last frame that says so, and the file whose BASE is its end
+ * follows it. The file before the current one is kept, older ones are deleted. The last frame makes the full file grow, so
+ * a reader that knew its size notices that there is more. A writer may die after any of these steps: the next one continues.
  */
 final class Journal
 {
-    /** A file is followed by the next after so many changes, or bytes, whichever comes first. */
+    /** Changes, or bytes, after which the next file follows, whichever comes first. */
     private const CHANGES = 10_000;
     private const BYTES = 8_388_608;
 
     private ?JournalFile $file = null;
-    /** Base of the file before the current one, -1 if there is none. */
+    /** Base of the file before the current one; -1: none. */
     private int $previous = -1;
-    /** Offset after the last good frame; bytes that follow are half a frame. */
+    /** Offset after the last whole frame; bytes that follow are half a frame. */
     private int $offset = 0;
     private bool $torn = false;
     /** Number of the last frame, and whether it is a FULL one. */
     private int $number = 0;
     private bool $full = false;
     private JournalIndex $known;
-    /** The lowest position that cover() was asked for. */
+    /** The lowest position that a caller has passed to cover(). */
     private int $asked = \PHP_INT_MAX;
 
     public function __construct(private readonly string $directory, private readonly string $epoch)
@@ -42,7 +41,7 @@ final class Journal
         $this->known = new JournalIndex(0);
     }
 
-    /** Whether nothing was written to the log since it ended at this position of this file: one stat. */
+    /** Whether nothing was appended to the journal since it ended at this position of this file. Costs one stat. */
     public static function unchanged(string $directory, string $epoch, int $base, int $position): bool
     {
         $path = "$directory/log.$epoch.$base";
@@ -51,7 +50,7 @@ final class Journal
         return \is_file($path) && \filesize($path) === $position - $base;
     }
 
-    /** Begins the log. */
+    /** Begins the journal. */
     public function create(): bool
     {
         return JournalFile::create($this->path(0), $this->epoch, 0);
@@ -60,7 +59,7 @@ final class Journal
     /**
      * Reads on to the end.
      *
-     * @return bool false if the log is not what the state says: gone, or damaged
+     * @return bool false: the journal does not match the state, because it was deleted or damaged
      */
     public function follow(State $state): bool
     {
@@ -79,7 +78,7 @@ final class Journal
             }
             $this->torn = $size > $this->offset;
             if (!$this->full || !$this->next()) {
-                // What is done was written here before: an end below it means a damaged frame, or a lost file.
+                // Every change up to `done` was appended before, so an end below it means a damaged frame or a lost file.
                 return $this->end() >= $state->done;
             }
         }
@@ -94,8 +93,8 @@ final class Journal
     }
 
     /**
-     * For unchanged(): the current file's base. Empty while a full file has no follower: its size at its end says
-     * nothing about what comes after it.
+     * The current file's base, for unchanged(). Empty while a full file has no follower: then its size does not tell whether
+     * anything comes after it.
      */
     public function token(): string
     {
@@ -103,7 +102,7 @@ final class Journal
     }
 
     /**
-     * What is known of the log, from this position on if it reaches back so far.
+     * The journal's changes, from this position on if it reaches back so far.
      *
      * @param ?string $writer whose own changes need not be known
      */
@@ -121,22 +120,22 @@ final class Journal
         $offset = $known === null ? \max($position - $this->file->base, JournalFile::HEADER) : JournalFile::HEADER;
         $known ??= new JournalIndex($offset === JournalFile::HEADER ? $this->file->base : $position);
         if (!$this->file->reaches($offset, $known, $this->offset)) {
-            // No frame begins there; or, if that is not it, one is damaged.
+            // No frame begins at the position, or a frame is damaged: read the whole file.
             $known = new JournalIndex($this->file->base);
             if (!$this->file->reaches(JournalFile::HEADER, $known, $this->offset)) {
                 $known = new JournalIndex($this->end());
             }
         }
 
-        // What was seen while it was made reaches further back for its own writer than the files do.
+        // What this object has seen may reach further back than the files, for changes of $writer.
         return $known->floor($writer) > $this->known->floor($writer) ? $this->known : $this->known = $known;
     }
 
     /**
-     * Makes room for changes, and cuts off what a dead process left half-written; follow() has been called under
-     * the lock. The state may change.
+     * Makes room for changes, and cuts off a frame that a dead process left half written. The caller has called follow()
+     * under the lock. The state may change.
      *
-     * @return bool false if the disk is full
+     * @return bool false: the disk is full
      */
     public function prepare(State $state): bool
     {
@@ -175,9 +174,9 @@ final class Journal
     }
 
     /**
-     * Names a change, under the lock and after prepare().
+     * Appends a change. The caller holds the lock and has called prepare().
      *
-     * @throws Failure when the disk is full; nothing of it is left then
+     * @throws Failure if the disk is full; the half-written frame is cut off
      */
     public function append(Change $change): void
     {
@@ -211,7 +210,7 @@ final class Journal
         return true;
     }
 
-    /** Opens the state's file and finds its last frame; what is known of the log begins there. */
+    /** Opens the state's file and finds its last frame; changes are known from there on. */
     private function open(State $state): bool
     {
         $file = JournalFile::open($this->path($state->base), $this->epoch, $state->base);
@@ -219,7 +218,7 @@ final class Journal
         if ($file === null) {
             return false;
         }
-        // From the end, or, where that is torn, from the start.
+        // Read from the last frame or, if that is damaged, from the start.
         $this->advance($file, $file->last($file->size()) ?? JournalFile::HEADER, null);
         $this->known = new JournalIndex($this->end());
         $this->asked = \PHP_INT_MAX;
@@ -227,7 +226,7 @@ final class Journal
         return true;
     }
 
-    /** Goes on with the file that follows the current one, if there is one. */
+    /** Enters the file that follows the current one, if there is one. */
     private function next(): bool
     {
         $next = JournalFile::open($this->path($this->end()), $this->epoch, $this->end());
@@ -248,7 +247,7 @@ final class Journal
         $this->full = $this->torn = false;
     }
 
-    /** Reads from an offset to the last good frame. */
+    /** Reads from an offset to the last whole frame. */
     private function advance(JournalFile $file, int $offset, ?JournalIndex $into): void
     {
         [$length, $number, $full] = $file->scan($offset, $into, \PHP_INT_MAX);
@@ -260,9 +259,9 @@ final class Journal
     }
 
     /**
-     * What the file before the current one knows, if a position is in it or before it.
+     * The changes in the file before the current one, if a position lies in it or before it.
      *
-     * @return ?JournalIndex null if it is gone, or not whole
+     * @return ?JournalIndex null: that file was deleted, or is damaged
      */
     private function older(int $position): ?JournalIndex
     {

@@ -13,9 +13,9 @@ use Larder\System\Ownership;
  *     header 32:  magic 8 | epoch 16 | base 8
  *     frame:      length 4 | checksum 8 | number in this file 4 | kind 1 | length 1, writer | key | length 4
  *
- * The checksum covers the epoch and the position at which the frame ends: nothing that stands in a key passes for a
- * frame, and no offset but a frame's own start reads as one. The length stands at the end as well, so that the last
- * frame is found without reading the others.
+ * The checksum covers the epoch and the position at which the frame ends, so that no bytes in a key pass for a frame, and
+ * no offset but a frame's own start reads as one. The length stands at the end as well, so that a reader finds the last
+ * frame without reading the others.
  */
 final class JournalFile
 {
@@ -33,7 +33,7 @@ final class JournalFile
     /** @param resource $handle */
     private function __construct(private readonly mixed $handle, private readonly string $epoch, public readonly int $base) {}
 
-    /** Begins a file; what had its path never came into use. */
+    /** Begins a file, and replaces one of the same path, which was never in use. */
     public static function create(string $path, string $epoch, int $base): bool
     {
         \is_link($path) && \unlink($path);
@@ -42,7 +42,7 @@ final class JournalFile
         return $handle !== false && \chmod($path, 0600) && \fwrite($handle, self::header($epoch, $base)) === self::HEADER;
     }
 
-    /** @return ?self null if it is not (or not yet) the file of this epoch and base */
+    /** @return ?self null: the file is not, or not yet, that of this epoch and base */
     public static function open(string $path, string $epoch, int $base): ?self
     {
         $handle = \is_file($path) && Ownership::flaw($path) === null ? \fopen($path, 'r+') : false;
@@ -69,7 +69,7 @@ final class JournalFile
         return $length . $this->checksum($payload, $offset + \strlen($payload) + 16) . $payload . $length;
     }
 
-    /** Writes at an offset; if there is no room, nothing stands there afterwards. */
+    /** Writes at an offset. If the disk is full, cuts off what was written. */
     public function put(int $offset, string $bytes): bool
     {
         if (\fseek($this->handle, $offset) === 0 && \fwrite($this->handle, $bytes) === \strlen($bytes)) {
@@ -85,7 +85,7 @@ final class JournalFile
         \ftruncate($this->handle, \max(0, $offset));
     }
 
-    /** Where the last frame starts, if it is a good one. */
+    /** The offset at which the last frame starts; null: it is damaged. */
     public function last(int $size): ?int
     {
         $length = $size < self::HEADER + self::FRAME ? '' : $this->bytes($size - 4, 4);
@@ -94,7 +94,7 @@ final class JournalFile
         return $start >= self::HEADER && $this->reaches($start, null, $size) ? $start : null;
     }
 
-    /** Whether there are good frames all the way between two offsets. */
+    /** Whether whole frames fill the stretch between two offsets. */
     public function reaches(int $offset, ?JournalIndex $into, int $until): bool
     {
         return $this->scan($offset, $into, $until)[0] === $until - $offset;
@@ -105,7 +105,7 @@ final class JournalFile
      *
      * @param ?JournalIndex $into takes the changes
      *
-     * @return array{int, int, bool} bytes that were good frames; the last one's number, and whether it is a FULL one
+     * @return array{int, int, bool} bytes of whole frames; the last one's number, and whether it is a FULL one
      */
     public function scan(int $offset, ?JournalIndex $into, int $until): array
     {

@@ -8,8 +8,8 @@ use Larder\Store\Record;
 use Larder\System\Clock;
 
 /**
- * The content of a file that holds one record: the key, so that no name of a file is believed, and checksums,
- * since what a foreign hand or a dying disk has changed must not be taken for a value.
+ * The content of a file that holds one record. It contains the key, so that a reader need not trust the file's name, and
+ * checksums, so that bytes changed by another program or a failing disk do not pass for a value.
  *
  *     magic 8 | checksum of the head 8 | checksum of the body 8
  *     head: position 8 | expiry 8 | length of the body 8 | length of the key 4 | length of the writer 1 | writer | key
@@ -19,7 +19,7 @@ final class RecordFile
 {
     private const MAGIC = "LARDER\n\2";
 
-    /** Bytes in which every head ends: the longest key is 66,000. */
+    /** Bytes that contain every whole head: the longest key has 66,000. */
     public const HEAD = 66_400;
 
     public static function encode(string $key, Record $record, int $expiry): string
@@ -33,7 +33,7 @@ final class RecordFile
     /**
      * @param string $bytes the whole file
      *
-     * @return ?array{string, ?Record} key and record, null in its place if that is over; null if it is damaged
+     * @return ?array{string, ?Record} key, and record or null if it has expired; null: the file is damaged
      */
     public static function decode(string $bytes): ?array
     {
@@ -42,7 +42,7 @@ final class RecordFile
             return null;
         }
         [$key, $position, $writer, $expiry, $start, $length] = $head;
-        // A longer record may have stood here before, and its writer died before he cut it off.
+        // A longer old record may follow, if the writer died before cutting it off.
         $body = \substr($bytes, $start, $length);
         if (\strlen($body) !== $length || \hash('xxh3', $body, true) !== \substr($bytes, 16, 8)) {
             return null;
@@ -52,7 +52,7 @@ final class RecordFile
     }
 
     /**
-     * @param string $bytes the file, of which HEAD bytes are enough
+     * @param string $bytes the file; its first HEAD bytes are enough
      *
      * @return ?array{string, int, string, int, int, int} key, position, writer, expiry; where the body begins, its length
      */

@@ -11,7 +11,7 @@ use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
 
-/** A directory as its processes share it: the lock, what they agree on, and the log; of one epoch or the next. */
+/** What the processes share in a directory: the lock, the state and the journal. Begins a new epoch where needed. */
 final class Shared
 {
     private readonly FileLock $lock;
@@ -31,13 +31,13 @@ final class Shared
         return $this->epoch;
     }
 
-    /** The epoch's directory of values. */
+    /** The epoch's directory of records. */
     public function values(): string
     {
         return $this->values;
     }
 
-    /** The log, as far as it was read. */
+    /** The journal, as far as this process has read it. */
     public function log(): Journal
     {
         return $this->log ??= new Journal($this->directory, $this->epoch);
@@ -46,7 +46,7 @@ final class Shared
     /**
      * Takes the lock.
      *
-     * @return array{resource, State, Journal} the lock's file, the state, and the log read to its end and ready to be written to
+     * @return array{resource, State, Journal} the lock's file, the state, and the journal, read to its end and ready for appends
      *
      * @throws Failure
      */
@@ -91,7 +91,7 @@ final class Shared
     }
 
     /**
-     * @return resource the lock's file, not held
+     * @return resource the lock's file, not locked
      *
      * @throws Failure
      */
@@ -101,7 +101,7 @@ final class Shared
     }
 
     /**
-     * What the processes agree on now, without a lock if there is anything to read.
+     * Reads the state; takes the lock only if there is none that this process can use.
      *
      * @throws Failure
      */
@@ -110,12 +110,12 @@ final class Shared
         $handle = $this->lock->handle();
         $state = State::read($handle);
         if ($state === null || !$this->holds($state)) {
-            // Being written just now, or nothing to go on with.
+            // Another process is writing the state, or there is none to continue with.
             $state = $this->hold()[1];
             $this->lock->release();
         }
         if (!\is_writable($this->directory)) {
-            // What others tell through it would not be seen, what is told here not kept.
+            // In such a directory this process could neither append changes nor follow other processes'.
             throw Failure::because('files', "{$this->directory} is read-only");
         }
         $this->enter($state);
@@ -138,13 +138,13 @@ final class Shared
             $this->opened = $this->lock->opened();
             $this->values = "$this->directory/v.$state->epoch";
             if (Ownership::isForeign($this->values)) {
-                throw Failure::because('files', "{$this->values} was put there by somebody else; remove it");
+                throw Failure::because('files', "{$this->values} was put there by another user; delete it");
             }
             $this->log = null;
         }
     }
 
-    /** The log, read to its end, without a lock if there is anything to read. */
+    /** The journal, read to its end; takes the lock only if the journal cannot be read without it. */
     public function follow(): Journal
     {
         $state = $this->state();
@@ -158,7 +158,7 @@ final class Shared
     }
 
     /**
-     * The state and the log, ready to be written to, under the lock; of a new epoch if they cannot be gone on with.
+     * The state and the journal, ready for appends. Begins a new epoch if they cannot be continued. The caller holds the lock.
      *
      * @param resource $handle
      *
@@ -193,7 +193,7 @@ final class Shared
     }
 
     /**
-     * A new epoch, in which nothing of the old one can be read.
+     * Begins a new epoch, in which nothing of the old one can be read.
      *
      * @param resource $handle
      *
@@ -203,7 +203,7 @@ final class Shared
      */
     private function begin(mixed $handle): array
     {
-        // Whoever knows an old log looks for its file, and must not find it.
+        // Delete the old journals: a process that still follows one looks for its file, and must not find it.
         foreach (\scandir($this->directory) ?: [] as $name) {
             if (\str_starts_with($name, 'log.')) {
                 \unlink("$this->directory/$name");

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 /**
- * Bytes on the disk and files in each of the 256 directories of an epoch, kept in the lock file behind the State and changed
- * under the lock. A process that dies between two steps leaves a small error, which the next Sweep over that
- * directory corrects. Each row has a check: what a damaged file says of a directory would empty the whole cache.
+ * Counts the bytes on disk and the files in each of an epoch's 256 directories. The counts lie in the lock file behind the
+ * State and change under the lock. A process that dies between two steps leaves a small error, which the next Sweep over
+ * that directory corrects. Each row has a checksum: otherwise a damaged count could empty the whole cache.
  */
 final class Sizes
 {
@@ -16,10 +16,10 @@ final class Sizes
     private const START = State::SIZE;
     private const LENGTH = 16 * self::DIRECTORIES;
 
-    /** What the usual file systems give to a file at a time. */
+    /** Bytes that usual file systems allocate at a time. */
     private const BLOCK = 4096;
 
-    /** Bytes on the disk of a file of so many. */
+    /** Bytes on disk that a file of this length takes. */
     public static function taken(int $bytes): int
     {
         return $bytes + self::BLOCK - 1 & -self::BLOCK;
@@ -55,8 +55,8 @@ final class Sizes
     /**
      * @param resource $handle
      *
-     * @return array<int, array{int, int}> bytes and entries of the directories that are not empty; of one whose row is
-     *                                     damaged no bytes and one entry, so that a Sweep looks into it
+     * @return array<int, array{int, int}> bytes and files of the directories that are not empty; for a damaged row zero
+     *                                     bytes and one file, so that a Sweep checks that directory
      */
     public static function all(mixed $handle): array
     {
@@ -74,7 +74,7 @@ final class Sizes
         return $sizes;
     }
 
-    /** @return ?array{int, int} bytes and entries; null: it is damaged */
+    /** @return ?array{int, int} bytes and files; null: the row is damaged */
     private static function row(int $bytes, int $rest): ?array
     {
         $entries = $rest >> 32 & 0xffffffff;
@@ -82,7 +82,7 @@ final class Sizes
         return self::check($bytes, $entries) === ($rest & 0xffffffff) ? [$bytes, $entries] : null;
     }
 
-    /** Of an empty row it is 0, as a new file is full of zeros. */
+    /** A row's checksum: 0 for an empty row, since a new file is full of zeros. */
     private static function check(int $bytes, int $entries): int
     {
         return ($bytes ^ $bytes >> 32 ^ $entries << 13) & 0xffffffff;

@@ -4,22 +4,22 @@ declare(strict_types=1);
 
 namespace Larder\Store\File;
 
-/** What the processes that share a directory agree on, kept in its lock file: written under the lock, read without. */
+/** The state that the processes of a directory share, in its lock file. Writers hold the lock; readers need none. */
 final class State
 {
-    /** Bytes that it takes, from the start of the file. */
+    /** Bytes of the state, from the start of the file. */
     public const SIZE = 112;
 
     private const MAGIC = "LARDER\n\2";
 
     /**
      * @param string $epoch    16 hexadecimal digits
-     * @param int    $base     position at the start of the current file of the log
-     * @param int    $previous the same of the file before it, which is kept; -1 if there is none
+     * @param int    $base     position at the start of the journal's current file
+     * @param int    $previous the same of the file before it, which is kept; -1: none
      * @param int    $done     every change up to this position is stored, or never will be
-     * @param int    $version  the last one given to an unlogged record
-     * @param string $boot     the boot of the computer in which this epoch began; '' where that cannot be known
-     * @param int    $inode    of the file in which this stands: a copy of the directory has others
+     * @param int    $version  the last version given to a record outside the journal
+     * @param string $boot     the machine's boot during which this epoch began; '' if unknown
+     * @param int    $inode    of the lock file: in a copy of the directory it differs
      */
     public function __construct(
         public readonly string $epoch,
@@ -34,7 +34,7 @@ final class State
     /**
      * @param resource $handle
      *
-     * @return ?self null if there is none, it is damaged, or somebody is just writing it
+     * @return ?self null: there is none, it is damaged, or another process is writing it
      */
     public static function read(mixed $handle): ?self
     {

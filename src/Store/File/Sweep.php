@@ -9,40 +9,40 @@ use Larder\Store\Markers;
 use Larder\System\Clock;
 
 /**
- * The housekeeping of a directory, in steps of bounded size and all under its lock: what was used is marked, what
- * has expired or is damaged goes, and while the budget is exceeded the least recently used of a random sample goes,
- * which is nearly as good as the least recently used of all and needs no list of them.
+ * Does a directory's housekeeping, in bounded steps, all under its lock. It marks used records and deletes expired and
+ * damaged ones. While the budget is exceeded, it evicts the least recently used of a random sample, which is nearly as good
+ * as the least recently used of all and needs no list of them.
  */
 final class Sweep
 {
-    /** Files looked at in one step. */
+    /** Files checked in one step. */
     private const SAMPLE = 32;
 
     /** Directories listed in one step, at most. */
     private const LISTED = 32;
 
-    /** A file's time is set by a use only if it is older than this, seconds. */
+    /** Seconds; a use sets a file's modification time only if that is older than this. */
     private const MINUTE = 60;
 
-    /** Nanoseconds after which no further step is begun, if so many files have gone. */
+    /** Nanoseconds after which no further step begins, once enough files were deleted. */
     private const TIME = 2_000_000;
     private const ENOUGH = 16;
 
-    /** @var array<string, int> of the flush markers that were asked for */
+    /** @var array<string, int> positions of the flush markers read so far */
     private array $positions = [];
 
     /**
-     * @param string                $values  the epoch's directory of values
-     * @param \Closure(string): int $flushed the position of a flush marker, 0 if there is none
+     * @param string                $values  the epoch's directory of records
+     * @param \Closure(string): int $flushed the position of a flush marker; 0: none
      */
     public function __construct(private readonly string $values, private readonly \Closure $flushed) {}
 
-    /** @param array<string> $paths what was read */
+    /** @param array<string> $paths of records that were read */
     public function used(array $paths): void
     {
         $now = \time();
         foreach ($paths as $path) {
-            // Under the lock, as touch() would make a file that has gone.
+            // Only under the lock: touch() would create a file that was just deleted.
             if (\is_file($path) && \filemtime($path) < $now - self::MINUTE) {
                 \touch($path);
             }
@@ -50,7 +50,7 @@ final class Sweep
     }
 
     /**
-     * Only if the budget is exceeded.
+     * Runs only if the budget is exceeded.
      *
      * @param resource $handle of the lock file
      */
@@ -86,7 +86,7 @@ final class Sweep
         } while ($bytes > $budget && $bytes < $before && ($removed < self::ENOUGH || \hrtime(true) < $end));
     }
 
-    /** Removes a part of what other epochs left. */
+    /** Deletes some of the files of other epochs. */
     public function others(string $directory): void
     {
         $left = 4 * self::SAMPLE;
@@ -123,13 +123,13 @@ final class Sweep
     }
 
     /**
-     * Some files: expired and damaged ones first, then the least recently used. Of those that are neither only a
-     * quarter is given, as less recently used ones than the others may be elsewhere.
+     * Some files to delete: expired, flushed and damaged ones first, then the least recently used. Of the others only a quarter is
+     * returned, because other directories may hold files that were used less recently.
      *
      * @param resource                    $handle
      * @param array<int, array{int, int}> $sizes
      *
-     * @return list<array{string, int, int, int, bool}> path, bytes, time of use, directory, whether it is to go anyway
+     * @return list<array{string, int, int, int, bool}> path, bytes, time of use, directory, whether it is expired, flushed or damaged
      */
     private function sample(mixed $handle, array $sizes): array
     {
@@ -155,7 +155,7 @@ final class Sweep
                     || (($bytes[$head[4]] ?? '') !== Change::HELD && $this->isFlushed($head[0], $head[1]));
                 $files[] = ["$path/$name", $size, (int) \filemtime("$path/$name"), $directory, $isOver];
             }
-            // Exact where all were seen.
+            // Exact if all files of the directory were seen, else an estimate.
             Sizes::set($handle, $directory, $whole ? $sum : \intdiv($sum, self::SAMPLE) * $entries, $entries);
             if (\count($files) >= self::SAMPLE) {
                 break;
@@ -167,7 +167,7 @@ final class Sweep
         return \array_slice($files, 0, $expired + \intdiv(\count($files) - $expired + 3, 4));
     }
 
-    /** Not asked of markers: one that goes counts as lost, and invalidates what is newer than the flush (see Store::forgets()). */
+    /** Whether a flush covers the record. Never for a marker: a deleted one counts as lost, and would invalidate newer entries (see Store::forgets()). */
     private function isFlushed(string $key, int $position): bool
     {
         foreach (Markers::is($key) ? [] : Markers::covering($key) as $marker) {

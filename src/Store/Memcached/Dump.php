@@ -10,19 +10,19 @@ use Larder\System\Failure;
 use Larder\System\Process;
 use Larder\System\Quiet;
 
-/** Goes through whole servers, for the command line. */
+/** Iterates over whole servers, for the command line. */
 final class Dump
 {
-    /** How often to ask again while another crawler is at work. */
+    /** Tries while another crawler is at work. */
     private const TRIES = 50;
 
     public function __construct(private readonly Servers $servers, private readonly Keys $keys) {}
 
     /**
-     * What the records of this epoch are called, a few at a time.
+     * The names of this epoch's records, a few at a time.
      *
-     * All of a server's names are fetched first (to a temporary file where they are many), because its crawler
-     * stands still for everybody while somebody reads slowly.
+     * Fetches all of a server's names first (into a temporary file if they are many), because a slow reader would stop the
+     * server's crawler for everybody.
      *
      * @return iterable<non-empty-list<string>>
      *
@@ -59,7 +59,7 @@ final class Dump
     }
 
     /**
-     * Of the whole servers: memcached does not count by prefix.
+     * Totals of the whole servers: memcached does not count by prefix.
      *
      * @return array{entries: int, bytes: int, budget: int}
      *
@@ -83,7 +83,7 @@ final class Dump
     /** @return iterable<string> the lines of the answer */
     private function ask(int $server, string $command): iterable
     {
-        // A socket of its own: the crawler keeps it until it has ended.
+        // A socket of its own, since the crawler occupies it until it has ended.
         $connection = $this->servers->another($server);
         Quiet::begin();
         try {

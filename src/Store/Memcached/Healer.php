@@ -10,36 +10,37 @@ use Larder\Store\Change;
 use Larder\System\Failure;
 
 /**
- * Settles what writers left behind that died, or were stopped, between the steps of JournaledWrite, so that the log's end does
- * not stand still. That is safe at any time, also for a writer that lives and is only slow: it begins anew. So when it
- * is done is a question of patience: readers have it for some seconds from when one of them first saw that something is
- * not settled, which they leave on the server by the server's clock; no writer's clock is asked. A writer who has to
- * know what happened at a position waits a moment, and then shuts out whoever has it.
+ * Settles what a writer left open when it died, or was stopped, between the steps of JournaledWrite, so that the journal's
+ * end moves on. That is always safe: a writer that lives and is only slow begins its write again. So it is only a question
+ * of how long to wait. Readers wait some seconds after one of them first saw that a position is not settled; that reader
+ * notes the time on the server, by the server's clock. No writer's clock counts. A writer that must know what happened at
+ * a position waits a moment, and then shuts out the position's writer.
  *
- * A slot is first marked FENCED, by CAS: its writer, should it go on, then gives up if it has not read the items yet.
- * If it has, its CAS must fail. So every item it named that is older than its position is removed, in the log, like
- * by anybody else; an atomic one, which is as good as before, is stored again as it is, which gives it another token.
- * Only then the slot is settled. An item that has its position already was written in time.
+ * The process that heals first marks the slot FENCED, by CAS. If the slot's writer continues and has not read the items
+ * yet, it sees the mark and gives up. If it has read them, its CAS must fail. So every item that the slot names, and that
+ * is older than the slot's position, is removed by an ordinary change in the journal. An atomic item (a counter, a lock)
+ * stays valid: it is stored again as it is, which gives it another token. Only then is the slot settled. An item that
+ * already has the slot's position was written in time.
  */
 final class Healer
 {
-    /** Who removes what a dead writer was about to change. */
+    /** The writer, in the journal, of the removals that healing makes. */
     public const WRITER = '000000000000';
 
     /** Milliseconds after which a writer counts as dead, by the server's clock. */
     public const PATIENCE = 5000;
 
-    /** The same for one that has not said what it will do: between the two steps nothing lies but a packet. */
+    /** The same for a writer that has not added its slot: only one packet lies between the two steps. */
     private const GAP = 1000;
 
-    /** Slots, and gaps, that are settled at a time: the rest is left to whoever looks next. */
+    /** Slots, and gaps, that one call settles; the next process settles the rest. */
     private const SLOTS = 8;
     private const GAPS = 64;
 
-    /** Slots of which is noted that they are not settled. */
+    /** Unsettled slots whose time is noted. */
     private const NOTED = 256;
 
-    /** Seconds for which it is remembered when something was first seen. */
+    /** Seconds for which the server keeps the time when a process first saw a position unsettled. */
     private const MEMORY = 3600;
 
     public function __construct(
@@ -50,7 +51,7 @@ final class Healer
     ) {}
 
     /**
-     * Settles what has been seen unsettled for long enough.
+     * Settles the slots and gaps that have been unsettled for long enough.
      *
      * @throws Failure
      */
@@ -88,7 +89,7 @@ final class Healer
                 $this->shut([$first => \min($until, $last)]);
             }
             if ($until < $last) {
-                // Another one beside it, later: its time counts from now.
+                // A later gap beside it: its time counts from now.
                 $later[$this->keys->gap($until + 1)] = $last;
             }
         }
@@ -96,7 +97,7 @@ final class Healer
     }
 
     /**
-     * Settles all that is not settled up to a position, without any patience.
+     * Settles everything up to a position at once, without waiting.
      *
      * @throws Failure
      */
@@ -111,7 +112,7 @@ final class Healer
     }
 
     /**
-     * Shuts out those who have positions and have not said what for.
+     * Shuts out the writers that have taken positions and not added their slots.
      *
      * @throws Failure
      */
@@ -134,7 +135,7 @@ final class Healer
     }
 
     /**
-     * Notes what is seen unsettled, and by the server's clock when, if nobody has done so before.
+     * Notes on the server, by its clock, when these were first seen unsettled, unless another process has noted it before.
      *
      * @param array<string, int> $names to the last position
      *
@@ -186,10 +187,10 @@ final class Healer
                 continue;
             }
             if ($item->known() && !$item->held() && !$atomic) {
-                // What somebody else has written since is safe from the dead writer, and not ours to remove.
+                // Strict, since an item that another process has written since is safe from the dead writer and must stay.
                 $removals[] = new Change($key, null, self::WRITER, $position, kind: 'x', strict: true);
             } else {
-                // Nothing is there to be stale, or an intent, a counter or a lock must stand.
+                // There is no value that could be stale, or there is an intent, a counter or a lock, which must stay.
                 $exptime = $item->live() ? Item::exptime($item->expiry, $item->expiry === 0 ? 0 : $this->log->now()) : Item::REMEMBERED;
                 $again[] = $batch->store($this->servers->of($names[$key]), 'cas', $names[$key], $batch->items[$names[$key]][0], $exptime, $item->token);
             }
@@ -197,7 +198,7 @@ final class Healer
         $batch->run();
         foreach ($again as $number) {
             if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
-                // It has the token still that its writer knows. Who looks next tries again.
+                // The item still has the token that the slot's writer knows. The next process tries again.
                 return;
             }
         }
@@ -208,12 +209,12 @@ final class Healer
     }
 
     /**
-     * Positions whose slots are not there: given out a moment ago, or to a writer that died before it said what for,
-     * or evicted. Then they are UNKNOWN: their writer, should it go on, cannot add its slot any more, and who needs to
-     * know what happened there has to take it that anything did.
+     * Adds UNKNOWN slots at positions without one. Their writer took them a moment ago, or died before it added its slot,
+     * or the slot was evicted. If the writer continues, it can no longer add its slot. A process that must know what
+     * happened at an UNKNOWN position assumes that anything did.
      *
-     * From the last to the first: a writer of several positions adds its slot at its last one, so that it is shut
-     * out before any of them counts as settled. If it was faster, what is added below is covered by its slot.
+     * Goes from the last position to the first: a writer of several positions adds its slot at its last one, so it is shut
+     * out before any of them counts as settled. If the writer was faster, its slot covers the UNKNOWN ones added below it.
      *
      * @param array<int, int> $gaps first to last position
      */

@@ -7,36 +7,36 @@ namespace Larder\Store\Memcached;
 use Larder\Store\Change;
 
 /**
- * What lies on a server under a record's key.
+ * The item on a server that holds a key's record, or tells that there is none.
  *
  *     type 1 | kind 1 | length of writer 1 | length of key 4 | position 8 | writer | key | expiry 8 | body
  *
- * A type in capitals has the expiry, in milliseconds by the server's clock, times two; odd for what must not end too early
- * for anybody: locks, counters, leases. All others have none.
+ * Only a type in capitals has the expiry: twice its milliseconds by the server's clock, plus one for records that must not
+ * end too early for any client (locks, counters, leases).
  *
- * A key's item is only ever replaced by CAS, and first put there as an EMPTY one by "add": a writer that was stopped
- * in between can then never store what it judged long ago, whatever happened to the key meanwhile, for CAS tokens are
- * unique for the life of the server (memcached: items.c, get_cas_id).
+ * Writers replace a key's item only by CAS; the first one puts an EMPTY item there by "add". So a writer that was stopped
+ * in between can never store what it judged long ago, whatever happened to the key meanwhile: CAS tokens are unique for
+ * the life of the server (memcached: items.c, get_cas_id).
  */
 final class Item
 {
-    /** A record whose body is here; or in parts, and here is where they are. */
+    /** A record whose body is in the item; or whose body is in parts, which the item names. */
     public const WHOLE = 'r';
     public const PARTS = 'p';
 
-    /** A record that was removed: says for a while when and by whom. */
+    /** The record was removed: the item tells for a while at which position and by which writer. */
     public const REMOVED = 't';
 
-    /** Nothing is known but that somebody is about to write. */
+    /** An empty item: a writer is about to write, and nothing else is known. */
     public const NONE = 'q';
 
-    /** Seconds that a removal is remembered under its key (and in the log as long as that reaches). */
+    /** Seconds for which the item of a removed record stays. (The journal lists the removal as far as it reaches back.) */
     public const REMEMBERED = 600;
 
-    /** Milliseconds beyond which an expiry is none. */
+    /** Milliseconds; an expiry beyond them counts as none. */
     private const FAR = 1 << 60;
 
-    /** Seconds from now that memcached can take; more it takes for a time since 1970 (memcached: doc/protocol.txt, "Expiration times"). */
+    /** Memcached takes up to this many seconds as counted from now, and more as a time since 1970 (memcached: doc/protocol.txt, "Expiration times"). */
     private const RELATIVE = 2_592_000;
 
     private function __construct(
@@ -48,7 +48,7 @@ final class Item
         public readonly string $body,
         public readonly string $token,
         public readonly int $expiry = 0,
-        /** Until its server forgets it, it is not over. */
+        /** True: the record has not expired as long as its server keeps it. */
         public readonly bool $stands = false,
     ) {}
 
@@ -71,7 +71,7 @@ final class Item
     /**
      * @param ?array{string, string} $found value and token
      *
-     * @return ?self null where there is nothing. What we cannot have written is as good as empty.
+     * @return ?self null: there is no item. An item that Larder cannot have written counts as empty.
      */
     public static function decode(?array $found, string $key): ?self
     {
@@ -83,7 +83,7 @@ final class Item
             $writer = \ord($value[2]);
             /** @var array{key: int, position: int} $n */
             $n = \unpack('Nkey/Jposition', $value, 3);
-            // The key is compared because its hash is what the server knows it by.
+            // The key is compared because the server may know it only by its hash.
             if (\substr_compare($value, $key, 15 + $writer, $n['key']) === 0 && $n['key'] === \strlen($key)) {
                 $type = \strtolower($value[0]);
                 $at = 15 + $writer + $n['key'];
@@ -112,7 +112,7 @@ final class Item
         return new self(self::NONE, ' ', '', 0, $key, '', $token);
     }
 
-    /** The key of an item found by going through the server. */
+    /** The key of an item that Dump has found. */
     public static function keyOf(string $value): string
     {
         if (\strlen($value) < 15) {
@@ -125,13 +125,13 @@ final class Item
     }
 
     /**
-     * When the server is to remove an item by itself: never before its time, up to two seconds after.
+     * The time at which the server shall remove an item by itself: never before its expiry, up to two seconds after.
      *
-     * It counts in whole seconds, and the one that has begun is the first: what is to stay for 1 second would stay for
-     * some part of one.
+     * Memcached counts whole seconds, and the current one is the first: an item stored for 1 second would stay for a part of
+     * one.
      *
-     * @param int $expiry milliseconds by the server's clock, 0 never
-     * @param int $now    the same
+     * @param int $expiry milliseconds by the server's clock; 0: never
+     * @param int $now    milliseconds by the same clock
      *
      * @return int as memcached takes it: 0 never, seconds from now, or since 1970
      */
@@ -143,23 +143,23 @@ final class Item
         $left = \max(0, $expiry - $now);
         $seconds = \intdiv($left + 999, 1000) + 1;
 
-        // Since 1970 it counts as the server does, which may be a second ahead of what is known here.
+        // A time since 1970 is by the server's clock, which may be a second ahead of what this process knows.
         return $seconds > self::RELATIVE ? \intdiv($expiry + 999, 1000) + 2 : $seconds;
     }
 
-    /** Whether it says when the key last changed. */
+    /** Whether the item tells when the key last changed. */
     public function known(): bool
     {
         return $this->type !== self::NONE;
     }
 
-    /** Whether a record is held (Change::HELD); no such body is so large that it is in parts. */
+    /** Whether the record is held (Change::HELD). Such a body is never so large that it lies in parts. */
     public function held(): bool
     {
         return $this->type === self::WHOLE && ($this->body[0] ?? '') === Change::HELD;
     }
 
-    /** Whether there is a record. */
+    /** Whether the item holds a record that has not expired. */
     public function live(): bool
     {
         return $this->type === self::WHOLE || $this->type === self::PARTS;

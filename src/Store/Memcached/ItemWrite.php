@@ -9,16 +9,16 @@ use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
 use Larder\System\Failure;
 
-/** One change on its way into its item: whole, or in parts that are stored before it. */
+/** Writes one change into its item; a large body goes into parts, which are stored before. */
 final class ItemWrite
 {
-    /** The server has no room for the parts: what is written instead says that the record is gone. */
+    /** True: the server has no room for the parts, so the item tells that the record was removed. */
     public readonly bool $refused;
 
     private readonly string $type;
     private readonly string $held;
 
-    /** Seconds, or since 1970. */
+    /** Expiry as memcached takes it, see Item::exptime(). */
     private readonly int $exptime;
 
     /** @throws Failure */
@@ -31,7 +31,7 @@ final class ItemWrite
         $body = $change->body;
         $now = $change->expiry === 0 ? 0 : $log->now();
         if ($change->expiry !== 0 && $change->expiry <= $now) {
-            // Over before it was there: a change all the same.
+            // The record has expired before it is stored; it still counts as a change.
             $body = null;
         }
         $this->exptime = Item::exptime($change->expiry, $now);
@@ -48,7 +48,7 @@ final class ItemWrite
         $this->held = $body ?? '';
     }
 
-    /** @return int the answer's number in the batch */
+    /** @return int number of the answer in the batch */
     public function add(Batch $batch, Servers $servers, int $position, string $token): int
     {
         $change = $this->change;
@@ -73,7 +73,7 @@ final class ItemWrite
     }
 
     /**
-     * Deletes the parts that nothing points to any more: those of the old item, or our own.
+     * Deletes the parts that no item names any more: those of the old item or, if the write failed, this one's.
      *
      * @throws Failure
      */

@@ -9,15 +9,15 @@ use Larder\Driver\Memcached\Servers;
 use Larder\System\Failure;
 
 /**
- * The log: which epoch it is, which positions were given out, and up to which of them all is settled.
+ * The journal: its epoch, the positions allocated, and its end, up to which all positions are settled.
  *
  *     head       "epoch end start": every change at or before `end` is made or never will be; replaced by CAS only
- *     allocated  the last position given out, by "incr"
- *     slots      what was to be done at each position (Slot)
+ *     allocated  the last position allocated, by "incr"
+ *     slots      what a writer announced to change at each position (Slot)
  *
- * `end` may lag behind: who finds the slots after it settled moves it on. Whoever misses `head` or `allocated` (a
- * restart, an eviction) begins a new epoch, in which all is cold. Positions of an epoch begin with the microseconds
- * since 1970, so that those of an older one are below them; the instance remembers which ones it knew before.
+ * `end` may lag behind: a process that finds the slots after it settled moves it on. A process that misses `head` or
+ * `allocated` (a restart, an eviction) begins a new epoch, in which the cache is empty. An epoch's positions begin with the
+ * microseconds since 1970, so an older epoch's positions are below them. The object remembers which positions it knew before.
  */
 final class Journal
 {
@@ -26,7 +26,7 @@ final class Journal
     /** Every change at or before this position is settled. */
     public int $end = 0;
 
-    /** The epoch's first position is the one after this. */
+    /** The position before the epoch's first one. */
     public int $start = 0;
 
     /** The end when this object first saw the epoch. */
@@ -34,7 +34,7 @@ final class Journal
 
     public readonly ServerClock $clock;
 
-    /** CAS token of the head when it was last seen. */
+    /** CAS token of the head when this object last read it. */
     private string $token = '';
 
     /** The highest position seen. */
@@ -49,7 +49,7 @@ final class Journal
     }
 
     /**
-     * Asks for the head, and makes one where there is none.
+     * Reads the head, and makes one if there is none.
      *
      * @throws Failure
      */
@@ -65,10 +65,10 @@ final class Journal
             }
             $this->begin('add', '');
         }
-        throw Failure::because('memcached', 'the server forgets at once what it is given; give it more memory (-m)');
+        throw Failure::because('memcached', 'the server evicts at once what it stores; give it more memory (-m)');
     }
 
-    /** Adds to a batch what see() needs: the head and, of the epoch that is known, the last position given out. */
+    /** Adds to a batch the reads that see() needs: the head and, for the known epoch, the last position allocated. */
     public function ask(Batch $batch): void
     {
         if ($this->clock->isDue()) {
@@ -92,9 +92,9 @@ final class Journal
     }
 
     /**
-     * Takes the head out of what was read.
+     * Takes the head from a batch's answers.
      *
-     * @return bool false: it is another epoch than before, or none; whatever else was read or written there is void
+     * @return bool false: the head names another epoch, or is missing; everything else that the batch read or wrote is void
      *
      * @throws Failure
      */
@@ -116,7 +116,7 @@ final class Journal
             $this->first = (int) $end;
             $this->end = 0;
         }
-        // A head read before another was seen must not take the end back.
+        // A head read earlier, and seen later, must not move the end back.
         $this->end = \max($this->end, (int) $end);
         $this->token = $token;
         $this->top = \max($this->top, $this->end);
@@ -127,7 +127,7 @@ final class Journal
         return $same;
     }
 
-    /** The last position given out, as read; 0 where it is not there. */
+    /** The last position allocated, as the batch read it; 0: missing. */
     public function allocated(Batch $batch): int
     {
         $last = (int) ($batch->items[$this->keys->allocated()][0] ?? 0);
@@ -137,7 +137,7 @@ final class Journal
     }
 
     /**
-     * The last of $count new positions; 0: the epoch had ended, and another has begun.
+     * Allocates $count positions and returns the last; 0: the epoch had ended, and another has begun.
      *
      * @throws Failure
      */
@@ -169,20 +169,20 @@ final class Journal
         return $last;
     }
 
-    /** How many positions are known to have been given out that are not known to be settled. */
+    /** Number of positions known to be allocated and not known to be settled. */
     public function lag(): int
     {
         return $this->top - $this->end;
     }
 
-    /** Whether a position may be of another epoch than this one, of which nothing is known. */
+    /** Whether a position may belong to another epoch, of which nothing is known. */
     public function foreign(int $position): bool
     {
         return $position < $this->start || $position <= $this->foreign;
     }
 
     /**
-     * The slots of a stretch, asked for a few at a time.
+     * Reads the slots of a stretch, a few at a time.
      *
      * @throws Failure
      */
@@ -199,7 +199,7 @@ final class Journal
         return new Window($from, $to, $items, $this->keys);
     }
 
-    /** @return list<string> what the slots after $from up to $to are called */
+    /** @return list<string> names of the slots after $from up to $to */
     public function slots(int $from, int $to): array
     {
         $names = [];
@@ -211,8 +211,8 @@ final class Journal
     }
 
     /**
-     * Adds to a batch that the log is settled up to $end, if the head has not moved meanwhile. To be known here only
-     * by who asks before reading any record that is to be as new.
+     * Adds to a batch a CAS of the head that moves the end to $end, and takes that as this object's end. Only for callers that
+     * do so before they read any record that must be as new.
      */
     public function move(Batch $batch, int $end): void
     {
@@ -220,13 +220,13 @@ final class Journal
         $this->end = \max($this->end, $end);
     }
 
-    /** Adds to a batch: everything up to $end is settled (nothing happens where the head has moved meanwhile). */
+    /** Adds to a batch a CAS of the head: everything up to $end is settled (nothing happens if the head has changed meanwhile). */
     public function advance(Batch $batch, int $end): void
     {
         $batch->store($this->servers->log, 'cas', $this->keys->head, "$this->epoch $end $this->start", ServerClock::HEAD, $this->token);
     }
 
-    /** What time it is by a server that cannot say so in a word: releases before 1.6, and some that only speak as it does. */
+    /** The time of a server that does not support "mg": memcached before 1.6, and other servers of its protocol. */
     private function told(): int
     {
         $batch = new Batch($this->servers);
@@ -238,7 +238,7 @@ final class Journal
         return $this->clock->now() ?? 0;
     }
 
-    /** A new epoch, if nobody else has begun one. */
+    /** Begins a new epoch, unless another process has begun one. */
     private function begin(string $verb, string $token): void
     {
         $this->clock->now() ?? $this->told();
@@ -255,7 +255,7 @@ final class Journal
         }
         $reply = $batch->replies[$head ?? $counter];
         if (\str_starts_with($reply, 'SERVER_ERROR')) {
-            throw Failure::because('memcached', 'refused the log: ' . $reply . '; give it more memory (-m)');
+            throw Failure::because('memcached', 'refused the journal: ' . $reply . '; give it more memory (-m)');
         }
     }
 }

@@ -12,45 +12,46 @@ use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
- * Changes that are in the log. The steps of a round, in this order:
+ * Makes changes that enter the journal. The steps of a round, in this order:
  *
- *     1  incr allocated            positions of our own
- *     2  add slot PENDING          what we are about to change: from here on nobody can read it unannounced
+ *     1  incr allocated            take positions
+ *     2  add slot PENDING          announce the changes: from here on the journal names them before anybody can read them
  *     3  gets slots below, head, records and guards, allocated, own slot
  *     4  add empty items where a record is missing, and read again from "records"
  *     5  judge (WriteConditions)
  *     6  cas records               only by the tokens of 3 or 4, so never over anything newer than what was judged
  *     7  cas slot SETTLED, cas head
  *
- * 6 and 7 go in one packet where nobody else can be in the way. A round that fails in 6 is settled as not made and
- * begun again at 1. A writer that dies leaves its slot PENDING; the Healer then makes its CAS impossible before it
- * settles the slot. That the own slot is still PENDING after the tokens were read is what makes this safe.
+ * Steps 6 and 7 go in one packet if no other writer can be in the way. A round that fails in step 6 is settled as not made,
+ * and the writer begins again at 1. A writer that dies leaves its slot PENDING; the Healer then makes the writer's CAS
+ * impossible before it settles the slot. This is safe because step 3 reads the own slot last: it must still be PENDING
+ * after the tokens were read.
  *
- * A record's position only grows: over an item with a higher one a new round is made.
+ * A record's position only grows: if an item has a higher one, the writer begins a new round.
  */
 final class JournaledWrite
 {
-    /** Rounds after which an unconditional write gives up: others would have had to win as many times in a row. */
+    /** Rounds after which an unconditional write gives up: it has lost to others as many times in a row. */
     private const ROUNDS = 200;
 
-    /** Rounds that it has also after the time-out: on a machine with more work than processors others sleep as well. */
+    /** Rounds that a write may make even after the time-out: on an overloaded machine other processes are slow too. */
     private const LEAST = 20;
 
-    /** Microseconds of the first wait for a gap in the log; each next one is twice as long. */
+    /** Microseconds of the first wait for a missing slot; each next one is twice as long. */
     private const WAIT = 200;
 
     /**
-     * Waits for a gap: 100 ms in all, many times what lies between the steps 1 and 2 of a writer that runs. Then its
-     * writer is shut out: it may be dead, and nobody is to wait for that any longer.
+     * Waits for a missing slot: 100 ms in all, many times as long as a running writer needs between steps 1 and 2. After
+     * that its writer, which may be dead, is shut out.
      */
     private const WAITS = 9;
 
-    /** Unsettled positions after which a writer settles the older half itself: behind KEPT nothing could be judged. */
+    /** Unsettled positions after which a writer settles the older half itself: with more than KEPT it could judge nothing. */
     private const LAG = Slot::KEPT >> 1;
 
     private readonly Past $past;
 
-    /** Settling what others left open writes removals, which must not begin that again. */
+    /** True while this object settles others' positions, which writes removals: these must not settle in turn. */
     private bool $catchesUp = false;
 
     /** @param float $patience seconds in which one change at least must be decided */
@@ -77,7 +78,7 @@ final class JournaledWrite
         $begun = \hrtime(true);
         for ($round = 0; $changes !== []; $round++) {
             if ($round === self::ROUNDS || ($round > self::LEAST && \hrtime(true) - $begun > $this->patience * 1e9)) {
-                throw Failure::because('memcached', 'others were always faster');
+                throw Failure::because('memcached', 'other writers were faster each time');
             }
             $round > 2 && Process::pause(\random_int(0, 100 * \min($round, 30)));
             if ($this->log->lag() > self::LAG && !$this->catchesUp) {
@@ -99,17 +100,17 @@ final class JournaledWrite
         return $outcomes;
     }
 
-    /** Who settles what others have left open. Made anew: two that hold each other would keep their sockets for long. */
+    /** The healer that settles what others have left open. Made anew each time: two objects that refer to each other would keep their sockets open. */
     public function healer(): Healer
     {
         return new Healer($this->servers, $this->keys, $this->log, $this);
     }
 
     /**
-     * Whether a change's guards have moved, for one that is not in the log itself.
+     * The conflict of a change's guards, for a change that does not enter the journal; null: there is none.
      *
      * @param array<array-key, ?Item> $items by key: the change's own and its guards'
-     * @param int                     $top   the last position given out before they were read
+     * @param int                     $top   the last position allocated before they were read
      *
      * @throws Failure
      */
@@ -121,7 +122,7 @@ final class JournaledWrite
         return (new WriteConditions($this->log, $this->past, $this->parts, $top + 1, $window))->conflict($change, $items);
     }
 
-    /** The log's end has stood still for long, because of somebody who is slow or dead: his place is settled for him. */
+    /** Settles the positions of a slow or dead writer, because the journal's end has not moved for long. */
     private function catchUp(): void
     {
         $this->log->open();
@@ -133,7 +134,7 @@ final class JournaledWrite
         $this->healer()->force($this->log->window($end, $top), $top - (self::LAG >> 1));
         $settled = $this->log->window($end, $top)->settled($end);
         if ($settled === $end) {
-            throw Failure::because('memcached', 'the log stands still');
+            throw Failure::because('memcached', 'the journal\'s end does not move on');
         }
         $batch = new Batch($this->servers);
         $this->log->move($batch, $settled);
@@ -143,7 +144,7 @@ final class JournaledWrite
     /**
      * @param non-empty-array<int, Change> $changes
      *
-     * @return array<int, Outcome> those that are decided
+     * @return array<int, Outcome> of the changes that are decided
      */
     private function round(array $changes): array
     {
@@ -211,7 +212,7 @@ final class JournaledWrite
      * @param non-empty-array<int, Change> $changes
      * @param array<int, int>              $accepted number of a change to its entry in the slot
      *
-     * @return array<int, Outcome> of those accepted that are decided
+     * @return array<int, Outcome> of the accepted changes that are decided
      */
     private function store(array $changes, array $accepted, WriteSnapshot $look, int $now): array
     {
@@ -231,7 +232,7 @@ final class JournaledWrite
         }
         $made = $accepted;
         if ($this->servers->count > 1 || $look->window->gap($this->log->end) || $look->window->names($keys, true)) {
-            // Somebody may be in the way: settle only what has been made.
+            // Another writer may be in the way, so settle only the changes that were made.
             $batch->run();
             $made = \array_filter($accepted, static fn(int $i): bool => $batch->replies[$numbers[$i]] === 'STORED', \ARRAY_FILTER_USE_KEY);
         }
@@ -254,7 +255,7 @@ final class JournaledWrite
                 $outcomes[$i] = Outcome::refused();
             } elseif ($stored) {
                 $kind = $item?->live() === true ? $item->kind : '';
-                // What lies between it and the one before are our own positions, at which nothing was done.
+                // Only this writer's own unused positions lie between this change and the one before.
                 $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $kind, step: $entry - $before);
                 $before = $entry;
             } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
@@ -267,10 +268,10 @@ final class JournaledWrite
     }
 
     /**
-     * What the slot says.
+     * The entries of the slot.
      *
      * @param non-empty-array<int, Change> $changes
-     * @param array<int, mixed>            $made    those that are made, or may be
+     * @param array<int, mixed>            $made    by the changes' numbers: those that are made, or may be
      *
      * @return list<array{string, string, string, bool, bool}>
      */
@@ -289,7 +290,7 @@ final class JournaledWrite
      *
      * @param list<array{string, string, string, bool, bool}> $entries
      *
-     * @return string what became of the slot; '' if the epoch has ended, and with it all that was done in it
+     * @return string the server's answer for the slot; '': the epoch has ended, and with it everything written in it
      */
     private function settle(Batch $batch, array $entries, WriteSnapshot $look, int $now): string
     {
@@ -317,7 +318,7 @@ final class JournaledWrite
     }
 
     /**
-     * Our slot was fenced or forgotten while we were making its changes: what we did make has to be in the log.
+     * Makes the changes again after the slot was fenced or evicted meanwhile: a change that was made must be in the journal.
      *
      * @param non-empty-array<int, Change> $changes
      * @param array<int, Outcome>          $outcomes
@@ -334,7 +335,7 @@ final class JournaledWrite
             }
         }
         foreach ($this->apply($again) as $i => $outcome) {
-            // Not done: somebody has changed the key since, and said so.
+            // Not done: another writer has changed the key since, and the journal names that change.
             if ($outcome->done) {
                 $outcomes[$i] = new Outcome(true, $outcome->position, $outcomes[$i]->writer, $outcomes[$i]->previous, $outcomes[$i]->kind);
             }
@@ -343,7 +344,7 @@ final class JournaledWrite
         return $outcomes;
     }
 
-    /** The server had no room for the new record: the old one, which it was to replace, must go all the same. */
+    /** Removes the old record, because the server had no room for the one that was to replace it. */
     private function remove(Change $change, string $reply): void
     {
         if ($change->body !== null) {
@@ -359,7 +360,7 @@ final class JournaledWrite
     }
 
     /**
-     * Whether the log below has a gap, and it matters.
+     * Whether a slot is missing in the journal below, and a change depends on it.
      *
      * @param non-empty-array<int, Change> $changes
      */

@@ -5,18 +5,18 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 /**
- * What things are called on the servers. All but the head carry the epoch, so that nothing of another epoch can be
- * read or written by mistake.
+ * The names of items on the servers. All but the head's contain the epoch, so that no process reads or writes an item of
+ * another epoch by mistake.
  */
 final class Keys
 {
-    /** Bytes that a key may have: no space, no control characters (memcached: doc/protocol.txt, "Keys"). */
+    /** Characters that a memcached key may contain: no space, no control characters (memcached: doc/protocol.txt, "Keys"). */
     private const GRAPH = '!"#$%&\'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~';
 
-    /** Bytes that a key may be long. */
+    /** Bytes of the longest memcached key. */
     private const LONGEST = 250;
 
-    /** The epoch and the position up to which the log is settled. */
+    /** Holds the epoch and the position up to which the journal is settled. */
     public readonly string $head;
 
     private readonly string $prefix;
@@ -36,13 +36,13 @@ final class Keys
         $this->epoch = $this->prefix . $epoch . ':';
     }
 
-    /** The last position given out. */
+    /** Holds the last position allocated. */
     public function allocated(): string
     {
         return $this->epoch . 'a';
     }
 
-    /** The last version of an unlogged record given out. */
+    /** Holds the last version allocated for records outside the journal. */
     public function versions(): string
     {
         return $this->epoch . 'v';
@@ -53,13 +53,13 @@ final class Keys
         return $this->epoch . 'j:' . $position;
     }
 
-    /** When somebody first saw that a position was given out and its slot is not there. */
+    /** Holds the time when a process first saw that a position was allocated and its slot is missing. */
     public function gap(int $position): string
     {
         return $this->epoch . 'g:' . $position;
     }
 
-    /** When somebody first saw that the slot of a position is not settled. */
+    /** Holds the time when a process first saw that a position's slot is not settled. */
     public function open(int $position): string
     {
         return $this->epoch . 'o:' . $position;
@@ -70,7 +70,7 @@ final class Keys
         return $this->epoch . 'p:' . $id . ':' . $number;
     }
 
-    /** Of a record: plain where memcached can take it, else hashed, in a name space of its own. */
+    /** Holds a record. The key is plain if memcached can take it, else hashed, in a name space of its own. */
     public function record(string $key): string
     {
         $plain = $this->epoch . 'r:' . $key;
@@ -81,7 +81,7 @@ final class Keys
         return $this->epoch . 'h:' . \hash('sha256', $key);
     }
 
-    /** Whether what the server calls so is a record of this epoch. */
+    /** Whether this is the name of a record of this epoch. */
     public function isRecord(string $name): bool
     {
         return \str_starts_with($name, $this->epoch . 'r:') || \str_starts_with($name, $this->epoch . 'h:');

@@ -16,32 +16,33 @@ use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
- * Memcached, which has neither scripts nor transactions, nor a list: all the guarantees of Store come from "incr",
- * "add" and "cas", and from the order in which things are read.
+ * Keeps records on Memcached, which has no scripts, transactions or lists. All guarantees of Store come from "incr", "add"
+ * and "cas", and from the order of the reads.
  *
  * This folder holds that engine:
  *
  *     MemcachedStore  the interface
- *     Journal             epoch, positions, end; Slot and Window: what it says about each position
- *     JournaledWrite          the steps of a write; WriteSnapshot: what it reads, Past: what it knew, WriteConditions: may it be made, ItemWrite: the item
- *     UnjournaledWrite        leases
- *     Healer          what writers leave behind that die in between
- *     Item, Parts     what lies under a record's key; bodies beyond a megabyte
- *     Keys            what things are called on the servers
- *     ServerClock     what time it is there
+ *     Journal           epoch, positions, end; Slot and Window: the announced changes
+ *     JournaledWrite    the steps of a write; WriteSnapshot: what it reads, Past: what it knew before, WriteConditions:
+ *                       whether it may be made, ItemWrite: writes the item
+ *     UnjournaledWrite  leases
+ *     Healer            finishes what dead writers left
+ *     Item, Parts       a record's item; bodies beyond a megabyte
+ *     Keys              the names of items
+ *     ServerClock       the server's time
  *     Servers, Connection, Batch   sockets and the text protocol; no extension is needed
  *
- * read() asks for the log's end before the records, in one packet where one server has both; what was settled then
- * is in the records. Anything may be evicted at any time: a record is then a miss, a slot makes the log incomplete,
- * and without head or counter a new epoch begins.
+ * read() asks for the journal's end before the records, in one packet if one server has both; the records contain every
+ * change settled by then. The server may evict anything at any time: without a record the key is a miss, without a slot
+ * the journal is incomplete, and without head or counter a new epoch begins.
  */
 final class MemcachedStore implements Store
 {
-    /** JournalSlice that are announced together, and bytes of their keys: a slot is one item. */
+    /** JournalSlice announced together, and bytes of their keys, since a slot is one item. */
     private const TOGETHER = 64;
     private const BYTES = 300_000;
 
-    /** Milliseconds for which a reader of the log waits for writers that are at work. */
+    /** Milliseconds for which a reader of the journal waits for writers at work. */
     private const YOUNG = 100;
 
     private readonly Servers $servers;
@@ -51,12 +52,12 @@ final class MemcachedStore implements Store
     private readonly JournaledWrite $logged;
     private readonly UnjournaledWrite $unlogged;
 
-    /** hrtime() until which nothing is healed, because a server did not answer. */
+    /** hrtime() until which this object heals nothing, because a server did not answer. */
     private int $rest = 0;
 
     /**
-     * @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0. All processes
-     *                                          have to name the same ones (in any order)
+     * @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0. All processes must
+     *                                          name the same servers (in any order)
      * @param string                   $prefix  of all keys
      * @param float                    $timeout seconds, for connecting and for each wait
      */
@@ -84,7 +85,7 @@ final class MemcachedStore implements Store
             $end = $window->settled($log->end);
             $waited = \intdiv(\hrtime(true) - $begun, 1_000_000);
             if ($end < $top && $known && $waited < self::YOUNG && $window->young($end, self::YOUNG, $waited)) {
-                // Writers at work: they will have settled it in a moment, and each change is listed once.
+                // Writers are at work and will settle their positions in a moment; then each change is listed once.
                 Process::pause(200 << \min($wait, 5));
                 continue;
             }
@@ -131,7 +132,7 @@ final class MemcachedStore implements Store
             $group[$i] = $change;
             $keys[$change->key] = true;
             if ($change->kind === 'm') {
-                // What follows a marker must have a later position, also if the marker needs several rounds.
+                // JournalSlice after a marker must get later positions, even if the marker needs several rounds.
                 $outcomes += $this->logged($group);
                 $group = $keys = [];
             }
@@ -152,11 +153,11 @@ final class MemcachedStore implements Store
         return true;
     }
 
-    /** Nothing to do: memcached bounds itself, and each write takes the slot with it that has grown too old. */
+    /** Does nothing: memcached keeps its own bounds, and each write deletes the slot that has become too old. */
     public function tidy(): void {}
 
     /**
-     * By "lru_crawler metadump", which memcached has since 1.4.31; records that come or go meanwhile may be missed.
+     * Uses "lru_crawler metadump", which memcached has since 1.4.31. May miss records stored or removed meanwhile.
      */
     public function each(): iterable
     {
@@ -201,7 +202,7 @@ final class MemcachedStore implements Store
     {
         [$top, $items] = $this->look($keys);
         if ($top > $this->log->end) {
-            // The end lags behind: what is settled beyond it may count, if the records are read after it was seen.
+            // The end lags behind. Settled positions beyond it may count if the records are read after the slots.
             $end = $this->log->end;
             $this->mend($this->log->window($end, \min($top, $end + Slot::KEPT)), $top);
             if ($this->log->end !== $end) {
@@ -232,7 +233,7 @@ final class MemcachedStore implements Store
             if ($try === 2) {
                 break;
             }
-            // Either a part was evicted, or the record was replaced since, and its parts deleted.
+            // A part was evicted; or the record was replaced since, and its parts were deleted.
             $name = $this->keys->record($item->key);
             $batch = new Batch($this->servers);
             $batch->records([$name]);
@@ -243,7 +244,7 @@ final class MemcachedStore implements Store
         return null;
     }
 
-    /** Moves the log's end on as far as the window is settled, and settles what dead writers left in it. */
+    /** Moves the journal's end as far as the window is settled, and settles what dead writers left in it. */
     private function mend(Window $window, int $top): void
     {
         $end = $window->settled($this->log->end);
@@ -256,19 +257,19 @@ final class MemcachedStore implements Store
             try {
                 $this->logged->healer()->heal($window);
             } catch (Failure) {
-                // The records of a dead writer may lie on a server that is down: no reason to fail others, nor
-                // to let them wait for it again and again.
+                // A dead writer's records may lie on a server that is down. Others must not fail for that, nor wait for
+                // that server again and again.
                 $this->rest = \hrtime(true) + Healer::PATIENCE * 1_000_000;
             }
         }
     }
 
     /**
-     * Head and counter, and after them the records of keys.
+     * Reads head and counter, and after them the records of keys.
      *
      * @param list<string> $keys
      *
-     * @return array{int, array<string, array{string, string}>} the last position given out; items by what they are called
+     * @return array{int, array<string, array{string, string}>} the last position allocated; items by name
      */
     private function look(array $keys): array
     {
@@ -286,6 +287,6 @@ final class MemcachedStore implements Store
             }
             $this->log->open();
         }
-        throw Failure::because('memcached', 'forgets its log at once; give the server more memory (-m)');
+        throw Failure::because('memcached', 'evicts its journal at once; give the server more memory (-m)');
     }
 }

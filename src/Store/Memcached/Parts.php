@@ -10,19 +10,19 @@ use Larder\Store\Record;
 use Larder\System\Failure;
 
 /**
- * The records in items, and bodies beyond the megabyte that one item can hold: stored in parts under a random name, on
- * the record's server, before the record, which then holds "name count length checksum". Parts are never overwritten;
- * one that is missing (evicted) or does not fit makes the whole record a miss.
+ * Reads the records in items, and stores bodies beyond the megabyte that one item can hold. Such a body is stored in parts
+ * under a random name, on the record's server, before the record, which then holds "name count length checksum". Parts are
+ * never overwritten; a missing (evicted) or wrong part makes the whole record a miss.
  *
- * A server takes any number of parts, and evicts the first for the last. So a body is refused that would be more than
- * half of what the server has, and one whose parts are not all there when the last has been stored.
+ * A server takes any number of parts, and may evict the first for the last. So a body is refused if it would take more than
+ * half of the server's memory, or if some part is missing when the last has been stored.
  */
 final class Parts
 {
-    /** Bytes of an item that memcached takes by default (memcached: -I 1m) with its header and key. */
+    /** Bytes of the largest item that memcached takes by default (memcached: -I 1m), less some for header and key. */
     private const ITEM = 1_000_000;
 
-    /** Bytes of a part: one chunk of a slab page (memcached: slab_chunk_max), so that none is spent on joining. */
+    /** Bytes of a part: it fits into one chunk of a slab page (memcached: slab_chunk_max), so that memcached joins none. */
     private const PART = 480_000;
 
     /** @var array<int, int> bytes of the largest body by server */
@@ -38,9 +38,9 @@ final class Parts
     /**
      * Stores a body.
      *
-     * @param string $record what the record is called
+     * @param string $record the name of the record's item
      *
-     * @return ?string what the record has to hold; null if the server refused a part, or did not keep it
+     * @return ?string what the record must hold; null: the server refused a part, or evicted it
      *
      * @throws Failure
      */
@@ -79,7 +79,7 @@ final class Parts
     }
 
     /**
-     * The record of an item; null if it has none, or part of its body is lost.
+     * The record of an item; null: it has none, or a part of its body is missing.
      *
      * @throws Failure
      */
@@ -123,7 +123,7 @@ final class Parts
     }
 
     /**
-     * Deletes the parts that a record held, or was to hold.
+     * Deletes the parts that a record named, or was to name.
      *
      * @throws Failure
      */
@@ -137,7 +137,7 @@ final class Parts
         $batch->run();
     }
 
-    /** Half of a server's memory, in bytes; what it does not say is no limit. */
+    /** Half of a server's memory, in bytes; no limit if the server does not tell. */
     private function half(int $server): int
     {
         $batch = new Batch($this->servers);

@@ -8,22 +8,22 @@ use Larder\Store\JournalIndex;
 use Larder\System\Failure;
 
 /**
- * What one writer knows of the log before the part that it reads for a write: what others did there.
+ * Others' changes that one writer knows of, before the stretch of the journal that it reads for a write.
  *
- * The log itself reaches back for some thousand positions. A request that has taken all of them itself would find
- * nothing there of what it has to know.
+ * The journal itself reaches back some thousand positions. A request that has taken all of them itself would find there
+ * nothing of what others changed.
  */
 final class Past
 {
     private string $epoch = '';
     private string $writer = '';
 
-    /** Everything up to this position is known. */
+    /** Others' changes up to this position are known. */
     private int $to = 0;
 
     private JournalIndex $known;
 
-    /** What was read for one change, for the others of its batch. */
+    /** Slots read for one change, kept for the others of its batch. */
     private ?Window $older = null;
 
     public function __construct(private readonly Journal $log)
@@ -31,7 +31,7 @@ final class Past
         $this->known = new JournalIndex(0);
     }
 
-    /** The position after which the writer is to read the log, so that this goes on where it ended. */
+    /** The position after which the writer must read the journal to continue what is known here. */
     public function from(string $writer): int
     {
         if ($this->epoch !== $this->log->epoch || ($this->writer !== $writer && $writer !== Healer::WRITER)) {
@@ -46,7 +46,7 @@ final class Past
         return \min($this->to, $this->log->end);
     }
 
-    /** Takes what a writer has read, as far as nothing is under way there. */
+    /** Adds the changes that a writer has read, up to the first that is still under way. */
     public function follow(Window $window): void
     {
         if ($window->from > $this->to) {
@@ -72,7 +72,7 @@ final class Past
         }
     }
 
-    /** These positions are a writer's own: what was done there is of no interest to it. */
+    /** Notes a writer's own positions, whose changes do not count against it. */
     public function own(string $writer, int $first, int $last): void
     {
         if ($this->to === $first - 1 && $this->writer === $writer) {
@@ -83,10 +83,10 @@ final class Past
     /**
      * The last change of a key after a position.
      *
-     * @param int    $until  up to and with this position; what is known of later ones may be told too
+     * @param int    $until  up to and with this position; a known later change may be returned too
      * @param string $except a writer whose changes do not count; '' counts all
      *
-     * @return ?array{int, string, string} position, writer, kind; position -1 where that is not known any more
+     * @return ?array{int, string, string} position, writer, kind; position -1: no longer known
      *
      * @throws Failure
      */

@@ -5,39 +5,39 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 /**
- * The clock of the server that holds the log, by which all of its clients judge what has ended.
+ * The clock of the server that holds the journal, by which all of its clients judge what has expired.
  *
  * Memcached counts whole seconds from its start, by a clock that nobody can set, and adds the time of day at which it
- * started (memcached: memcached.c, clock_handler and realtime). It says where it is in one word: the head ends at a
- * moment that is far ahead and always the same, and "mg" with the flag "t" answers how many seconds are left until
- * then. From there this process goes on by its own hrtime().
+ * started (memcached: memcached.c, clock_handler and realtime). A client learns that time cheaply: the head expires at a
+ * fixed moment far ahead, and "mg" with the flag "t" answers how many seconds are left until then. From there on this
+ * process counts by its own hrtime().
  *
- * That leaves a second in doubt. So who begins an epoch writes into its name how far his time of day was ahead of the
- * server's, and whoever is as far ahead as that, give or take the second, takes the fraction from his own: clients
- * whose clocks agree then agree on this one. A client whose clock does not fit goes without, and may be a second away
- * from the others. For him too no lock ends too early: the server keeps such a record until its time is over
- * (Item::exptime()), and who finds one there whose end seems to be over goes back to before that (stands()).
+ * That leaves the fraction of a second open. So a client that begins an epoch writes into the epoch's name how far its own
+ * wall clock was ahead of the server's. A client whose wall clock is as far ahead, to within a second, takes the fraction
+ * from it: so clients whose wall clocks agree also agree on this clock. Any other client goes without the fraction, and may
+ * be a second away from the others. Even for such a client no lock ends too early: the server keeps the record until it
+ * expires (Item::exptime()), and a client that finds a record past its expiry sets its clock back (stands()).
  */
 final class ServerClock
 {
-    /** Seconds since 1970 at which the head ends: the last that memcached can take. */
+    /** Seconds since 1970 at which the head expires: the latest time that memcached can take. */
     public const HEAD = 2_147_483_647;
 
-    /** Nanoseconds after which the server is asked again, in the same packet as other things. */
+    /** Nanoseconds after which the server is asked again, in the same packet as other commands. */
     private const DUE = 1_000_000_000;
 
     private const SECOND = 1_000_000;
 
-    /** Microseconds that a server may keep a record after its time, and in which whoever has read it judges it. */
+    /** Microseconds within which a server removes an expired record and a client that has read it judges it. */
     private const LATE = 2 * self::SECOND;
 
-    /** Microseconds that the server's clock is ahead of hrtime(); null: it has not been asked yet. */
+    /** Microseconds that the server's clock is ahead of hrtime(); null: not asked yet. */
     private ?int $ahead = null;
 
-    /** Milliseconds that the time of day was ahead of the server's where the epoch began; null: not known. */
+    /** Milliseconds that the wall clock of the client that began the epoch was ahead of the server's; null: unknown. */
     private ?int $fraction = null;
 
-    /** hrtime() at which it is to be asked again. */
+    /** hrtime() at which to ask the server again. */
     private int $due = 0;
 
     public function isDue(): bool
@@ -45,7 +45,7 @@ final class ServerClock
         return $this->ahead === null || \hrtime(true) >= $this->due;
     }
 
-    /** Milliseconds since 1970 as the server counts them; null: it has not been asked yet. */
+    /** Milliseconds since 1970 by the server's clock; null: not asked yet. */
     public function now(): ?int
     {
         return $this->ahead === null ? null : \intdiv(\intdiv(\hrtime(true), 1000) + $this->ahead, 1000);
@@ -54,7 +54,7 @@ final class ServerClock
     /**
      * Another epoch begins.
      *
-     * @param string $epoch its name, which ends with what mark() gave
+     * @param string $epoch its name, which ends with a result of mark()
      */
     public function enter(string $epoch): void
     {
@@ -62,13 +62,13 @@ final class ServerClock
         $this->due = 0;
     }
 
-    /** What the name of a new epoch ends with: four digits. */
+    /** The end of a new epoch's name: four hexadecimal digits. */
     public function mark(): string
     {
         $now = $this->now();
         $fraction = $now === null ? 0 : (int) (\microtime(true) * 1000) - $now;
 
-        // Where it does not fit, one that nobody will find to be his.
+        // If the difference does not fit, 0, which matches no client.
         return \sprintf('%04x', \abs($fraction) < 0x8000 ? $fraction + 0x8000 : 0);
     }
 
@@ -77,7 +77,7 @@ final class ServerClock
      *
      * @param array{string, int, int} $time as Batch::$time
      *
-     * @return bool false: it does not say
+     * @return bool false: the answer holds no time
      */
     public function learn(array $time): bool
     {
@@ -93,7 +93,7 @@ final class ServerClock
     }
 
     /**
-     * The server said this between two moments.
+     * Takes the time that the server answered.
      *
      * @param int $seconds  since 1970
      * @param int $sent     hrtime() before it was asked
@@ -101,12 +101,12 @@ final class ServerClock
      */
     public function read(int $seconds, int $sent, int $received): void
     {
-        // It says 7 from 7.0 to 7.999: not before the one when it was asked, nor after the other when it has answered.
+        // The answer 7 means 7.0 to 7.999, at some moment between sending and receiving.
         $least = $seconds * self::SECOND - \intdiv($received, 1000);
         $most = ($seconds + 1) * self::SECOND - \intdiv($sent, 1000);
         if ($this->fraction !== null) {
             $own = (int) (\microtime(true) * self::SECOND) - \intdiv(\hrtime(true), 1000) - $this->fraction * 1000;
-            // Who began the epoch was himself up to a second behind.
+            // The client that began the epoch was itself up to a second behind.
             if ($own >= $least - self::SECOND && $own <= $most) {
                 $this->ahead = $least = $most = $own;
             }
@@ -117,7 +117,7 @@ final class ServerClock
         $this->due = $received + self::DUE;
     }
 
-    /** The server still has a record that ends then: so it is not over. */
+    /** Sets the clock back if needed: the server still has a record with this expiry, so it has not expired. */
     public function stands(int $expiry): void
     {
         if ($expiry !== 0 && $this->ahead !== null) {

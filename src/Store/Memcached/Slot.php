@@ -5,18 +5,18 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 /**
- * What the log says about the positions that one writer took at once: `first` to `last`, one entry each.
+ * The journal's entries for the positions that one writer took at once: `first` to `last`, one entry each.
  *
- * It lies under the key of its last position, put there by "add" before the writer looks at any record, and is
- * settled by CAS afterwards:
+ * A slot lies under the key of its last position. The writer adds it before it reads any record, and settles it by CAS
+ * afterwards:
  *
  *     (missing) ──add──▶ PENDING ──▶ SETTLED          by its writer
- *         │                 └──▶ FENCED ──▶ SETTLED   by whoever finds that the writer has died (Healer)
- *         └──add──▶ UNKNOWN                           the same, where the writer died before it said what it would do
+ *         │                 └──▶ FENCED ──▶ SETTLED   by a process that finds the writer dead (Healer)
+ *         └──add──▶ UNKNOWN                           the same, if the writer died before it added its slot
  *
  *     state 1 | first 8 | last 8 | milliseconds since 1970 8 | entries: kind 1, done 1, length of writer 1, of key 4, writer, key
  *
- * The time is the writer's and says nothing that is relied on: see Healer. The kind of an atomic change is in capitals.
+ * The time is by the writer's clock, and nobody relies on it: see Healer. The kind of an atomic change is in capitals.
  */
 final class Slot
 {
@@ -25,13 +25,13 @@ final class Slot
     public const SETTLED = 'd';
     public const UNKNOWN = 'u';
 
-    /** Milliseconds after which a slot that is not settled is looked at as one whose writer may be dead. */
+    /** Milliseconds after which the writer of an unsettled slot may be dead. */
     private const YOUNG = 100;
 
-    /** How many positions back the log is known. */
+    /** Positions that the journal reaches back. */
     public const KEPT = 4096;
 
-    /** Seconds after which a slot goes by itself: more than a day of silence is not a history worth keeping. */
+    /** Seconds after which a slot expires: after a day without changes the history is not worth keeping. */
     public const LIFE = 86400;
 
     /**
@@ -92,13 +92,13 @@ final class Slot
         return new self($text[0], $n['first'], $n['last'], $n['time'], $entries, $token);
     }
 
-    /** Nobody will change anything any more at its positions. */
+    /** Whether no change will be made any more at its positions. */
     public function final(): bool
     {
         return $this->state === self::SETTLED || $this->state === self::UNKNOWN;
     }
 
-    /** Whether its writer may be dead. By the writer's clock, so that it spares a look and no more. */
+    /** Whether its writer may be dead. Judged by the writer's clock, so it only saves the healer a check. */
     public function suspect(): bool
     {
         return !$this->final() && \abs(self::now() - $this->time) > self::YOUNG;

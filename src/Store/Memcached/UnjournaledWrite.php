@@ -12,15 +12,15 @@ use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
- * Changes that are not in the log (leases): compared and swapped by the record's own version, from a counter that
- * all of them share, so that a version never comes again, also not after the record has gone. Versions are not
- * positions: a key is either always written in the log or never.
+ * Makes changes that do not enter the journal (leases): compares and swaps by the record's own version. All versions come
+ * from one counter, so that no version comes again, even after the record was removed. Versions are not positions: a key's
+ * changes either all enter the journal or none do.
  */
 final class UnjournaledWrite
 {
     private const TRIES = 200;
 
-    /** Tries that it has also after the time-out. */
+    /** Tries that a write may make even after the time-out. */
     private const LEAST = 20;
 
     /** Bits below the milliseconds at which a counter of versions begins. */
@@ -109,7 +109,7 @@ final class UnjournaledWrite
         }
         $moved = $this->moved($change);
         if ($moved !== null) {
-            // A guard changed before our record was there: nobody may go on from it.
+            // A guard changed before this record was stored: remove it, since nobody may rely on it.
             $this->apply(new Change($change->key, null, $change->writer, $version, logged: false));
 
             return $moved;
@@ -118,7 +118,7 @@ final class UnjournaledWrite
         return new Outcome(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0, $item->live() ? $item->kind : '');
     }
 
-    /** Whether a guard has moved: those in the log are judged like anywhere, at the log's end. */
+    /** The conflict of a guard, judged at the journal's end like any other; null: there is none. */
     private function moved(Change $change): ?Outcome
     {
         if ($change->guards === []) {
@@ -139,7 +139,7 @@ final class UnjournaledWrite
     /**
      * @param array<array-key, string> $names
      *
-     * @return array{?array<array-key, ?Item>, int} by key, null where the epoch has changed; the last position given out
+     * @return array{?array<array-key, ?Item>, int} items by key, null: the epoch has changed; the last position allocated
      */
     private function read(Batch $batch, array $names): array
     {
@@ -159,8 +159,9 @@ final class UnjournaledWrite
     }
 
     /**
-     * A counter where none is: evicted, or never used. The server's time is beyond every version given out before; and
-     * since it may be a second behind, some chance lest one that was evicted at once begins again where it began.
+     * Makes the counter of versions if it was evicted or never used. It begins with the server's time, which is beyond every
+     * version allocated before. That time may be a second behind, so random bits keep a counter that was evicted at once from
+     * beginning again with the same number.
      */
     private function count(): void
     {

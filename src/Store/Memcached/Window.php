@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
-/** A stretch of the log as it was read: the slots of the positions after `from`, up to and with `to`. */
+/** A stretch of the journal as a process read it: the slots of the positions after `from`, up to and with `to`. */
 final class Window
 {
-    /** @var list<array{int, int, ?Slot}> first and last position, oldest first; without a slot: it was not there */
+    /** @var list<array{int, int, ?Slot}> first and last position, oldest first; null: the slot is missing */
     public readonly array $stretches;
 
     /** @param array<string, array{string, string}> $items */
@@ -48,7 +48,7 @@ final class Window
         return $from;
     }
 
-    /** Whether the slot of any position after $from is not there (yet, or any more). */
+    /** Whether the slot of any position after $from is missing: not added yet, or evicted. */
     public function gap(int $from): bool
     {
         foreach ($this->stretches as [, $last, $slot]) {
@@ -80,10 +80,10 @@ final class Window
     }
 
     /**
-     * Whether what keeps the end back at $settled is so new that its writer is probably at work.
+     * Whether the position that keeps the end back at $settled is so new that its writer is probably at work.
      *
      * @param int $patience milliseconds since it took its positions
-     * @param int $gap      milliseconds that we have waited already for a slot that is not there
+     * @param int $gap      milliseconds that this process has waited already for a missing slot
      */
     public function young(int $settled, int $patience, int $gap): bool
     {
@@ -96,7 +96,7 @@ final class Window
             if ($slot === null) {
                 $missing = true;
             } elseif (\abs($now - $slot->time) >= $patience) {
-                // Positions before it are older still.
+                // Missing slots before it are older still.
                 $missing = false;
             } elseif (!$slot->final()) {
                 return true;
@@ -112,7 +112,7 @@ final class Window
      * @param string $except a writer whose changes do not count; '' counts all
      * @param bool   $open   only those under way
      *
-     * @return ?array{int, string, string} position, writer, kind; position -1 where that is not known any more
+     * @return ?array{int, string, string} position, writer, kind; position -1: no longer known
      */
     public function change(string $key, int $after, string $except, bool $open = false): ?array
     {
@@ -144,14 +144,14 @@ final class Window
     /**
      * All changes after a position, made or under way, oldest first.
      *
-     * @return ?list<array{string, int, string, string}> key, position, writer, kind; null where they are not known any more
+     * @return ?list<array{string, int, string, string}> key, position, writer, kind; null: no longer known
      */
     public function changes(int $after, int $settled): ?array
     {
         $list = [];
         foreach ($this->stretches as [$first, $last, $slot]) {
             if ($slot === null && $last > $settled && $first > $settled) {
-                // Given out a moment ago: whoever looks again from `settled` will find it.
+                // Allocated a moment ago: a reader that reads on from `settled` will find it.
                 continue;
             }
             if ($slot === null || $slot->state === Slot::UNKNOWN) {

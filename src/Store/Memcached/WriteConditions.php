@@ -9,17 +9,18 @@ use Larder\Store\Outcome;
 use Larder\System\Failure;
 
 /**
- * Whether a change may be made at the positions that its writer took, by what was read after it said so in the log.
+ * Decides whether a change may be made at the positions that its writer took, by what the writer read after it announced
+ * the change in the journal.
  *
- * The order of two changes of one key is decided by CAS, so nothing but its item counts for it, if that knows when
- * the key last changed. Otherwise, and for guards, whose items the writer does not touch, the log decides: a change
- * at a lower position that is still under way may be made after this one, and counts as made.
+ * CAS decides the order of two changes of one key, so for the key only its item counts, if that tells when the key last
+ * changed. Otherwise, and for guards, whose items the writer does not write, the journal decides: a change at a lower
+ * position that is still under way may be made after this one, and counts as made.
  */
 final class WriteConditions
 {
     /**
-     * @param int    $position the writer's first
-     * @param Window $window   the log up to that
+     * @param int    $position the writer's first position
+     * @param Window $window   the journal up to it
      */
     public function __construct(
         private readonly Journal $log,
@@ -32,7 +33,7 @@ final class WriteConditions
     /**
      * @param array<array-key, ?Item> $items by key: the change's own and its guards'
      *
-     * @return ?Outcome null: it may be made; else why not
+     * @return ?Outcome the conflict; null: the change may be made
      *
      * @throws Failure
      */
@@ -61,7 +62,7 @@ final class WriteConditions
         return $found === null ? null : new Outcome(false, $found[0], $found[1], 0, $found[2], $this->parts->record($own), $guard);
     }
 
-    /** @return ?array{int, string, string} position, writer and kind of the change in the way */
+    /** @return ?array{int, string, string} position, writer and kind of the conflicting change */
     private function changed(string $key, int $limit, string $except, ?Item $item, bool $guard): ?array
     {
         if ($limit === Change::ALWAYS) {
@@ -70,7 +71,7 @@ final class WriteConditions
         if ($limit === 0) {
             $limit = $this->log->start;
         } elseif ($limit >= $this->position || $this->log->foreign($limit)) {
-            // Not a position of this epoch.
+            // The limit may be a position of another epoch.
             return [-1, '', ''];
         }
         if ($item !== null && $item->known()) {

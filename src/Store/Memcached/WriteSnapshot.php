@@ -8,33 +8,33 @@ use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\System\Failure;
 
-/** What a writer reads after it has taken positions and said in the log what it is about to change. */
+/** What a writer reads after it has taken positions and announced its changes in the journal. */
 final class WriteSnapshot
 {
-    /** The log below our positions, from where it was known to be settled. */
+    /** The journal below the writer's positions, from where it was known to be settled. */
     public Window $window;
 
     /** @var array<array-key, ?Item> by key */
     public array $items = [];
 
-    /** CAS token of our own slot, still pending when the items had been read. */
+    /** CAS token of the writer's slot, which was still PENDING after the items were read. */
     public string $token = '';
 
-    /** More slots than this are asked for apart. */
+    /** More slots than this are read in requests of their own. */
     private const FEW = 64;
 
-    /** Nanoseconds after which nothing is concluded any more from slots that are not there. */
+    /** Nanoseconds after which a missing slot no longer proves anything. */
     private const SLOW = 2_000_000_000;
 
-    /** hrtime() */
+    /** hrtime() when the writer began. */
     private readonly int $begun;
 
-    /** The log above our positions, where somebody was faster. */
+    /** The journal above the writer's positions, if another writer was faster. */
     private ?Window $above = null;
 
     /**
-     * @param array<array-key, string> $names  by key, what the records to read are called
-     * @param string                   $writer whose past it is
+     * @param array<array-key, string> $names  by key: names of the records to read
+     * @param string                   $writer whose Past is used
      */
     public function __construct(
         private readonly Servers $servers,
@@ -51,11 +51,11 @@ final class WriteSnapshot
     }
 
     /**
-     * Reads the log below, then the records, then the own slot, which $slot puts there before.
+     * Adds the slot, and then reads the journal below, the records, and the own slot, in this order.
      *
-     * @param string $slot '' if it is there already
+     * @param string $slot the slot to add; '': it was added before
      *
-     * @return bool false: the positions are lost; take others
+     * @return bool false: the positions are lost, and the writer must take others
      *
      * @throws Failure
      */
@@ -97,7 +97,7 @@ final class WriteSnapshot
     }
 
     /**
-     * Puts empty items where records are missing, and reads them.
+     * Adds empty items where records are missing, and reads them.
      *
      * @param array<array-key, string> $names by key
      *
@@ -133,8 +133,8 @@ final class WriteSnapshot
     }
 
     /**
-     * Whether somebody with a later position may have changed a key of which nothing was found, before we looked.
-     * Nothing but a long stop between our steps makes that possible.
+     * Whether another writer with a later position may have changed a key without an item before this writer read it. Only a
+     * long stop of this writer between its steps makes that possible.
      */
     public function overtaken(string $key): bool
     {

@@ -12,9 +12,9 @@ use Larder\System\Quiet;
 /**
  * Tells in one stat whether anything changed, and lets one process write at a time.
  *
- * A file beside the database, named after its epoch, whose size is a sequence lock. What is in it means nothing:
- * it grows by a byte at a time, which is cheapest, up to a megabyte, and then as a hole, so that it takes no more
- * room and never has to be cut (ext4 ends at 16 TiB, after 8 million million changes).
+ * A file beside the database, named after its epoch (bell.<epoch>), whose size is a sequence lock. Its content means
+ * nothing. Up to a megabyte it grows by writing a byte, which is cheapest, and then as a hole, so that it takes no more
+ * disk space and never has to be cut (ext4 ends at 16 TiB, after 8 million million changes).
  *
  *     writer   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
  *                                                                             └ no, or odd: SELECT; keep the size
@@ -25,19 +25,19 @@ use Larder\System\Quiet;
  * even, was made after that commit or by heal() below, and the reader's SELECT came after s: it has the change.
  * A change that is not yet between its two sizes has not been committed.
  *
- * Killed anywhere: before the odd size nothing has happened. After it the size stays odd, and an odd size is never
- * taken for "nothing changed": readers ask the database, and whoever gets the lock, which died with its holder,
- * makes a small commit of its own before it makes the size even (Database::heal()). That commit is needed: a
+ * A writer may be killed anywhere. Before the odd size nothing has happened. After it the size stays odd, and no reader
+ * takes an odd size for "nothing changed": readers ask the database. The killed writer's lock is free, and the process
+ * that takes it makes a small commit before it makes the size even (Database::heal()). That commit is needed: a
  * writer killed inside COMMIT can leave complete frames in the write-ahead log that are not yet in its index
  * (sqlite.org/walformat.html, section 2.3); they come to life when the index is rebuilt, unless another commit has
  * been written over them.
  *
- * Removing the bell ends the epoch: since() no longer finds it, and a writer looks for it after its commit. Names
- * are never used again, so a stat of the name is enough.
+ * Deleting the change counter ends the epoch: since() no longer finds it, and a writer checks for it after its commit.
+ * Names are never used again, so a stat of the name is enough.
  */
 final class ChangeCounter
 {
-    /** Bytes from which on it grows as a hole. */
+    /** Bytes from which on the file grows as a hole. */
     private const SOLID = 1 << 20;
 
     /** @var ?resource */
@@ -48,12 +48,12 @@ final class ChangeCounter
 
     public function __construct(private readonly string $path) {}
 
-    /** In bytes; -1 if the bell is gone, and the epoch with it. */
+    /** Its size in bytes; -1: the change counter was deleted, and the epoch has ended. */
     public function size(): int
     {
         \clearstatcache();
 
-        // filesize() then answers from what is_file() found, and cannot warn of a file that went meanwhile.
+        // filesize() answers from is_file()'s stat, so it cannot warn if the file was deleted in between.
         return \is_file($this->path) ? (int) \filesize($this->path) : -1;
     }
 
@@ -64,7 +64,7 @@ final class ChangeCounter
         return \is_file($this->path);
     }
 
-    /** Whether it is there, and this process may ring it: a process that has it open already may still. */
+    /** Whether it exists and this process may write it. (A process that has it open already still can.) */
     public function isWritable(): bool
     {
         \clearstatcache();
@@ -73,18 +73,18 @@ final class ChangeCounter
     }
 
     /**
-     * Becomes the only writer; false if the bell is gone.
+     * Makes this process the only writer. False: the change counter was deleted.
      *
-     * Tries rather than waits: a holder that was stopped (SIGSTOP, a debugger) never gives it back.
+     * Polls instead of blocking: a stopped holder (SIGSTOP, a debugger) never releases the lock.
      *
      * @param float $timeout seconds
      *
-     * @throws Failure if somebody else kept it for so long
+     * @throws Failure if another process holds the lock for longer
      */
     public function lock(float $timeout): bool
     {
         if ($this->held) {
-            // A signal handler that uses the cache, called in the middle of a write.
+            // A signal handler uses the cache in the middle of a write.
             throw Failure::because('sqlite', 'a write was begun inside another one');
         }
         $file = $this->file ?? $this->open();
@@ -109,7 +109,7 @@ final class ChangeCounter
         return $this->held;
     }
 
-    /** Becomes the only writer if that is possible at once. */
+    /** Makes this process the only writer if nobody holds the lock; never waits. */
     public function tryLock(): bool
     {
         $file = $this->held ? null : $this->file ?? $this->open();
@@ -122,7 +122,7 @@ final class ChangeCounter
                 $this->take($file);
             }
         } catch (Failure) {
-            // This process holds it.
+            // This process holds it already.
         } finally {
             $this->held || LockHolders::remove($this->path, $this);
         }
@@ -130,14 +130,14 @@ final class ChangeCounter
         return $this->held;
     }
 
-    /** With the lock: did the writer before die between its odd and its even size? */
+    /** Whether the previous writer died between its odd and its even size. The caller holds the lock. */
     public function isLeftOdd(): bool
     {
         return ($this->size & 1) === 1;
     }
 
     /**
-     * With the lock, before COMMIT: from now on everybody asks the database.
+     * Makes the size odd before COMMIT: from now on every reader asks the database. The caller holds the lock.
      *
      * @throws Failure
      */
@@ -151,9 +151,10 @@ final class ChangeCounter
     }
 
     /**
-     * After COMMIT or ROLLBACK. A bell that cannot be made even stays odd: slower, never wrong.
+     * Makes the size even after COMMIT or ROLLBACK, and releases the lock. If the size cannot be made even it stays odd,
+     * which makes readers slower, never wrong.
      *
-     * Also without the lock, or when lock() was left by an exception between taking it and saying so.
+     * May be called without the lock, and when an exception left lock() between taking the lock and noting it.
      */
     public function unlock(bool $finished = true): void
     {
@@ -161,7 +162,7 @@ final class ChangeCounter
         if ($file === null) {
             return;
         }
-        // Here too a signal handler may throw.
+        // A signal handler may throw here too.
         try {
             if ($this->held && $finished && ($this->size & 1) === 1) {
                 $this->grow();
@@ -173,7 +174,7 @@ final class ChangeCounter
         }
     }
 
-    /** Ends the epoch: without a bell nobody reads or writes in it any more. */
+    /** Ends the epoch: without its change counter nobody reads or writes in it any more. */
     public function end(): void
     {
         Quiet::remove($this->path);
@@ -192,7 +193,7 @@ final class ChangeCounter
         DatabaseFiles::own($this->path);
         Quiet::begin();
         try {
-            // Not a mode that creates: a bell that is gone must stay gone.
+            // Not a mode that creates the file: a deleted change counter must stay deleted.
             $file = \fopen($this->path, 'r+');
         } finally {
             Quiet::end();
@@ -215,7 +216,7 @@ final class ChangeCounter
         }
         $done = false;
         if ($this->size < self::SOLID) {
-            // On a full disk fwrite() would raise a notice.
+            // On a full disk fwrite() raises a notice.
             Quiet::begin();
             try {
                 $done = \fwrite($this->file, '.') === 1;
@@ -223,7 +224,7 @@ final class ChangeCounter
                 Quiet::end();
             }
         }
-        // A hole needs no room.
+        // A hole needs no disk space.
         if (!$done && !\ftruncate($this->file, $this->size + 1)) {
             return false;
         }

@@ -10,23 +10,23 @@ use Larder\System\Ownership;
 use Larder\System\Quiet;
 
 /**
- * Changes that have left their process and are not in the database yet: appended to a file beside it, named after the
- * epoch, in a fifth of the time that a commit takes.
+ * Holds changes that have left their process and are not in the database yet. Processes append them to a file beside it,
+ * named after the epoch (tail.<epoch>), in a fifth of the time that a commit takes.
  *
  *     file     generation 8 | record | record | …
  *     record   magic 4 | length of the rest 4 | CRC-32 of the rest 4 | length of key 4, expiry 8, kind 1, writer 12, key, body
  *
- * Appending takes the file's lock, never waits for it, and is not done where that, or the write, fails. Whoever has the
- * bell's lock reads from where the last one stopped, which is noted in the database (`m`, "tail": generation and offset)
- * in the transaction that applies the records: so each is applied once, also if the applier is killed anywhere. When
- * all of it is applied and nobody is appending the file begins anew, with another generation.
+ * A process that appends takes the file's lock and never waits for it: if it fails to lock or to write, it does not
+ * append. The process that holds the change counter's lock applies the records, from where the last one stopped. The
+ * transaction that applies them notes in the database how far it got (`m`, "tail": generation and offset), so each record
+ * is applied once, wherever a process is killed. When all records are applied and nobody appends, the file begins anew
+ * with another generation.
  *
- * What a process that was killed in the middle of its write has left fails its checksum; reading goes on at the next
- * magic.
+ * A record that a killed process left half written fails its checksum, and reading goes on at the next magic.
  */
 final class ChangeLog
 {
-    /** Bytes of a body that is worth it: each is written twice. */
+    /** Bytes of a body; longer ones are not appended, since every appended body is written twice. */
     public const LONGEST_BODY = 2_048;
 
     private const GENERATION = 8;
@@ -34,10 +34,10 @@ final class ChangeLog
     private const HEAD = 12;
     private const FIXED = 25;
 
-    /** Seconds for the lock, before the file is read without it. */
+    /** Seconds to wait for the lock before reading the file without it. */
     private const PATIENCE = 0.01;
 
-    /** Bytes from which on nothing is appended: somebody keeps the file from beginning anew. */
+    /** Bytes from which on nobody appends: some process keeps the file from beginning anew. */
     private const LONGEST = 4_194_304;
 
     /** @var ?resource */
@@ -45,7 +45,7 @@ final class ChangeLog
 
     public function __construct(private readonly string $path) {}
 
-    /** Whether anything may wait. One stat. */
+    /** False: changes may wait. Costs one stat. */
     public function isEmpty(): bool
     {
         \clearstatcache();
@@ -71,7 +71,7 @@ final class ChangeLog
         if ($size < self::LONGEST) {
             $done = $this->put($record);
             if (!$done) {
-                // The disk is full: no half of it stays.
+                // The disk is full: cut off the half-written record.
                 \ftruncate($this->file, $size);
             }
         }
@@ -81,18 +81,18 @@ final class ChangeLog
     }
 
     /**
-     * What waits. With the bell's lock.
+     * The waiting changes. The caller holds the change counter's lock.
      *
-     * @param string $mark where the last applier stopped, as it was returned here; '' at first
+     * @param string $mark where the last applier stopped, as this method returned it; '' at first
      *
-     * @return ?array{list<Change>, string} in their order, and the mark behind them; null: nothing
+     * @return ?array{list<Change>, string} the changes in their order, and the mark behind them; null: none
      */
     public function read(string $mark): ?array
     {
         if ($this->isEmpty()) {
             return null;
         }
-        // Nobody is in the middle of a record then; half a one is of somebody who was killed.
+        // With the file's lock, nobody is in the middle of an append: a half-written record is a killed process's.
         $isWhole = $this->lock(self::PATIENCE);
         if ($this->file === null) {
             return null;
@@ -122,7 +122,7 @@ final class ChangeLog
         return $changes === [] && !$isWhole ? null : [$changes, $generation . ':' . ($isWhole ? $end : $read)];
     }
 
-    /** With the bell's lock, after what was read is committed: the file begins anew, if nothing came after it. */
+    /** Begins the file anew if nothing was appended after the mark. The caller holds the change counter's lock and has committed what it read. */
     public function clear(string $mark): void
     {
         if (!$this->lock()) {
@@ -142,7 +142,7 @@ final class ChangeLog
         $this->file = null;
     }
 
-    /** @return ?array{Change, int} null: no whole record lies there */
+    /** @return ?array{Change, int} the change and the offset behind it; null: no whole record lies there */
     private static function parse(string $bytes, int $offset): ?array
     {
         if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
@@ -163,7 +163,7 @@ final class ChangeLog
         ];
     }
 
-    /** With the file's lock, which is given back. By the handle that has it: on Windows no other may read. */
+    /** Reads the file and releases its lock, which the caller holds. Reads by the locked handle: on Windows no other may read. */
     private function all(): string
     {
         \assert($this->file !== null);
@@ -174,7 +174,7 @@ final class ChangeLog
         return $bytes;
     }
 
-    /** With the file's lock: empty, of another generation. */
+    /** Empties the file and begins another generation. The caller holds the file's lock. */
     private function begin(): bool
     {
         \assert($this->file !== null);
@@ -191,15 +191,15 @@ final class ChangeLog
         \assert($this->file !== null);
         $file = $this->file;
 
-        // On a full disk fwrite() would raise a notice.
+        // On a full disk fwrite() raises a notice.
         return Quiet::call(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
     }
 
-    /** @param float $seconds 0: now or not at all */
+    /** @param float $seconds how long to wait; 0: one try */
     private function lock(float $seconds = 0.0): bool
     {
         if ($this->file === null) {
-            // Not a mode that creates: one that is gone, with its epoch, must stay gone.
+            // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
             $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+')) : null;
             $this->file = \is_resource($file) ? $file : null;
         }

@@ -17,7 +17,7 @@ final class Database extends Connection
 {
     public readonly ChangeLog $changeLog;
 
-    /** @var array<int, \WeakReference<self>> all that are open in this process */
+    /** @var array<int, \WeakReference<self>> all databases that are open in this process */
     private static array $open = [];
 
     public function __construct(
@@ -43,7 +43,7 @@ final class Database extends Connection
         $statement->execute();
     }
 
-    /** Keeps something about the whole, in the table m. */
+    /** Notes a fact about the whole database in the table m. */
     public function note(string $name, int|string $value): void
     {
         $statement = $this->statement('INSERT INTO m(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value');
@@ -53,7 +53,8 @@ final class Database extends Connection
     }
 
     /**
-     * With the bell's lock: a commit over what a killed writer may have left behind (see ChangeCounter).
+     * Makes a commit over the frames that a killed writer may have left (see ChangeCounter). The caller holds the change
+     * counter's lock.
      *
      * @throws \PDOException
      */
@@ -63,7 +64,7 @@ final class Database extends Connection
     }
 
     /**
-     * What becomes of an error: a damaged database is put aside, and the caller goes on with a new epoch.
+     * Handles an error: puts a damaged database aside, and the caller goes on with a new epoch.
      *
      * @param float $timeout seconds
      *
@@ -77,7 +78,7 @@ final class Database extends Connection
         }
         $files = $this->files;
         $files->locked($timeout, static function () use ($counter, $files): void {
-            // Unless somebody else has been here: one damage, one new epoch.
+            // Only if no other process has done so already: one damage, one new epoch.
             if ($counter->exists()) {
                 $files->clear(true);
             }
@@ -101,15 +102,15 @@ final class Database extends Connection
     /**
      * In a forked child: closes what was opened before the fork.
      *
-     * SQLite says not to touch a connection after a fork, and rather to leak it. PHP cannot leak: it closes at the
-     * child's end what is still there. And here a leaked connection is worse than a closed one: SQLite counts its
-     * locks by file in the process's memory, which a fork copies, so the child's own new connection would believe
-     * in locks that only the parent has (os_unix.c, unixLock: a second shared lock is only counted), and the
-     * parent, closing, would delete the log under it. Closing first lets the child lock for itself. It takes
-     * nothing from the parent, whose locks are its process's, and writes nothing while anybody else has the
-     * database open (wal.c, sqlite3WalClose: only with an exclusive lock).
+     * SQLite says to leak a connection after a fork rather than to touch it. PHP cannot leak: it closes open connections
+     * when the child ends. And here a leaked connection is worse than a closed one. SQLite counts its locks by file in the
+     * process's memory, which a fork copies. So the child's own new connection would rely on locks that only the parent
+     * holds (os_unix.c, unixLock: a second shared lock is only counted), and the parent, when it closes, would delete the
+     * write-ahead log under it. Closing first lets the child lock for itself. It takes nothing from the parent, whose
+     * locks belong to the parent's process, and writes nothing while any process has the database open (wal.c,
+     * sqlite3WalClose: only with an exclusive lock).
      *
-     * All connections of the process have to go, for they share those counts.
+     * All connections of the process must be closed, because they share those counts.
      */
     public static function leaveToParent(int $pid): void
     {
@@ -130,24 +131,24 @@ final class Database extends Connection
         $this->counter->forget();
         $this->changeLog->forget();
         try {
-            // With the lock, so that nobody opens the database between the look and the closing.
+            // Under the lock, so that nobody opens the database between the check and the closing.
             $this->files->locked(1.0, function (): void {
                 $log = $this->files->logInode();
                 if ($log !== $this->log && $log !== 0 && $this->counter->exists()) {
-                    // The parent and all others have closed the database, and so deleted the log that is open here;
-                    // whoever came then has made a new one. Closing would take that for its own and delete it,
-                    // unless the database is gone too (pager.c, databaseIsUnmoved).
+                    // All other processes have closed the database, which deleted the write-ahead log that is open here,
+                    // and a later process has made a new one. Closing would take that for its own and delete it, unless
+                    // the database is deleted too (pager.c, databaseIsUnmoved).
                     $this->files->clear(false);
                 }
                 $this->close();
             });
         } catch (Failure) {
-            // Then nobody can write there.
+            // The lock could not be taken, so nobody can write there either.
             $this->close();
         }
     }
 
-    /** Heals what a killed writer left, if nobody is writing. */
+    /** Heals the database after a killed writer, unless another process is writing. */
     public function mend(): void
     {
         if (($this->counter->size() & 1) === 1 && $this->counter->tryLock()) {

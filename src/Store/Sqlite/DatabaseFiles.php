@@ -13,16 +13,16 @@ use Larder\System\Ownership;
 use Larder\System\Quiet;
 
 /**
- * The directory: which files are in it, who may exchange them, and in which order.
+ * The files in the store's directory: which they are, which process may replace them, and in which order.
  *
  *     larder.db, -wal, -shm     SQLite's own
- *     bell.<epoch>              see ChangeCounter; it ends its epoch by going, so it goes first
- *     tail.<epoch>              see ChangeLog
- *     larder.lock               held while a connection is first opened, and while files are exchanged: SQLite opens
- *                               database and log one after the other, and must not get them from two epochs
- *                               (sqlite.org/howtocorrupt.html, section 4.2). It holds the position at which the
- *                               newest epoch began.
- *     larder.db.damaged         the last one that was found damaged
+ *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first
+ *     tail.<epoch>              the change log
+ *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
+ *                               database and write-ahead log one after the other, and must not get them from two
+ *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
+ *                               which the newest epoch began.
+ *     larder.db.damaged         the last database that was found damaged
  *     mishaps.txt               see Mishaps
  */
 final class DatabaseFiles
@@ -30,13 +30,13 @@ final class DatabaseFiles
     public readonly string $database;
 
     /**
-     * Positions of one epoch lie above those of all others, so that one that came from another epoch is older than
-     * all that is known. They start at the microseconds since 1970, of which more go by than changes can be made;
-     * and, for a clock that was set back, at least so far above the last start.
+     * Each epoch's positions lie above those of all earlier epochs, so that a position of an earlier epoch is older than
+     * everything known. An epoch starts at the microseconds since 1970, since nobody can make a change each microsecond.
+     * In case the clock was set back, it starts at least this far above the previous start.
      */
     private const BETWEEN_EPOCHS = 1_000_000_000_000;
 
-    /** Behind that position, once the database of its epoch was cleared away in order. */
+    /** Follows that position once Larder itself has removed that epoch's database. */
     private const CLEARED = ' cleared';
 
     private readonly string $directory;
@@ -59,9 +59,9 @@ final class DatabaseFiles
     }
 
     /**
-     * Refuses a file of the database that somebody else may have put there. Before it is opened.
+     * Refuses a file of the database that another user may have put there. Call it before opening the file.
      *
-     * @param string ...$parts after the database's own name
+     * @param string ...$parts suffixes to the database's name
      *
      * @throws Failure
      */
@@ -80,16 +80,16 @@ final class DatabaseFiles
         return $flaw === null ? $path : throw Failure::because('sqlite', $flaw);
     }
 
-    /** 0: there is no database. */
+    /** Inode of the database file; 0: there is no database. */
     public function inode(): int
     {
         \clearstatcache();
 
-        // The second question is answered from the first one's stat, so it cannot warn.
+        // fileinode() answers from is_file()'s stat, so it cannot warn.
         return \is_file($this->database) ? (int) \fileinode($this->database) : 0;
     }
 
-    /** 0: there is no log. */
+    /** Inode of the write-ahead log; 0: there is none. */
     public function logInode(): int
     {
         \clearstatcache();
@@ -97,7 +97,7 @@ final class DatabaseFiles
         return \is_file($this->database . '-wal') ? (int) \fileinode($this->database . '-wal') : 0;
     }
 
-    /** Of the database file, in bytes. */
+    /** Size of the database file in bytes. */
     public function size(): int
     {
         \clearstatcache();
@@ -105,7 +105,7 @@ final class DatabaseFiles
         return \is_file($this->database) ? (int) \filesize($this->database) : 0;
     }
 
-    /** Of the write-ahead log, in bytes. */
+    /** Size of the write-ahead log in bytes. */
     public function logSize(): int
     {
         \clearstatcache();
@@ -114,7 +114,7 @@ final class DatabaseFiles
     }
 
     /**
-     * Runs $work as the only one who opens or exchanges files.
+     * Runs $work while no other process opens or replaces files.
      *
      * @template T
      * @param float         $timeout seconds
@@ -122,7 +122,7 @@ final class DatabaseFiles
      *
      * @return T
      *
-     * @throws Failure if that was not to be had in time
+     * @throws Failure if the lock could not be taken in time
      */
     public function locked(float $timeout, \Closure $work): mixed
     {
@@ -136,9 +136,9 @@ final class DatabaseFiles
     }
 
     /**
-     * Ends the epoch. With the lock.
+     * Ends the epoch and removes its files. The caller holds the lock.
      *
-     * @param bool $keep put the database aside for whoever wants to know what happened
+     * @param bool $keep keep the damaged database under another name, for people who want to know what happened
      *
      * @throws Failure
      */
@@ -168,7 +168,8 @@ final class DatabaseFiles
     }
 
     /**
-     * Begins an epoch: a database that is complete before it gets its name, and its bell. With the lock.
+     * Begins an epoch: makes its change log, its change counter, and a database that is complete before it gets its name.
+     * The caller holds the lock.
      *
      * @throws Failure|\PDOException
      */
@@ -198,9 +199,9 @@ final class DatabaseFiles
             $insert->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
             $insert->execute();
         }
-        // The log is never empty: its last row says where it ends. No key is empty, so nobody can read or write it.
+        // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
-        // The connection ends here, and with it the log beside the temporary name.
+        // This closes the connection, which removes the write-ahead log beside the temporary name.
         unset($insert, $pdo);
         $this->touch($this->directory . '/tail.' . $epoch);
         $this->touch($this->directory . '/bell.' . $epoch);
@@ -210,7 +211,7 @@ final class DatabaseFiles
         }
     }
 
-    /** Whether there was a database that nobody here has cleared away. None has ever been empty under its name. */
+    /** Whether another program has removed or emptied the database. Larder never gives an empty database its name. */
     private function isLost(): bool
     {
         if ($this->size() > 0) {
@@ -221,7 +222,7 @@ final class DatabaseFiles
         return $this->inode() !== 0 || ($known !== '' && !\str_ends_with($known, self::CLEARED));
     }
 
-    /** An empty file of one's own. */
+    /** Creates an empty file that only this user may read or write. */
     private function touch(string $path): void
     {
         Quiet::call(static function () use ($path): void {

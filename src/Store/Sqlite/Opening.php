@@ -10,17 +10,17 @@ use Larder\System\MachineBoot;
 use Larder\System\Process;
 
 /**
- * Makes a connection to a database that is whole, of this boot, of this version, and set up.
+ * Opens a connection to a database that is whole, of this boot and of this version, and sets the connection up.
  *
- * In a web server a connection is kept from request to request, and only its first request checks all that: what
- * could be wrong later (the file replaced, the epoch over) shows in the file's inode and in the bell.
+ * A web server's process keeps its connection from request to request, and only the first request checks all that. What
+ * may go wrong later (the file was replaced, the epoch has ended) shows in the file's inode and in the change counter.
  */
 final class Opening
 {
     /**
      * @param int   $budget  bytes
      * @param float $timeout seconds
-     * @param bool  $spare   a connection that shares nothing with others of this process
+     * @param bool  $spare   true: the connection shares nothing with others of this process
      */
     public function __construct(
         private readonly DatabaseFiles $files,
@@ -60,13 +60,15 @@ final class Opening
     }
 
     /**
-     * The usual case, without the lock, so that a hundred processes can open at once: nothing is to be made or mended.
-     * Should another process end the epoch meanwhile, the bell is gone, as for everybody who has it open already.
+     * Opens the database without the lock, so that a hundred processes can open at once. This is the usual case: there is
+     * nothing to create or to heal. If another process ends the epoch meanwhile, the change counter is deleted, as for every
+     * process that has the database open already.
      */
     private function asItIs(int $pid): ?Database
     {
         $inode = $this->files->inode();
-        // What cannot be written SQLite would open for reading only, and what is not removed there must not be shown.
+        // SQLite would open a database that this process cannot write for reading only. But this process could remove
+        // nothing from it, so it must not serve anything from it.
         if ($inode === 0 || $this->files->size() === 0 || !\is_writable($this->files->database)) {
             return null;
         }
@@ -79,13 +81,14 @@ final class Opening
 
             return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
         } catch (\PDOException) {
-            // Whoever holds the lock finds out what is wrong.
+            // verified() finds out what is wrong, under the lock.
             return null;
         }
     }
 
     /**
-     * The database on this connection, if it is of this version, and belongs to this boot, this file and a living epoch.
+     * The database on this connection, if it is of this version and belongs to this boot, this file and an epoch that has
+     * not ended.
      *
      * @throws Failure|\PDOException
      */
@@ -102,7 +105,7 @@ final class Opening
             ? new Database($pdo, $known['epoch'] ?? '', $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
-    /** A connection to a database that is known to be whole, of this boot and of this version. With the lock. */
+    /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */
     private function verified(int $pid): Database
     {
         $boot = MachineBoot::current();
@@ -118,7 +121,7 @@ final class Opening
                 $this->setUp($pdo);
                 $database = $this->current($pdo, $pid, $inode, $boot);
                 if ($database === null) {
-                    // Perhaps behind, of an older release, or a copy of an older state (a restored backup), or half removed.
+                    // The database may be behind, an older release's, a restored backup, or half removed.
                     $pdo = null;
                     $this->files->create($boot);
                     continue;
@@ -139,7 +142,8 @@ final class Opening
 
     private function connect(int $pid, int $inode): \PDO
     {
-        // Named after the process, for a fork must not share it, and the file, which may be another next time.
+        // The name contains the process id, because a fork must not share the connection, and the inode, because the file
+        // may be replaced.
         return Connection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : null);
     }
 
@@ -154,7 +158,7 @@ final class Opening
         Connection::setUp($pdo, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
     }
 
-    /** Length at which the write-ahead log is written back, in pages: a quarter of the budget, at most 4 MB. */
+    /** Pages of the write-ahead log after which SQLite copies it into the database: a quarter of the budget, at most 4 MB. */
     public static function logPages(int $budget): int
     {
         return \max(16, \min(1000, \intdiv($budget, 4 * 4096)));

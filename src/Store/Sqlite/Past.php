@@ -8,16 +8,16 @@ use Larder\Store\JournalHorizon;
 use Larder\Store\Markers;
 
 /**
- * What is known of rows that are gone, in the table m; read and changed within one transaction.
+ * What is known of deleted rows, in the table m; read and changed within one transaction.
  *
- *     horizon   the greatest position whose row was deleted: the log is whole from there on
+ *     horizon   the greatest position whose row was deleted: the journal is whole from there on
  *     past      the same, with its writer and the greatest position of all others, as position:writer:others
  *     floors    tags:flushes, see Markers
- *     dead      bytes of the rows that are no entries (removals, markers), about
+ *     dead      bytes, about, of the rows that hold no entry (removals, markers)
  */
 final class Past
 {
-    /** Bytes of a row and its places in the indices, beside its key and body, about. */
+    /** Bytes, about, that a row takes in the table and its indices, beside its key and body. */
     public const ROW = 100;
 
     private const READ = "SELECT name, value FROM m WHERE name IN ('horizon', 'past', 'floors', 'dead')";
@@ -29,7 +29,7 @@ final class Past
 
     private int $dead;
 
-    /** @var array<string, int|string> as it stands in the database */
+    /** @var array<string, int|string> the values in the database */
     private array $stored;
 
     public function __construct(private readonly Database $database)
@@ -42,7 +42,7 @@ final class Past
         $this->stored = $rows;
         $horizon = (int) $rows['horizon'];
         [$position, $writer, $others] = \explode(':', $rows['past'] . '::');
-        // Who does not know of it has deleted a row since.
+        // If the positions differ, an older release, which does not know `past`, has deleted a row since.
         $this->forgotten = new JournalHorizon((int) $position === $horizon ? (int) $others : $horizon);
         $this->forgotten->add($horizon, (int) $position === $horizon ? $writer : '');
         $this->floors = self::floors((string) $rows['floors']);
@@ -58,7 +58,7 @@ final class Past
     }
 
     /**
-     * Every change after it is known.
+     * The position after which every change is known.
      *
      * @param string $writer whose own changes do not matter
      */
@@ -72,19 +72,19 @@ final class Past
         return $this->dead;
     }
 
-    /** They have been counted. */
+    /** Sets `dead` to a count that a whole turn of the sweep has made. */
     public function count(int $dead): void
     {
         $this->dead = $dead;
     }
 
-    /** Counts rows that became, or are no longer, something else than an entry. */
+    /** Adjusts `dead` for rows that have lost their entry, or that hold one again. */
     public function weigh(int $bytes): void
     {
         $this->dead = \max(0, $this->dead + $bytes);
     }
 
-    /** Deletes a row; one that is no entry if $isDead. A marker that may still cover something becomes a floor before: see cover(). */
+    /** Deletes a row; $isDead: it holds no entry. For a marker that may still cover something, call cover() first. */
     public function delete(int $id, int $position, string $writer, string $key, bool $isDead): void
     {
         $this->database->change('DELETE FROM e WHERE id = ?', $id);
@@ -92,7 +92,7 @@ final class Past
         $isDead && $this->weigh(-self::weight($key));
     }
 
-    /** A marker will be gone. */
+    /** Raises the floor to a marker's position, because the marker is about to be deleted. */
     public function cover(string $key, int $position): void
     {
         $this->floors[$key[0]] = \max($position, $this->floors[$key[0]] ?? 0);
@@ -100,11 +100,11 @@ final class Past
 
     public static function weight(string $key): int
     {
-        // It stands in the table and in the index of keys.
+        // The key lies in the table and in the index of keys.
         return self::ROW + 2 * \strlen($key);
     }
 
-    /** Before the transaction ends. */
+    /** Writes the values to the database. Call it before the transaction ends. */
     public function save(): void
     {
         $horizon = $this->forgotten->last(null);

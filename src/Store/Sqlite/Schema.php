@@ -9,17 +9,17 @@ use Larder\System\Failure;
 /**
  * The tables, and their version.
  *
- *     e   one row a key: its last change and, unless it was removed, its record. Rows sorted by `pos` are the log,
- *         from which older changes of a key have gone. body NULL: removed, evicted or expired; the change is still
- *         known. A row that is not for the log (a lease) has a negative `pos`: minus its version. Positions and
- *         versions count on from the last and the first row, which are therefore never deleted.
- *     m   what is known of the whole: epoch, where it began (start), the greatest position whose row has been
- *         deleted (horizon, see Past), the boot and the file it belongs to, the hands and marks of the Sweeper.
+ *     e   one row a key: its last change and, unless it was removed, its record. Rows sorted by `pos` are the journal,
+ *         which lists only a key's last change. body NULL: removed, evicted or expired; the change is still known. A row
+ *         outside the journal (a lease) has a negative `pos`: minus its version. New positions and versions count on
+ *         from the last and the first row, so these two are never deleted.
+ *     m   facts about the whole: epoch, where it began (start), the greatest position whose row has been deleted
+ *         (horizon, see Past), the boot and the file it belongs to, the hands and marks of the Sweeper.
  *
- * The body comes last, so that a row's other columns are read without it (sqlite.org/fileformat2.html, section
- * 1.6: what does not fit into a page lies in a chain behind it). A table with a rowid and two indices: as fast as
- * WITHOUT ROWID for short bodies, and three times faster for 20 kB ones, of which a B-tree by key keeps less in
- * the page.
+ * The body comes last, so that SQLite reads a row's other columns without it (sqlite.org/fileformat2.html, section 1.6: a
+ * body that does not fit into a page lies in a chain of overflow pages). A table with a rowid and two indices is as fast
+ * as WITHOUT ROWID for short bodies, and three times faster for 20 kB ones, of which a B-tree by key keeps less in the
+ * page.
  */
 final class Schema
 {
@@ -27,8 +27,8 @@ final class Schema
     public const APPLICATION = 0x4C617264;
 
     /**
-     * Goes up with all that a process of the release before would do wrong with the tables, or not do: it must neither
-     * write nor read in what this one has made. Version 2: floors (see Past).
+     * Grows whenever a process of the previous release would misuse the tables: such a process must neither read nor write
+     * a database of this release. Version 2: floors (see Past).
      */
     public const VERSION = 2;
 
@@ -50,8 +50,8 @@ final class Schema
     }
 
     /**
-     * Whether a database is of this version. One of an older release is not brought up to date: its epoch is ended, with
-     * its bell, so that a process of that release which has it open goes no further than this either.
+     * Whether a database is of this version. An older release's database is not upgraded: its epoch ends, with its change
+     * counter, so that a process of that release that has it open stops using it.
      *
      * @throws Failure if a newer Larder made it
      */

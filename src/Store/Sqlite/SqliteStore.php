@@ -15,15 +15,16 @@ use Larder\System\Clock;
 use Larder\System\Failure;
 
 /**
- * Records and log in one SQLite database, for the processes of one server and one user.
+ * Keeps records and journal in one SQLite database, for the processes of one server and one user.
  *
- * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening makes one,
- * DatabaseFiles is the directory, ChangeCounter tells cheaply whether anything changed, ChangeLog has what waits to be written, Sweeper keeps the
- * budget, Past knows of what is gone, Schema has the tables. Nothing here knows what a body means, or chooses the directory, or checks whose it is.
+ * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening opens one,
+ * DatabaseFiles knows the directory's files, ChangeCounter tells cheaply whether anything changed, ChangeLog holds changes
+ * that wait to be applied, Sweeper keeps the budget, Past knows of deleted rows, Schema has the tables. Nothing here knows
+ * what a body means, chooses the directory, or checks its owner.
  *
- * The table is the log: each key has its last change in it, also when that was a removal, until the Sweeper deletes
- * removals that are old (the "horizon"). Against the death of a process a commit is safe at once; after the death
- * of the machine the database is not used again (Boot).
+ * The table is the journal: it holds each key's last change, even a removal, until the Sweeper deletes old removals (the
+ * "horizon"). A commit survives the death of its process at once. After the death of the machine no process uses the
+ * database again (Boot).
  */
 final class SqliteStore implements Appending
 {
@@ -39,22 +40,22 @@ final class SqliteStore implements Appending
 
     private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
-    /** Whoever is further behind is told that the list is not complete. */
+    /** JournalSlice that one answer lists; a reader that is further behind gets an incomplete answer. */
     private const LONGEST_LIST = 50_000;
 
-    /** Keys of one statement; more are read in one transaction. */
+    /** Keys read by one statement; for more there are several statements in one transaction. */
     private const MOST_KEYS = 256;
 
-    /** JournalSlice of one transaction: who waits for the lock gets it between two, and the write-ahead log stays short. */
+    /** JournalSlice in one transaction: other processes get the lock between two, and the write-ahead log stays short. */
     private const AT_ONCE = 1_000;
 
-    /** Keys from which on they are bound as one. */
+    /** Keys from which on they are bound as one parameter. */
     private const MANY_KEYS = 16;
 
     /** Keys noted as used, between two calls of tidy(). */
     private const MOST_NOTED = 512;
 
-    /** Times an epoch may end under one call. */
+    /** Epochs that may end during one call before it gives up. */
     private const ATTEMPTS = 4;
 
     private static bool $hasJson = true;
@@ -63,20 +64,20 @@ final class SqliteStore implements Appending
     private ?Database $database = null;
     private ?Writing $writing = null;
 
-    /** @var array<string, true> read since the last tidy(), and not marked as used */
+    /** @var array<string, true> keys read since the last tidy() and not yet marked as used */
     private array $used = [];
 
-    /** @var array<string, true> keys that this process appended, and has not seen applied */
+    /** @var array<string, true> keys that this process has appended and not seen applied yet */
     private array $late = [];
 
     /** Whether anything was written since the last tidy(). */
     private bool $written = false;
 
     /**
-     * @param string $directory its own; exists with mode 0700, or is made so
-     * @param int    $budget    bytes of records and log, at least 1 MB
+     * @param string $directory of this store alone; exists with mode 0700, or is created so
+     * @param int    $budget    bytes of records and journal, at least 1 MB
      * @param float  $timeout   seconds that a call may wait for other processes
-     * @param bool   $spare     one more in this process, for calls inside those of the first: it shares no connection
+     * @param bool   $spare     true: a second store of this process, for calls inside the first one's; shares no connection
      */
     public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
     {
@@ -86,7 +87,8 @@ final class SqliteStore implements Appending
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         if ($token !== '' && $epoch !== '') {
-            // "Has anything changed?" is two stats, without opening the database. The tail first: whoever empties it rings.
+            // Two stats tell whether anything changed, without opening the database. The change log comes first: a process
+            // that empties it has made the change counter grow before.
             $isEmpty = $this->changeLog($epoch)->isEmpty();
             $size = $this->counter($epoch)->size();
             if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
@@ -99,7 +101,7 @@ final class SqliteStore implements Appending
                 $this->apply();
                 $database = $this->database();
             }
-            // Before the database is read: see ChangeCounter.
+            // Take the size before reading the database: see ChangeCounter.
             $size = $database->counter->size();
             if ($size < 0) {
                 $this->epochEnded($attempt);
@@ -200,7 +202,7 @@ final class SqliteStore implements Appending
 
     public function settle(): array
     {
-        // A request begins, in a process that has the database open: its directory may have been removed since.
+        // A request begins in a process that has the database open: the directory may have been deleted since.
         if ($this->database?->counter->exists() === false) {
             $this->database = $this->writing = null;
         }
@@ -277,7 +279,7 @@ final class SqliteStore implements Appending
         return Clock::now();
     }
 
-    /** A marker that was forgotten is read as one made anew (see Markers). */
+    /** False: for a forgotten marker read() answers with the floor (see Markers). */
     public function forgets(): bool
     {
         return false;
@@ -286,7 +288,7 @@ final class SqliteStore implements Appending
     public function tidy(): void
     {
         if (!$this->written && ($this->used === [] || $this->files->size() + $this->files->logSize() <= $this->budget >> 1)) {
-            // What was read is not worth a mark as long as nothing is about to be evicted (see Sweeper).
+            // As long as no eviction is near, reads need not be marked (see Sweeper).
             $this->used = [];
 
             return;
@@ -306,7 +308,7 @@ final class SqliteStore implements Appending
                 $this->written = false;
             }
         } catch (Failure|\PDOException) {
-            // Whoever next reads or writes gets to hear of it.
+            // The next read or write reports the error.
         }
     }
 
@@ -358,7 +360,7 @@ final class SqliteStore implements Appending
                 /** @var non-empty-list<array{string, int, string, ?string, int, int}> $rows the floors may be NULL */
                 $rows = $statement->fetchAll(\PDO::FETCH_NUM);
                 $at ??= $rows[0][1];
-                // Of what was forgotten it is enough to know the newest.
+                // For forgotten markers the floors are enough.
                 $floors = (string) $rows[0][2];
                 for ($i = 1, $n = \count($rows); $i < $n; $i++) {
                     [$key, $position, $writer, $body, $expiry, $used] = $rows[$i];
@@ -387,7 +389,7 @@ final class SqliteStore implements Appending
     }
 
     /**
-     * The statement that reads some records, after a row with the end; its keys are bound.
+     * The statement, with its keys bound, that reads some records after a first row with the journal's end.
      *
      * @param non-empty-list<string> $keys
      */
@@ -395,9 +397,9 @@ final class SqliteStore implements Appending
     {
         $count = \count($keys);
         if (self::$hasJson && $count >= self::MANY_KEYS) {
-            // Preparing a list of so many places takes as long as reading the records.
+            // Preparing a list of so many parameters would take as long as reading the records.
             $json = \json_encode($keys, \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE);
-            // Not UTF-8; or SQLite would end it there (3.40: json.c, jsonReturn).
+            // Not for keys that are not UTF-8, or that hold a NUL, at which SQLite would cut them (3.40: json.c, jsonReturn).
             if (\is_string($json) && !\str_contains($json, '\u0000')) {
                 try {
                     $statement = $database->statement(self::MANY . ' IN (SELECT CAST(value AS BLOB) FROM json_each(?))');
@@ -405,12 +407,12 @@ final class SqliteStore implements Appending
 
                     return $statement;
                 } catch (\PDOException) {
-                    // Built without: sqlite.org/json1.html, section 2. If it was anything else, the next one finds out.
+                    // SQLite was built without JSON: sqlite.org/json1.html, section 2. Any other error repeats below.
                     self::$hasJson = false;
                 }
             }
         }
-        // A few lengths only, so that statements are found again; NULL is in no list.
+        // Few different lengths, so that prepared statements are used again. NULL fills the rest; no key equals it.
         for ($places = 4; $places < $count; $places *= 2);
         $statement = $database->statement(self::MANY . ' IN (?' . \str_repeat(', ?', $places - 1) . ')');
         for ($i = 0; $i < $places; $i++) {
@@ -440,7 +442,7 @@ final class SqliteStore implements Appending
 
     private function counter(string $epoch): ChangeCounter
     {
-        // A token's epoch comes from outside and becomes a file's name.
+        // The epoch in a token comes from outside and becomes part of a file's name.
         return $this->database !== null && $this->database->epoch === $epoch
             ? $this->database->counter
             : $this->files->counter(\basename($epoch));
@@ -457,7 +459,7 @@ final class SqliteStore implements Appending
     {
         if ($this->database === null || !$this->database->isOurs()) {
             $this->database = $this->writing = null;
-            // What was appended stays known: a forked child too reads what its parent has changed.
+            // $late stays: a forked child too must read what its parent has appended.
             $this->used = [];
             $this->database = (new Opening($this->files, $this->budget, $this->timeout, $this->spare))->open();
         }
@@ -469,7 +471,7 @@ final class SqliteStore implements Appending
     {
         $this->database = $this->writing = null;
         if ($attempt >= self::ATTEMPTS) {
-            throw Failure::because('sqlite', $this->files->database . ' is removed as soon as it is made; stop whatever does that');
+            throw Failure::because('sqlite', $this->files->database . ' is deleted as soon as it is created; stop the program that does that');
         }
     }
 

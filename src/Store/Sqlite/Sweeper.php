@@ -8,44 +8,45 @@ use Larder\Store\Markers;
 use Larder\System\Clock;
 
 /**
- * Keeps the budget, and removes what is over. Always with the bell's lock, so that it never waits.
+ * Keeps the budget, and removes expired records and old rows. Its caller always holds the change counter's lock, so it
+ * never waits.
  *
- * Eviction is SIEVE (Zhang et al., NSDI 2024): a hand goes along the log from old to new; a record that was read
- * since it last came by (`used`) loses that mark and stays, another one goes. A record written again moves to the
- * log's end.
+ * Eviction is SIEVE (Zhang et al., NSDI 2024). A hand moves along the journal from old to new. A record that was read
+ * since the hand last passed (`used`) loses that mark and stays; any other is evicted. A record written again moves to
+ * the journal's end.
  *
- * An evicted key keeps its row without the body: that it was changed, when, and by whom has to stay known, or a
- * write from an older view would pass. Such rows, and those of removals, are deleted only when they are ten minutes
- * old, so that few readers ever find the log shorter than they need; or, under pressure, when there are many newer
- * changes; and what was the greatest position among them is recorded first (the horizon).
+ * An evicted key keeps its row without the body: its last change, with position and writer, must stay known, or a write
+ * from an older view would pass. Such rows, and those of removals, are deleted only when they are ten minutes old, so that
+ * few readers ever find the journal shorter than they need; under pressure, when there are many newer changes. The
+ * greatest position among them is recorded first (the horizon).
  *
- * Removals and markers of flushes and tags (kinds `m` and `c`) take a part of the budget, no more: beyond it the oldest
- * go, flushes last, and the markers among them leave a floor (see Markers). Without pressure a tag's marker goes when
- * it is older than all that is stored, and what a flush covers goes a little at a time. Intents stay.
+ * Removals and markers of flushes and tags (kinds `m` and `c`) may take only a part of the budget. Beyond it the oldest
+ * are deleted, flush markers last, and a deleted marker leaves a floor (see Markers). Without pressure, a tag's marker is
+ * deleted when it is older than every entry, and entries that a flush covers are removed a few at a time. Intents stay.
  */
 final class Sweeper
 {
     private const BATCH = 64;
 
-    /** Rows looked at by one tidy(). */
+    /** Rows that one tidy() checks. */
     private const AT_ONCE = 128;
 
-    /** Rows looked at by one write: a tenth of a second at the worst, when all of them were read. */
+    /** Rows that one write checks: a tenth of a second at worst, if all of them were read. */
     private const AT_MOST = 20_000;
 
-    /** Rows that one write looks at to forget them. */
+    /** Rows that one write checks in forget(). */
     private const FORGOTTEN = 4_096;
 
-    /** Of so many calls of tidy() after a write one sweeps. */
+    /** One in this many calls of tidy() after a write sweeps. */
     public const RARELY = 8;
 
-    /** Seconds for which removals stay known. */
+    /** Seconds for which the rows of removals stay. */
     private const MEMORY = 600;
 
-    /** Milliseconds that readers are waited for who keep the write-ahead log from being emptied. */
+    /** Milliseconds to wait for readers that keep the write-ahead log from being emptied. */
     private const PATIENCE = 100;
 
-    /** The newest changes, which are known whatever the pressure. */
+    /** So many of the newest changes stay known under any pressure. */
     private const NEWEST = 256;
 
     private const ROWS = 'SELECT id, pos, kind, expiry, used, body IS NOT NULL, writer, k FROM e WHERE pos > ? ORDER BY pos LIMIT ' . self::BATCH;
@@ -53,7 +54,7 @@ final class Sweeper
     private const MARKER = 'SELECT pos FROM e WHERE k = ? AND body IS NOT NULL';
 
     /**
-     * Takes the body away. The row moves to the table's end: SQLite joins pages when rows go, not when they get
+     * Removes the body. The row moves to the table's end: SQLite merges pages when rows are deleted, not when they get
      * shorter (btree.c: sqlite3BtreeDelete balances, sqlite3BtreeInsert only what overflows).
      */
     private const EMPTY = 'UPDATE e SET id = (SELECT max(id) FROM e) + 1, body = NULL, used = 0, expiry = 0 WHERE id = ?';
@@ -72,17 +73,17 @@ final class Sweeper
     }
 
     /**
-     * A few milliseconds at most.
+     * Does a part of the work; takes a few milliseconds at most.
      *
      * @param array<array-key, true> $used    keys that were read
      * @param bool                   $written whether this process has written
-     * @param int                    $dead    bytes of rows that are no entries, by which it has made that grow
+     * @param int                    $dead    bytes that this process has added in rows without an entry
      */
     public function tidy(array $used, bool $written, int $dead): void
     {
         $database = $this->database;
         $pages = $this->pages();
-        // As long as half of the budget is free, nothing is about to be evicted, and a read need not cause a write.
+        // While half of the budget is free, no eviction is near, and reads need not be marked, which would be a write.
         $mark = $used !== [] && $pages > $this->limit >> 1;
         $sweep = $written && \mt_rand(1, self::RARELY) === 1;
         $flushed = $written && $this->flush()[1] > 0;
@@ -91,7 +92,7 @@ final class Sweeper
             $past = new Past($database);
             $mark && $this->mark($used);
             if ($sweep) {
-                // For all who did not come to it.
+                // One caller in RARELY counts for all.
                 $past->weigh($dead * self::RARELY);
                 $this->sweep($past);
             }
@@ -110,9 +111,9 @@ final class Sweeper
     }
 
     /**
-     * Evicts until the budget is kept. In a transaction.
+     * Evicts until the budget is kept. The caller has a transaction open.
      *
-     * @param int $most rows to look at; the next call goes on from there
+     * @param int $most rows to check; the next call continues behind them
      */
     public function makeRoom(Past $past, int $most = self::AT_MOST): void
     {
@@ -134,7 +135,7 @@ final class Sweeper
         $mark = $this->known('old');
         $old = $this->old($mark, $end);
         $isOver = true;
-        // The hand is somewhere: after its second turn it has been everywhere once.
+        // The hand begins anywhere, so only after its second turn has it passed every row once.
         for ($turns = 0; $turns < 5 && $most > 0 && $isOver;) {
             $rows = $this->after($hand);
             foreach ($rows as $i => [$id, $position, $kind, , $used, $alive, $writer, $key]) {
@@ -142,8 +143,8 @@ final class Sweeper
                     break;
                 }
                 $hand = $position;
-                // First what was not read, at last all but what has been held for less than ten minutes. Markers of
-                // flushes and tags stay: they say what must not be shown.
+                // First records that nobody read are evicted; in the last turn all, except those held for less than ten
+                // minutes. Markers of flushes and tags stay: they say which values must not be served.
                 if ($alive === 1 && (self::isMarker($kind) || ($turns < 4 ? $used !== 0 : $used === 2 && $position > $mark))) {
                     $used === 1 && $this->database->change('UPDATE e SET used = 0 WHERE id = ?', $id);
                     continue;
@@ -162,21 +163,22 @@ final class Sweeper
             }
         }
         if ($turns === 5 && $isOver) {
-            // Markers of flushes alone pass the budget. Without them older entries would be shown again: all begins anew.
+            // Flush markers alone exceed the budget. Without them older entries would be served again, so end the epoch.
             $this->database->counter->end();
         }
         $this->database->note('evict', $hand);
     }
 
     /**
-     * Deletes what is over: expired records, removals that are old enough, the rows of leases that were given back,
-     * markers of tags older than all that is stored. In a transaction.
+     * Deletes expired records, old removals, the rows of released leases, and markers of tags that are older than every
+     * entry. The caller has a transaction open.
      */
     public function sweep(Past $past): void
     {
         $now = Clock::now();
         $hand = $this->known('sweep');
-        // Counted in each turn, which began at the oldest: rows that are no entries, and whether there was an entry yet.
+        // Each turn begins at the oldest row, counts the bytes of rows without an entry, and notes whether it has passed an
+        // entry yet.
         $dead = $this->known('turn');
         $isBelow = $this->known('first') === 0;
         $end = $this->end();
@@ -191,7 +193,7 @@ final class Sweeper
                     ? $isBelow && $position <= $old && Markers::is($key) && $key[0] === Markers::TAGS
                     : $alive === 0 || ($expiry !== 0 && $expiry < $now);
                 $isBelow = $isBelow && ($isMarker || $isOver || $position < 0);
-                // The first and the last row say from where positions count on.
+                // The first and the last row stay: new versions and positions count on from them.
                 if ($isOver && $position <= $old && $position !== $low && $position !== $end) {
                     $isMarker && $past->cover($key, $position);
                     $past->delete($id, $position, $writer, $key, $isMarker || $alive === 0);
@@ -212,14 +214,14 @@ final class Sweeper
         $this->database->note('first', $isBelow ? 0 : 1);
     }
 
-    /** There was a flush: what it covers goes by and by. In a transaction. */
+    /** Notes a flush, so that the entries it covers are removed bit by bit. The caller has a transaction open. */
     public function flushed(int $position): void
     {
         [$hand, $until] = $this->flush();
         $this->database->note('flush', $until === 0 ? "0:$position:0" : "$hand:$until:$position");
     }
 
-    /** @return array{int, int, int} where the hand is that removes what was flushed, and where it ends (0: it does not go); then it begins anew, up to the third */
+    /** @return array{int, int, int} the position of the hand that removes flushed entries; where it ends (0: it rests); where its next turn ends (0: none) */
     private function flush(): array
     {
         return $this->numbers('flush');
@@ -237,7 +239,7 @@ final class Sweeper
                 if ($alive === 0 || $used === 2 || !$this->isCovered($key, $position, $flushes)) {
                     continue;
                 }
-                // A marker leaves no floor: a flush stands above it.
+                // The marker needs no floor: a flush marker covers it.
                 if ($position <= $old) {
                     $past->delete($id, $position, $writer, $key, Markers::is($key));
                 } else {
@@ -251,7 +253,7 @@ final class Sweeper
         $this->database->note('flush', "$hand:$until:$again");
     }
 
-    /** @param array<string, int> $flushes the positions of markers, as far as they were asked for */
+    /** @param array<string, int> $flushes the positions of the markers read so far */
     private function isCovered(string $key, int $position, array &$flushes): bool
     {
         foreach (Markers::covering($key) as $marker) {
@@ -271,8 +273,8 @@ final class Sweeper
     }
 
     /**
-     * Deletes the oldest removals and markers, until these take no more than their part. Flushes last: not before it
-     * has been everywhere, and then down to twice that part.
+     * Deletes the oldest removals and markers, until these take no more than their part of the budget. Flush markers come
+     * last: only after a whole turn over all rows, and only down to twice that part.
      */
     private function forget(Past $past, int $most): void
     {
@@ -324,16 +326,17 @@ final class Sweeper
         }
     }
 
-    /** Up to here removals may be deleted: they are old enough, or there are many newer changes. */
+    /** Removals up to this position may be deleted: they are old enough, or there are many newer changes. */
     private function old(int $aged, int $end): int
     {
         return \max($aged, $end - \max(self::NEWEST, $this->budget >> 10));
     }
 
     /**
-     * A position that is at least MEMORY old: two marks, of which the newer becomes the older in its time.
+     * A position that is at least MEMORY old. There are two marks; every MEMORY seconds the newer one becomes the older.
      *
-     * @param int $now seconds; of another clock or set back, it starts the newer mark again, so that nothing is thought older than it is
+     * @param int $now seconds; if the clock was set back or is another, the newer mark starts again, so that no row counts as
+     *                 older than it is
      */
     private function age(int $now, int $end): int
     {
@@ -351,11 +354,11 @@ final class Sweeper
     }
 
     /**
-     * Keeps the write-ahead log short. Not in a transaction.
+     * Keeps the write-ahead log short. Must not be called in a transaction.
      *
-     * Nothing can be taken out of it as long as somebody reads what was before (a backup, a process that was stopped).
-     * Such a reader is left alone, up to a length; then the epoch ends: a new one has new files, and what the reader has
-     * open goes with it.
+     * SQLite cannot shorten it while a reader reads an older state (a backup, a stopped process). Larder leaves such a
+     * reader alone up to a certain length, and then ends the epoch: the new one has new files, and the old ones are deleted
+     * as soon as the reader closes them.
      */
     public function keepLog(): void
     {
@@ -402,7 +405,7 @@ final class Sweeper
         return $statement->fetchAll(\PDO::FETCH_NUM);
     }
 
-    /** @return array{int, int, int} what is noted as first:second:third */
+    /** @return array{int, int, int} a value of the table m, stored as first:second:third */
     private function numbers(string $name): array
     {
         $noted = $this->database->rows("SELECT value FROM m WHERE name = '$name'")[0][0] ?? '';

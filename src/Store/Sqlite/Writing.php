@@ -11,8 +11,8 @@ use Larder\System\Clock;
 use Larder\System\Failure;
 
 /**
- * Conditional writes over one connection: judges each change by the row of its key, which is there also for keys
- * that were removed or evicted, and does it or says what is in the way.
+ * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
+ * have, and then makes the change or reports the conflict.
  */
 final class Writing
 {
@@ -23,7 +23,7 @@ final class Writing
         . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
         . ' expiry = excluded.expiry, used = excluded.used, body = excluded.body';
 
-    /** A change that nothing is compared with: only a held record stops it. */
+    /** An unconditional change: only a held record stops it. */
     private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
 
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
@@ -31,27 +31,27 @@ final class Writing
 
     private const PEEK = 'SELECT body, pos, writer, expiry FROM e WHERE k = ?';
 
-    /** @var array<string, array{int, int, string, string, int, int, int}> rows of guards, as they are in this transaction */
+    /** @var array<string, array{int, int, string, string, int, int, int}> rows of guards, as read in this transaction */
     private array $guards = [];
 
-    /** What is known in this transaction of the rows that are gone; null: not asked for yet. */
+    /** What this transaction knows of deleted rows; null: not read yet. */
     private ?Past $past = null;
 
     /** Position of the last flush in this transaction. */
     private int $flush = 0;
 
-    /** Bytes by which rows that are no entries have grown, as far as it is not noted (Past). */
+    /** Bytes added in rows without an entry, and not noted yet (Past). */
     public int $dead = 0;
 
-    /** Of so many commits one looks at the length of the write-ahead log. */
+    /** One in this many commits checks the length of the write-ahead log. */
     private const COMMITS = 16;
 
     private int $commits = 0;
 
-    /** Bytes from which on it is. */
+    /** Value of $dead from which on it is noted. */
     private const UNNOTED = 4096;
 
-    /** Bytes written since the budget was last looked at. */
+    /** Bytes written since the budget was last checked. */
     private int $unchecked = 0;
 
     private readonly Sweeper $sweeper;
@@ -61,11 +61,12 @@ final class Writing
         $this->sweeper = new Sweeper($database, $budget);
     }
 
-    /** @var array<string, Outcome> what became of changes that waited in the tail, by key, as far as this process applied them */
+    /** @var array<string, Outcome> by key: outcomes of changes in the change log that this process has applied */
     public array $settled = [];
 
     /**
-     * All of them in one transaction, as the only writer, after what waits in the tail; null if the epoch is over.
+     * Makes all changes in one transaction, as the only writer, after those that wait in the change log. Null: the epoch has
+     * ended.
      *
      * @param list<Change> $changes
      * @param float                  $timeout seconds
@@ -79,7 +80,7 @@ final class Writing
         $database = $this->database;
         $begun = $finished = false;
         $nested = $database->counter->isHeld();
-        // From here on: a signal handler may throw at any place, also while lock() returns.
+        // The try begins here because a signal handler may throw anywhere, even while lock() returns.
         try {
             if (!$database->counter->lock($timeout)) {
                 return null;
@@ -115,11 +116,11 @@ final class Writing
             }
         }
 
-        // Else the epoch ended meanwhile, and nobody may ever read what was written into it.
+        // Without its change counter the epoch has ended meanwhile, and nobody will ever read what was written.
         return $database->counter->exists() ? $outcomes : null;
     }
 
-    /** What follows from the changes: the budget, what is known of rows that are gone, what a flush covers. */
+    /** Keeps the budget after the changes, and notes what is known of deleted rows and of flushes. */
     private function note(): void
     {
         if (\abs($this->dead) >= self::UNNOTED) {
@@ -134,7 +135,7 @@ final class Writing
         $this->flush === 0 || $this->sweeper->flushed($this->flush);
     }
 
-    /** Applies what waits in the tail; the mark behind it, null if nothing waited. */
+    /** Applies the changes that wait in the change log. Returns the mark behind them; null: none waited. */
     private function settle(): ?string
     {
         $mark = $this->database->rows("SELECT value FROM m WHERE name = 'tail'")[0][0] ?? '';
@@ -171,7 +172,7 @@ final class Writing
         $known = 0;
         if ($position > 0) {
             $known = $position;
-            // What the log has of a key must not leave it.
+            // A key's change in the journal must stay there.
             $logged = true;
         } elseif ($isThere) {
             $known = -$position;
@@ -187,11 +188,11 @@ final class Writing
         }
         foreach ($change->guards as $guard => $limit) {
             if ($limit >= $end) {
-                // Nothing at all has changed since then.
+                // No key at all has changed since then.
                 continue;
             }
             $guard = (string) $guard;
-            // Many changes of one call have the same guards.
+            // Many changes of one call share their guards, so their rows are cached.
             [, $position, $who, $what] = $this->guards[$guard] ??= $this->find($guard);
             $last = \abs($position);
             if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $change->writer)) {
@@ -237,7 +238,7 @@ final class Writing
     }
 
     /**
-     * @return array{int, int, string, string, int, int, int} the log's end; of the key: position or 0, writer, kind,
+     * @return array{int, int, string, string, int, int, int} the journal's end; of the key: position or 0, writer, kind,
      *         expiry, whether it has a body, used
      */
     private function find(string $key): array
@@ -252,8 +253,8 @@ final class Writing
     }
 
     /**
-     * Whether a change after $limit, of a key without a row and not by this writer, could have been deleted. A limit of 0
-     * asks for no more than what is known; one at the end or later needs no look.
+     * Whether the row of a change after $limit, by another writer, may have been deleted. A limit of 0 asks only for known
+     * changes; a limit at the end or later needs no check.
      */
     private function isForgotten(int $limit, int $end, string $writer): bool
     {
