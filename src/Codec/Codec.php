@@ -7,25 +7,24 @@ namespace Larder\Codec;
 use Larder\System\Quiet;
 
 /**
- * Values to bytes and back, so that what comes out is what went in.
+ * Turns values into bytes and back without changing them.
  *
- * This folder holds serializers, compressors and the signature. It knows nothing of keys, expiry or engines.
+ * This folder holds serializers, compressors, signatures and the format of entries. It knows nothing of engines.
  *
- * The first byte says all that is needed to decode the rest, whatever the configuration is by then:
+ * The first byte tells how to decode the rest, whatever the configuration is by then:
  *
  *      bit 7    bit 6      bits 5 4      bits 3 2 1 0
  *      0        snapshot   compressor    type
  *
- * A snapshot holds objects or PHP references: it must be decoded anew for every reader. Everything else may be
- * decoded once and shared. Strings are stored as they are and never reach unserialize().
+ * A snapshot holds objects or PHP references, so every reader must decode it anew. Any other value may be decoded once and
+ * shared. Strings are stored as they are and never reach unserialize().
  *
- * Serialized and compressed bodies have a checksum between that byte and them: igbinary 3.2 crashes the process on
- * some damaged bytes. It costs 3 % of a decode. Compressed bodies start with the length of the original (see
- * Compression).
+ * A checksum follows the first byte of serialized and compressed values, since igbinary 3.2 crashes the process on some
+ * damaged bytes. It costs 3 % of a decode. A compressed body starts with the length of the original (see Compression).
  */
 final class Codec
 {
-    /** The whole of the byte for values that need no serializer. */
+    /** The whole first byte of values that need no serializer. */
     private const STRING = "\x00";
     private const INT = "\x01";
     private const NULL = "\x02";
@@ -41,7 +40,7 @@ final class Codec
     private const COMPRESSOR = 0x30;
     private const SNAPSHOT = 0x40;
 
-    /** With SNAPSHOT: all its objects are stdClass, so that nobody need look whether their class is loaded. */
+    /** With SNAPSHOT: all objects are stdClass, so that decoding need not check whether their class is loaded. */
     private const PHP_STANDARD = 9;
     private const IGBINARY_STANDARD = 10;
 
@@ -56,7 +55,7 @@ final class Codec
     /**
      * @param ?string $serializer php, igbinary or msgpack; null: igbinary if it is loaded, else php
      * @param ?string $compressor none, zstd, lz4 or gzip; null: none
-     * @param int     $threshold  bytes, encoded, from which on to compress
+     * @param int     $threshold  encoded bytes from which on values are compressed
      *
      * @throws \InvalidArgumentException an unknown name, or an extension that is not loaded
      */
@@ -83,8 +82,8 @@ final class Codec
     }
 
     /**
-     * Arrays are msgpack's only if they come back the same: it has no references, and its objects and some of its
-     * arrays differ. What it would change is stored by php.
+     * Encodes a value. msgpack gets an array only if it would return the same: it has no references, and changes objects and
+     * some arrays. Other values are serialized by php then.
      *
      * @throws NotStorable
      */
@@ -137,9 +136,9 @@ final class Codec
     }
 
     /**
-     * The value whose bytes start at $offset and go to the end.
+     * Decodes the value from $offset to the end.
      *
-     * @throws Undecodable and nothing else; PHP's own warnings, and those of the classes that wake up, are swallowed
+     * @throws Undecodable and nothing else; hides PHP's warnings, and those of classes that wake up
      */
     public function decode(string $data, int $offset = 0): mixed
     {
@@ -200,7 +199,7 @@ final class Codec
         } finally {
             Quiet::end();
         }
-        // Only arrays and objects are ever serialized, so that anything else is a serializer's way to say no.
+        // Only arrays and objects are ever serialized, so any other result means that the serializer failed.
         if (!\is_array($value) && !\is_object($value)) {
             throw Undecodable::because('its bytes are damaged.');
         }
@@ -209,14 +208,14 @@ final class Codec
     }
 
     /**
-     * An object of a class that cannot be loaded makes the whole value a miss: PHP would hand out a
-     * __PHP_Incomplete_Class, with which the application can do nothing.
+     * Calls unserialize(). An object whose class cannot be loaded makes the whole value a miss: PHP would return a
+     * __PHP_Incomplete_Class, which the application cannot use.
      *
      * @throws \Throwable
      */
     private static function objects(int $type, string $body): mixed
     {
-        // Some hosts take ini_set() away.
+        // Some hosts disable ini_set().
         $before = \function_exists('ini_set') ? \ini_set('unserialize_callback_func', self::class . '::refuse') : false;
         try {
             return $type === self::PHP ? \unserialize($body) : self::igbinary($body);
@@ -260,9 +259,9 @@ final class Codec
         $mark = $this->serializer;
         if ($this->serializer === self::IGBINARY) {
             $body = (string) \igbinary_serialize($value);
-            // 0x25 is igbinary's mark of a reference; 0x01 to 0x03 then say that it was met before (igbinary.c,
-            // igbinary_type_ref and _array_ref8 to 32). A reference met once is nobody else's: PHP dissolves it
-            // when the array is separated (zend_hash.c, zend_array_dup_element).
+            // 0x25 is igbinary's mark of a reference; 0x01 to 0x03 after it mean that it occurred before (igbinary.c,
+            // igbinary_type_ref and _array_ref8 to 32). A reference that occurs once is not shared: PHP dissolves it when
+            // the array is separated (zend_hash.c, zend_array_dup_element).
             if (\preg_match('/%[\x01-\x03]/', $body) === 1 && Inspection::holdsReference($value)) {
                 $mark |= self::SNAPSHOT;
             }
@@ -270,7 +269,7 @@ final class Codec
             return $body;
         }
         $php = self::php($value);
-        // 'R:' alone first: it is much rarer than ';'.
+        // Search 'R:' alone first: it is much rarer than ';'.
         if (\str_contains($php, 'R:') && \str_contains($php, ';R:') && Inspection::holdsReference($value)) {
             $mark = self::PHP | self::SNAPSHOT;
 
@@ -288,7 +287,7 @@ final class Codec
     }
 
     /**
-     * Objects, arrays with objects, and what is not like other arrays.
+     * Encodes objects, arrays with objects, and the arrays that Inspection::glance() finds doubtful.
      *
      * @throws NotStorable
      */
@@ -298,7 +297,7 @@ final class Codec
         if ($objects === [] && \is_array($value) && !Inspection::holdsReference($value)) {
             return $this->plain($value, $mark);
         }
-        // Classes may warn while they are serialized, as may PHP about what their __sleep() returns.
+        // Classes may warn while they are serialized, and PHP may warn about the result of their __sleep().
         Quiet::begin();
         try {
             $standard = $objects === [\stdClass::class];
@@ -314,7 +313,7 @@ final class Codec
         }
     }
 
-    /** serialize(), with floats in full even where php.ini asks for fewer digits. */
+    /** serialize(), with full floats even if php.ini sets fewer digits. */
     private static function php(mixed $value): string
     {
         $precision = (int) \ini_get('serialize_precision');
@@ -330,7 +329,7 @@ final class Codec
     }
 
     /**
-     * The bytes, or null if msgpack would give back something else.
+     * The msgpack bytes; null: msgpack would return another value.
      *
      * @param array<mixed> $value
      * @param string       $php   the value as serialize() writes it, in which every difference shows

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Codec;
 
 /**
- * The compressors. Every compressed body starts with the original's length in 4 bytes, big-endian: nothing is
- * decompressed beyond it, so that a few hostile or damaged bytes cannot ask for all of the memory.
+ * The compressors. Every compressed body starts with the original's length in 4 bytes, big-endian. Decompression stops
+ * there, so that a few hostile or damaged bytes cannot take all of the memory.
  */
 final class Compression
 {
@@ -17,17 +17,17 @@ final class Compression
 
     public const NAMES = ['none' => self::NONE, 'zstd' => self::ZSTD, 'lz4' => self::LZ4, 'gzip' => self::GZIP];
 
-    /** Longest original, in bytes: what is longer is stored as it is. */
+    /** Bytes of the longest original; a longer one is stored uncompressed. */
     public const LONGEST = 536_870_912;
 
-    /** Function that must exist, and the extension that has it. */
+    /** The function that must exist, and the extension that provides it. */
     private const NEEDS = [
         self::ZSTD => ['zstd_uncompress', 'zstd'],
         self::LZ4 => ['lz4_uncompress', 'lz4'],
         self::GZIP => ['gzinflate', 'zlib'],
     ];
 
-    /** The extension to install for this compressor, or null if it can be used. */
+    /** The extension to install for this compressor; null: the compressor can be used. */
     public static function missing(int $compressor): ?string
     {
         $needs = self::NEEDS[$compressor] ?? null;
@@ -35,7 +35,7 @@ final class Compression
         return $needs === null || \function_exists($needs[0]) ? null : $needs[1];
     }
 
-    /** The body made shorter, or null if it would not become shorter. */
+    /** The compressed body; null: it would not become shorter. */
     public static function shrink(int $compressor, string $body): ?string
     {
         $length = \strlen($body);
@@ -56,7 +56,7 @@ final class Compression
     }
 
     /**
-     * The original. May raise PHP warnings: the caller silences them.
+     * Returns the original. May raise PHP warnings, which the caller must hide.
      *
      * @throws Undecodable
      */

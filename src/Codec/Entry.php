@@ -5,14 +5,14 @@ declare(strict_types=1);
 namespace Larder\Codec;
 
 /**
- * A value as it is kept: encoded, with what is needed to know whether it is still good.
+ * An encoded value, with everything needed to tell whether it is still valid.
  *
- * As bytes ("body"), the first one says what a record is:
+ * The first byte of a record's body tells its kind:
  *
  *     v | created 8 | payload                                            a value without conditions
  *     w | created 8 | expiry 8 | soft 8 | sure 8 | n 2 | n x (length 2, tag) | payload
  *     d deleted      x dropped (by the table of conflicts)      m marker (a flush or a tag's invalidation)
- *     c marker made anew where the store may have lost one
+ *     c marker made anew because the store may have lost it
  *     i intents, see Intent      l lease, see System\ProcessId
  *
  * All times are milliseconds by the truth tier's clock (Truth::now()), big-endian; 0 means none.
@@ -22,23 +22,23 @@ final class Entry
     public const DELETED = 'd';
     public const DROPPED = 'x';
     public const MARKER = 'm';
-    /** A marker made anew since the store may have lost it: no flush, but what it covers is as good as flushed. */
+    /** A marker made anew because the store may have lost it: not a flush, but what it covers counts as flushed. */
     public const MADE = 'c';
     public const INTENT = 'i';
 
-    /** How long a value of bounded life lives, and how long it may be shown on while one reader renews it. */
+    /** Milliseconds that a value of bounded life lives, and that it may still be served while one reader renews it. */
     public const BOUNDED_LIFE = 2000;
 
-    /** Clocks of two servers may differ this much before an entry "from the future" counts as expired. */
+    /** Milliseconds that the clocks of two servers may differ before an entry "from the future" counts as expired. */
     private const SKEW = 60000;
 
-    /** What it says, where that can be read as it is: out of the segment, whose entries have no payload. */
+    /** The decoded value, if the entry comes from the segment, whose entries have no payload. */
     public mixed $value = null;
     public bool $isHeld = false;
 
     /**
-     * An array as the application gave it, so that the segment need not decode the payload. Only as long as the call
-     * that stores it goes on: then it may change through references.
+     * An array as the application passed it, so that the segment need not decode the payload. Only during the call that stores
+     * it: later the application may change it through references.
      *
      * @var ?array<mixed>
      */
@@ -46,20 +46,20 @@ final class Entry
 
     /** @param list<string> $tags full marker keys */
     public function __construct(
-        /** What Codec::encode() returned. */
+        /** Result of Codec::encode(). */
         public readonly string $payload,
         public readonly int $created,
         public readonly int $expiry = 0,
         public readonly int $soft = 0,
-        /** When a value of bounded life ends; 0 for all others. */
+        /** The time at which a bounded life ends; 0: the value has none. */
         public readonly int $sure = 0,
         public readonly array $tags = [],
     ) {}
 
     /**
      * @param int          $now  by the truth tier's clock
-     * @param int          $ttl  seconds, 0 for no end
-     * @param int          $soft seconds, 0 for never
+     * @param int          $ttl  seconds; 0: no expiry
+     * @param int          $soft seconds; 0: no soft expiry
      * @param list<string> $tags full marker keys
      */
     public static function make(string $payload, int $now, int $ttl, int $soft, array $tags): self
@@ -77,7 +77,7 @@ final class Entry
         return $entry;
     }
 
-    /** Beyond 64 bits an end is none. */
+    /** The time in milliseconds so many seconds after now; 0, no expiry, for 0 seconds and if it does not fit into 64 bits. */
     private static function after(int $now, int $seconds): int
     {
         return $seconds === 0 || $seconds > 9000000000000 ? 0 : $now + \max($seconds, -9000000000000) * 1000;
@@ -97,7 +97,7 @@ final class Entry
             . $tags . $this->payload;
     }
 
-    /** Null where the bytes are no value, or are damaged. */
+    /** Null: the bytes are not a value, or are damaged. */
     public static function fromBody(string $body): ?self
     {
         $kind = $body[0] ?? '';
@@ -129,19 +129,19 @@ final class Entry
             : new self($payload, $head['created'], $head['expiry'], $head['soft'], $head['sure'], $tags);
     }
 
-    /** Ended by its time, or made in a future that a clock set back has not reached yet. */
+    /** Whether the entry has expired, or was made in a future that a clock set back has not reached yet. */
     public function expired(int $now): bool
     {
         return $this->expiry !== 0 && ($now >= $this->expiry || $now < $this->created - self::SKEW);
     }
 
-    /** A value of bounded life whose two seconds are over; a clock set back ends it too. */
+    /** Whether a bounded life has ended; a clock that was set back ends it too. */
     public function outlived(int $now): bool
     {
         return $this->sure !== 0 && ($now >= $this->sure || $now < $this->created - 1000);
     }
 
-    /** Past even the time in which it is shown on while one reader renews it. */
+    /** Whether even the time has ended in which a value of bounded life is still served while one reader renews it. */
     public function over(int $now): bool
     {
         return $this->sure !== 0 && ($now >= $this->sure + self::BOUNDED_LIFE || $now < $this->created - 1000);
@@ -162,7 +162,7 @@ final class Entry
         return new self($payload, $this->created, $this->expiry, $this->soft, $this->sure, $this->tags);
     }
 
-    /** The earliest time at which this may be anything else than a plain hit; 0 for never. */
+    /** The earliest of its expiry, soft expiry and end of bounded life; 0: it has none of them. */
     public function until(): int
     {
         $until = $this->expiry;

@@ -19,7 +19,7 @@ use Larder\System\Quiet;
  */
 final class Batch
 {
-    /** Keys a "gets": what a socket's buffers can take at once, command and answer. */
+    /** Keys of one "gets": as many as a socket's buffers can take at once, command and answer. */
     public const KEYS = 400;
 
     /** Answers of other forms than one line, in $expected. */
@@ -35,21 +35,21 @@ final class Batch
     public array $replies = [];
 
     /**
-     * What the "gets" found: key to value and CAS token.
+     * Items that the "gets" found: key to value and CAS token.
      *
      * @var array<string, array{string, string}>
      */
     public array $items = [];
 
     /**
-     * What time() found: the answer, and hrtime() before it was asked for and after it was there.
+     * Result of time(): the answer, and hrtime() before the command and after the answer.
      *
      * @var ?array{string, int, int}
      */
     public ?array $time = null;
 
     /**
-     * What stats() found, by name.
+     * Results of stats(), by name.
      *
      * @var array<string, string>
      */
@@ -76,14 +76,14 @@ final class Batch
         }
     }
 
-    /** How long an item will stay there, of which the time follows: see ServerClock. */
+    /** Asks how many seconds an item has to live, from which the server's time follows: see ServerClock. */
     public function time(int $server, string $key): void
     {
         $this->commands[$server] = ($this->commands[$server] ?? '') . 'mg ' . $key . " t\r\n";
         $this->expected[$server][] = self::TIME;
     }
 
-    /** What a server says of itself. */
+    /** Asks for a server's statistics. */
     public function stats(int $server): void
     {
         $this->commands[$server] = ($this->commands[$server] ?? '') . "stats\r\n";
@@ -115,8 +115,8 @@ final class Batch
 
     /**
      * @param string $verb    set, add, replace or cas
-     * @param int    $exptime seconds, 0 never; more than 30 days: since 1970
-     * @param string $token   with cas
+     * @param int    $exptime seconds; 0: never; more than 30 days: seconds since 1970
+     * @param string $token   for cas only
      *
      * @return int the answer's number: STORED, NOT_STORED, EXISTS, NOT_FOUND or SERVER_ERROR with its reason
      */
@@ -128,7 +128,7 @@ final class Batch
         return $this->command($server, $head . "\r\n" . $value . "\r\n");
     }
 
-    /** @return int the answer's number: the sum, or NOT_FOUND. A repeated one only leaves a number out. */
+    /** @return int the answer's number: the sum, or NOT_FOUND. May be repeated, since that only skips numbers. */
     public function increase(int $server, string $key, int $by): int
     {
         return $this->command($server, 'incr ' . $key . ' ' . $by . "\r\n");
@@ -149,7 +149,7 @@ final class Batch
     }
 
     /**
-     * What follows is executed after all before it.
+     * Begins a new stage: the servers execute later commands after all earlier ones.
      *
      * @throws Failure
      */
@@ -166,7 +166,7 @@ final class Batch
         $answered = false;
         Quiet::begin();
         try {
-            // Sockets warn where they fail; the failure is thrown instead.
+            // A failing socket raises a warning; a Failure is thrown instead.
             $sent = \hrtime(true);
             foreach ($this->commands as $server => $bytes) {
                 $this->servers->at($server)->send($bytes, $this->repeatable);
@@ -191,8 +191,8 @@ final class Batch
             }
             $answered = true;
         } finally {
-            // Answers that are still on their way must not be taken for those of the next commands, whoever threw:
-            // a signal's handler may, too.
+            // Answers still on their way must not pass for those of the next commands, whatever was thrown: a signal
+            // handler may throw too.
             Quiet::end();
             $answered || $this->servers->drop();
         }
@@ -211,7 +211,7 @@ final class Batch
     private function word(Connection $connection): string
     {
         $line = $connection->line();
-        // "ERROR" and "CLIENT_ERROR": we and the server no longer agree where a command begins.
+        // "ERROR" and "CLIENT_ERROR": this process and the server no longer agree where a command begins.
         if ($line === 'ERROR' || \str_starts_with($line, 'CLIENT_ERROR')) {
             throw $connection->failure('answered "' . $line . '"');
         }

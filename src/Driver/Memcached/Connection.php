@@ -23,10 +23,10 @@ final class Connection
 
     private int $pid = 0;
 
-    /** Something was sent to which not all answers have been read: whoever finds that was left by an exception. */
+    /** True from a command until all its answers were read. If a later call finds it true, an exception has left the earlier one. */
     private bool $busy = false;
 
-    /** What to send again on another socket if this one turns out to be closed; '' when it must not be repeated. */
+    /** Commands to send again on another socket if this one turns out to be closed; '': they must not be repeated. */
     private string $again = '';
 
     /** @param float $timeout seconds, for connecting and for each wait */
@@ -41,7 +41,7 @@ final class Connection
         $this->stream = null;
     }
 
-    /** @param bool $repeatable may be sent twice: a server that was restarted, or closes idle sockets, is no failure then */
+    /** @param bool $repeatable the bytes may be sent twice: then a restarted server, or one that closes idle sockets, is no failure */
     public function send(string $bytes, bool $repeatable): void
     {
         if ($this->busy || $this->pid !== Process::id()) {
@@ -56,7 +56,7 @@ final class Connection
         $this->put($bytes);
     }
 
-    /** All answers have been read. */
+    /** Notes that all answers have been read. */
     public function answered(): void
     {
         $this->busy = false;
@@ -91,7 +91,7 @@ final class Connection
         while (($line = $this->line()) !== 'END') {
             $word = \explode(' ', $line);
             if ($line === 'EN') {
-                // The end of an answer to "mg", which releases before 1.6 sent after it.
+                // Memcached before 1.6 sends this after its answer to "mg".
                 continue;
             }
             if ($word[0] !== 'VALUE' || !isset($word[4]) || $this->stream === null) {
@@ -121,7 +121,7 @@ final class Connection
         return $found;
     }
 
-    /** Closes the socket, without a word to the server: it may be the parent's. */
+    /** Closes the socket without sending anything to the server: the socket may be the parent's. */
     public function drop(): void
     {
         $this->busy = false;
@@ -181,7 +181,7 @@ final class Connection
         }
     }
 
-    /** The other side has closed it, or it is broken; a mere time-out is not that. */
+    /** Whether the server has closed the socket, or the socket is broken; a mere time-out does not count. */
     private function closed(): bool
     {
         return $this->stream !== null && !\stream_get_meta_data($this->stream)['timed_out'];

@@ -7,16 +7,16 @@ namespace Larder\Driver\Memcached;
 use Larder\System\Failure;
 
 /**
- * The servers of one store, and which of them holds what.
+ * The servers of one store. Chooses the server of each key.
  *
- * The log lives on one of them, all of it; records are spread. Nothing moves when a server fails: a key that came
- * to another server and back would bring an old record with it.
+ * One server holds the whole journal; the records are spread. No key moves when a server fails: one that moved to another
+ * server and back would bring an old record with it.
  */
 final class Servers
 {
     public readonly int $count;
 
-    /** The server of the log. */
+    /** The server that holds the journal. */
     public readonly int $log;
 
     /** @var list<string> */
@@ -68,7 +68,7 @@ final class Servers
         return $this->connections[$server] ?? $this->connections[0];
     }
 
-    /** A socket apart, for what takes a socket over. */
+    /** A separate socket, for a command that occupies its socket. */
     public function another(int $server): Connection
     {
         return clone $this->at($server);

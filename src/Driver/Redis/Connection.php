@@ -9,80 +9,79 @@ use Larder\System\Process;
 use Larder\System\Quiet;
 
 /**
- * One connection to a server, made when it is first needed and never shared with another process.
+ * One connection to a server, opened on first use and never shared with another process.
  *
- * A connection never reconnects in the midst of something: behind the same address there may be a restarted server
- * by then, with data from before. ready() is the only place where a new one is made, and it says so by a new number.
+ * A connection never reconnects in the middle of a call: by then the same address may lead to a restarted server with older
+ * data. Only ready() opens a new connection, and then returns a new number.
  *
- * After any failure the connection is closed, so that a late answer is never taken for the next one's. One that is in the
- * middle of a command (a signal's handler threw, or calls again) is never used by anybody else: ready() makes another.
+ * Any failure closes the connection, so that a late answer never passes for the next command's. If a connection is in the
+ * middle of a command (a signal handler threw, or uses the cache), no other call uses it: ready() opens another.
  *
- * A forked child leaves its parent's connection alone. Only over TLS PHP itself says good-bye on it when the child
- * ends (ext/openssl/xp_ssl.c, php_openssl_sockop_close): the parent's next call then fails, and the one after it
- * connects anew.
+ * A forked child leaves its parent's connection alone. Only over TLS, PHP itself ends the session on it when the child ends
+ * (ext/openssl/xp_ssl.c, php_openssl_sockop_close): then the parent's next call fails, and the one after it connects anew.
  */
 abstract class Connection
 {
     /**
-     * Nanoseconds without use after which a connection is tried before something is entrusted to it: servers close
-     * idle ones (redis.conf, "timeout"), and a write on such a one would count as lost.
+     * Nanoseconds without use after which ready() tests a connection: servers close idle ones (redis.conf, "timeout"), and a
+     * write on a closed one would count as lost.
      */
     private const IDLE = 1_000_000_000;
 
     /**
-     * @var list<?object> what was a parent's: kept, so that no destructor says good-bye in the parent's name
+     * @var list<?object> the parent's library objects, kept so that no destructor ends the parent's session
      * @phpstan-ignore property.onlyWritten
      */
     private static array $parents = [];
 
     private bool $open = false;
-    /** Between a command and the last of its replies. */
+    /** True from a command until the last of its replies. */
     private bool $busy = false;
     private int $number = 0;
     private int $process = 0;
     private int $used = 0;
 
-    // Both libraries let PHP's own warnings out (a name that does not resolve, a broken pipe): each call of theirs is kept
-    // quiet. What the warnings mean arrives as an exception or a reply.
+    // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
+    // An exception or a reply tells the same.
     final public function __construct(protected readonly Endpoint $endpoint) {}
 
-    /** Connects and says nothing yet. Throws what the library throws. */
+    /** Connects and sends nothing yet. Throws the library's exceptions. */
     abstract protected function open(): void;
 
     /**
      * Sends all commands at once and reads all replies.
      *
      * @param non-empty-list<non-empty-list<string>> $commands
-     * @param int                                    $attempts the first so many may be refused
+     * @param int                                    $attempts so many of the first commands may be refused
      *
-     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for what may be
-     *                     refused and was
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for a refused command
+     *                     that may be refused
      *
      * @throws Failure for every other error reply
      * @throws Refused
      */
     abstract protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array;
 
-    /** Forgets the library's object and gives it back. */
+    /** Forgets the library's object and returns it. */
     abstract protected function release(): ?object;
 
-    /** Closes what release() gave. */
+    /** Closes an object that release() returned. */
     abstract protected function shut(object $handle): void;
 
-    /** Whether this is how the library says that something went wrong between it and the server. */
+    /** Whether this exception is the library's, about a failure between it and the server. */
     abstract protected function isFailure(\Throwable $e): bool;
 
     /**
-     * Sees to it that there is a connection of this process.
+     * Makes sure that this process has a connection of its own.
      *
-     * @return int its number: another one than last time means that it is a new connection
+     * @return int the connection's number: a different number than last time means a new connection
      *
      * @throws Failure
      */
     final public function ready(): int
     {
         if ($this->busy && $this->isOpen()) {
-            // Whoever is still waiting for replies holds what this lets go of, and reads them there.
+            // A call that still waits for replies holds the old library object, and reads them there.
             $this->open = false;
             $this->release();
         } elseif ($this->isOpen()) {
@@ -98,24 +97,24 @@ abstract class Connection
         return $this->number;
     }
 
-    /** Whether there is a connection of this process, as far as is known without asking the server. */
+    /** Whether this process has a connection of its own, as far as it knows without asking the server. */
     final public function isOpen(): bool
     {
         return $this->open && $this->process === Process::id();
     }
 
     /**
-     * Commands on the connection of the last ready(), in one round trip.
+     * Runs commands on the connection of the last ready(), in one round trip.
      *
      * @param non-empty-list<non-empty-list<string>> $commands
-     * @param int                                    $attempts the first so many may be refused, and what comes after them
-     *                                                         finds out
+     * @param int                                    $attempts so many of the first commands may be refused; later ones notice
+     *                                                         that
      *
-     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for what may be
-     *                     refused and was
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for a refused command
+     *                     that may be refused
      *
      * @throws Failure
-     * @throws Refused      one of the first was refused for want of room; the others may have been done
+     * @throws Refused      one of the first was refused because the server is full; the others may have been executed
      */
     final public function run(array $commands, int $attempts = 0): array
     {
@@ -125,7 +124,7 @@ abstract class Connection
         $this->busy = true;
         Quiet::begin();
         try {
-            // Within, since whatever comes after it may be a handler that throws.
+            // Inside the try, since a signal handler may throw right after it.
             $replies = $this->exchange($commands, $attempts);
         } catch (\Throwable $e) {
             $this->close();
@@ -139,7 +138,7 @@ abstract class Connection
         return $replies;
     }
 
-    /** Leaves the server; the next ready() connects anew. A parent's connection is dropped without a word. */
+    /** Disconnects; the next ready() connects anew. Drops a parent's connection without sending anything. */
     final public function close(): void
     {
         if (!$this->open) {
@@ -168,7 +167,7 @@ abstract class Connection
     {
         $told = $cause === null ? '' : $cause->getMessage();
         if ($told !== $this->endpoint->withoutPassword($told)) {
-            // A cause is shown with all that it says.
+            // The message contains the cause's.
             $what .= ' (' . $told . ')';
             $cause = null;
         }
@@ -176,7 +175,7 @@ abstract class Connection
         return Failure::because('Redis at ' . $this->endpoint->name(), $this->endpoint->withoutPassword($what), $cause);
     }
 
-    /** An error reply, with what to do about it. */
+    /** The failure for an error reply, with advice. */
     final public function refusal(string $error): Failure
     {
         $kind = \strstr($error . ' ', ' ', true);
@@ -196,7 +195,7 @@ abstract class Connection
         return $this->failure('the server refused: ' . $error . $advice);
     }
 
-    /** A library's exception: some error replies come as one, with the server's words. */
+    /** The failure for a library's exception: some error replies come as exceptions, with the server's text. */
     private function translate(string $what, \Throwable $e): Failure
     {
         return \preg_match('/^[A-Z]{2,} /', $e->getMessage()) === 1
@@ -227,7 +226,7 @@ abstract class Connection
         $this->busy = false;
     }
 
-    /** False if the server has hung up meanwhile; a server that does not answer in time is a failure. */
+    /** False: the server has closed the connection meanwhile. A server that does not answer in time is a failure. */
     private function isAlive(): bool
     {
         $start = \hrtime(true);

@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Redis;
 
-/** Where a Redis or Valkey server is, and how to get in. */
+/** Address and credentials of a Redis or Valkey server. */
 final class Endpoint
 {
     /**
      * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
-     * @param bool    $tls      the server's certificate must be valid for $host (PHP's openssl.cafile decides by whom)
+     * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
      * @param float   $timeout  seconds, above zero, for connecting and for each answer
      */
     public function __construct(
@@ -25,13 +25,13 @@ final class Endpoint
         public readonly float $timeout = 0.25,
     ) {}
 
-    /** For messages: never the password. */
+    /** The address for messages, without the password. */
     public function name(): string
     {
         return ($this->socket ?? $this->host . ':' . $this->port) . ($this->db === 0 ? '' : ' db ' . $this->db);
     }
 
-    /** A server's own words, which may repeat what it was told: one that knows no AUTH names its arguments. */
+    /** A server's text without the password: a server that does not know AUTH repeats its arguments. */
     public function withoutPassword(#[\SensitiveParameter] string $text): string
     {
         return $this->password === null ? $text : \str_replace($this->password, '***', $text);
@@ -44,7 +44,7 @@ final class Endpoint
     }
 
     /**
-     * What has to be said first on each new connection.
+     * The first commands on each new connection.
      *
      * @return list<non-empty-list<string>>
      */

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 /**
- * By the extension "redis" (phpredis), version 5.3 or newer.
+ * A connection by the extension "redis" (phpredis), version 5.3 or newer.
  *
- * One wait it does not bound: a server that stops in the midst of a value, after some bytes of it, is waited for as
- * long as the connection stands (seen in 5.3.7; library.c, redis_sock_read_bulk_reply, reads on after a time-out).
- * A server that hangs stops between replies as a rule, and this needs a value larger than the socket's buffers.
+ * The time-out does not limit one wait: if the server stops in the middle of a value, phpredis waits as long as the
+ * connection stands (seen in 5.3.7; library.c, redis_sock_read_bulk_reply, reads on after a time-out). That needs a value
+ * larger than the socket's buffers, and a hanging server usually stops between replies.
  */
 final class PhpRedisConnection extends Connection
 {
@@ -33,8 +33,8 @@ final class PhpRedisConnection extends Connection
             0,
             $e->timeout,
         );
-        // By itself it would reconnect up to ten times, unseen (library.c, redis_check_eof). connect() forgets
-        // options that were set before it. TCP_NODELAY it sets by itself (library.c, redis_sock_connect).
+        // Otherwise phpredis would reconnect up to ten times, unnoticed (library.c, redis_check_eof). connect() forgets
+        // options that were set before it. phpredis sets TCP_NODELAY by itself (library.c, redis_sock_connect).
         $redis->setOption(\Redis::OPT_MAX_RETRIES, 0);
         $redis->setOption(\Redis::OPT_TCP_KEEPALIVE, 1);
         $this->redis = $redis;
@@ -42,8 +42,8 @@ final class PhpRedisConnection extends Connection
     }
 
     /**
-     * The library waits for each reply of a pipeline by itself, also when it has waited in vain for the one before. So a
-     * few share the time-out, and before many the server is asked whether it answers at all.
+     * phpredis waits up to the time-out for each reply of a pipeline, even after it has waited in vain for the one before. So
+     * a few replies share the time-out, and before many this asks the server whether it answers at all.
      */
     private function share(\Redis $redis, int $replies): void
     {
@@ -86,7 +86,7 @@ final class PhpRedisConnection extends Connection
             }
             $replies = \array_values($replies);
         }
-        // None of our commands answers nil, so false is an error reply; of several the library keeps the last text.
+        // No command used here answers nil, so false is an error reply; of several errors phpredis keeps the last text.
         for ($i = 0; $i < $attempts; ++$i) {
             $replies[$i] = $replies[$i] === false ? null : $replies[$i];
         }
@@ -118,7 +118,7 @@ final class PhpRedisConnection extends Connection
 
     protected function isFailure(\Throwable $e): bool
     {
-        // Not one that a signal's handler threw meanwhile.
+        // An exception that a signal handler threw meanwhile comes from another file.
         return $e instanceof \RedisException && $e->getFile() === __FILE__;
     }
 }

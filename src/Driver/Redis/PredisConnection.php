@@ -10,8 +10,8 @@ use Predis\PredisException;
 use Predis\Response\ErrorInterface;
 
 /**
- * By Predis 3, in plain PHP. Its connection is used without its client, which would greet (HELLO, CLIENT SETINFO)
- * and retry by itself.
+ * A connection by Predis 3, in plain PHP. Uses Predis's connection without its client, which would send HELLO and CLIENT
+ * SETINFO and retry by itself.
  */
 final class PredisConnection extends Connection
 {
@@ -63,7 +63,7 @@ final class PredisConnection extends Connection
             }
             $replies[] = $reply;
         }
-        // Not before all is read: a server that finds nobody at the other end drops the commands that are left.
+        // Only after all replies are read: a server drops the remaining commands when the client closes the connection.
         if ($refusal !== null) {
             throw $this->refusal($refusal);
         }
@@ -86,7 +86,7 @@ final class PredisConnection extends Connection
 
     protected function isFailure(\Throwable $e): bool
     {
-        // Its streams throw plain RuntimeExceptions beside the exceptions of its own; and so may a signal's handler.
+        // Predis's streams also throw plain RuntimeExceptions, as a signal handler may.
         return $e instanceof PredisException || ($e::class === \RuntimeException::class
             && \str_starts_with($e->getFile(), \dirname((string) (new \ReflectionClass(PredisException::class))->getFileName())));
     }

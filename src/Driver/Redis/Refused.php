@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 /**
- * A server without room refused a body that was sent ahead, and the library keeps the other replies for itself.
+ * A full server refused a body that was sent ahead, and the library does not return the other replies.
  *
- * phpredis throws for such an error (library.c, redis_error_throw), and an exception has no reply.
+ * phpredis throws an exception for such an error (library.c, redis_error_throw), which has no replies.
  */
 final class Refused extends \RuntimeException {}

@@ -8,20 +8,20 @@ use Larder\System\Failure;
 use Larder\System\Process;
 
 /**
- * A connection to an SQLite database: how it is opened, its statements, its transactions, and what its errors mean.
+ * A connection to an SQLite database: opens it, prepares its statements, runs its transactions and explains its errors.
  *
- * In a web server PHP keeps the connection from request to request. All prepared statements live here, so that a forked
- * child can let go of all of them at once.
+ * In a web server PHP keeps the connection from request to request. This object holds all prepared statements, so that a
+ * forked child can drop all of them at once.
  */
 class Connection
 {
     /** Error codes: sqlite.org/rescode.html. */
     private const CORRUPT = 11;
     private const NOT_A_DATABASE = 26;
-    /** A file ends before what another one says is in it: the log was deleted or cut under those who have it open. */
+    /** A file is shorter than another one says: the write-ahead log was deleted or cut while processes had it open. */
     private const SHORT_READ = 522;
 
-    /** PDO's own busy time-out (milliseconds), by which a connection that nobody has set up yet is known (pdo_sqlite, sqlite_driver.c). */
+    /** PDO's own busy time-out (milliseconds), which marks a connection that is not set up yet (pdo_sqlite, sqlite_driver.c). */
     private const UNTOUCHED = 60000;
 
     /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
@@ -30,7 +30,7 @@ class Connection
     /** PDO::SQLITE_ATTR_EXTENDED_RESULT_CODES. */
     private const EXTENDED_CODES = 1002;
 
-    /** The first with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
+    /** The first version with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
     private const OLDEST = '3.24.0';
 
     /** @var array<string, \PDOStatement> */
@@ -42,8 +42,8 @@ class Connection
     {
         if ($isPersistent) {
             $reference = \WeakReference::create($this);
-            // A request that ends in the middle of a transaction (time, memory) would leave its lock on the database
-            // to an idle process.
+            // If a request ends in the middle of a transaction (out of time or memory), its lock on the database must not
+            // stay with an idle process.
             \register_shutdown_function(static function () use ($reference): void {
                 $connection = $reference->get();
                 $connection?->inTransaction === true && $connection->rollBack();
@@ -52,9 +52,9 @@ class Connection
     }
 
     /**
-     * Opens a database file that is there.
+     * Opens an existing database file.
      *
-     * @param ?string $persistent the name under which PHP keeps the connection for this process's next request; null: not kept
+     * @param ?string $persistent the name under which PHP keeps the connection for this process's next request; null: PHP does not
      *
      * @throws \PDOException
      */
@@ -68,7 +68,7 @@ class Connection
         ]);
     }
 
-    /** A command line ends after one request, and its forked children must be able to close: there PHP keeps none. */
+    /** Whether PHP may keep connections: not on the command line, where a process has one request and forked children must be able to close. */
     public static function canPersist(): bool
     {
         return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
@@ -79,7 +79,7 @@ class Connection
      *
      * @param float $timeout seconds that a statement may wait for other processes
      *
-     * @return bool false: nobody has set it up yet
+     * @return bool false: the connection is not set up yet
      */
     public static function resume(\PDO $pdo, float $timeout): bool
     {
@@ -101,12 +101,12 @@ class Connection
     /**
      * Sets up a new connection to a file in write-ahead mode.
      *
-     * No mmap: a file that somebody else cuts short must give an error, not a SIGBUS. The disk is not waited for: what a
-     * power cut takes must be of no value.
+     * No mmap: if another program cuts the file short, SQLite must report an error and not die of SIGBUS. Writes do not wait
+     * for the disk: the caller must be able to lose them in a power cut.
      *
      * @param int   $application the file's application_id
      * @param float $timeout     seconds that a statement may wait for other processes
-     * @param int   $logPages    length at which the write-ahead log is written back
+     * @param int   $logPages    pages of the write-ahead log after which SQLite copies it into the database
      *
      * @throws Failure|\PDOException
      */
@@ -126,7 +126,7 @@ class Connection
             . ' PRAGMA journal_size_limit=' . $logPages * 4096);
     }
 
-    /** The first column of the first row; null if there is none. */
+    /** The first column of the first row; null: no row. */
     public static function value(\PDO $pdo, string $sql): mixed
     {
         $statement = $pdo->query($sql);
@@ -160,7 +160,7 @@ class Connection
         return $statement->fetchAll(\PDO::FETCH_NUM);
     }
 
-    /** The first column of the first row; 0 if there is none. */
+    /** The first column of the first row; 0: no row. */
     public function number(string $sql): int
     {
         $value = $this->rows($sql)[0][0] ?? 0;
@@ -168,7 +168,7 @@ class Connection
         return \is_int($value) ? $value : (int) (\is_string($value) ? $value : 0);
     }
 
-    /** Opened by this process, and not by one that it was forked from? */
+    /** Whether this process opened the connection, and not a process that it was forked from. */
     public function isOurs(): bool
     {
         return $this->pid === Process::id();
@@ -188,14 +188,14 @@ class Connection
         $this->inTransaction = false;
     }
 
-    /** Ends a transaction that could not be finished; false if it is not certain that it has ended. */
+    /** Rolls back a transaction. False: it is not certain that the transaction has ended. */
     public function rollBack(): bool
     {
         $this->inTransaction = false;
         try {
             $this->run('ROLLBACK');
         } catch (\PDOException $e) {
-            // SQLite has ended it by itself after some errors: sqlite.org/lang_transaction.html, section 3.
+            // After some errors SQLite has rolled back by itself: sqlite.org/lang_transaction.html, section 3.
             return \str_contains($e->getMessage(), 'no transaction is active');
         }
 
@@ -209,7 +209,7 @@ class Connection
         return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
     }
 
-    /** With the finer kind in the upper bits (sqlite.org/rescode.html, section 2). */
+    /** The extended result code, which refines the code in its upper bits (sqlite.org/rescode.html, section 2). */
     private static function code(\PDOException $error): int
     {
         $code = $error->errorInfo[1] ?? 0;
@@ -246,7 +246,7 @@ class Connection
 
     private static function milliseconds(float $timeout): int
     {
-        // One more than PDO's own would say that nobody has set it up (resume()).
+        // Always less than PDO's own time-out, which marks a connection that is not set up (resume()).
         return \min(self::UNTOUCHED - 1, \max(1, (int) ($timeout * 1000)));
     }
 }

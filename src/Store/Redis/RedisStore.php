@@ -16,41 +16,38 @@ use Larder\System\Clock;
 use Larder\System\Failure;
 
 /**
- * Records and their log in a Redis (5 or newer) or Valkey server, shared by all servers that reach it.
+ * Keeps records and their journal in a Redis (5 or newer) or Valkey server, shared by all servers that reach it.
  *
- * This folder: the store; Script, the steps that the server does in one piece, and where everything lies there;
- * Connection, one over each library; Endpoint, the address.
+ * This folder holds the store and Script, the atomic steps that the server runs, with the layout of its keys.
  *
- * Why nothing of a restarted server is read: each new connection first compares the server's run id, which is new
- * with each start, with the one under which the epoch began, and begins a new epoch if it differs, whatever data
- * the server has loaded. A connection cannot outlive its server, and never reconnects unseen. What can be lost
- * under a living connection (eviction, FLUSHDB) takes the head with it, and every call looks at the head in the same
- * step as at the records.
+ * Why nobody reads anything of a restarted server. Each start gives the server a new run id. A new connection first
+ * compares it with the one under which the epoch began, and begins a new epoch if they differ, whatever data the server has
+ * loaded. A connection cannot outlive its server, and never reconnects unnoticed. Data lost under a living connection
+ * (eviction, FLUSHDB) take the head with them, and every call reads the head in the same step as the records.
  *
- * A server that is set back without a restart is one of another replication id, which the journal's readers compare.
- * And whoever has seen an end of the log, in this process or in a near tier of before, finds a lower one, or another
- * nonce at that position, or an older epoch: each of them begins a new epoch.
+ * A server that was set back without a restart has another replication id, which the journal's readers compare. A process
+ * that has seen a journal's end, by itself or in an older near tier, finds a lower end, another nonce at that position, or
+ * an older epoch: it then begins a new epoch.
  */
 final class RedisStore implements Store
 {
-    /** How often a call follows to a new epoch before it gives up. */
+    /** New epochs that a call follows before it gives up. */
     private const ATTEMPTS = 3;
 
     /**
-     * Milliseconds, 317 years: beyond what any expiry means, and within what Redis can add to its clock. Records
-     * without an expiry get this one, so that the policies volatile-* evict them; but not intents, nor the head and the
-     * log.
+     * Milliseconds, 317 years: beyond any real expiry, and within what Redis can add to its clock. Records without an expiry
+     * get this one, so that the volatile-* policies may evict them; intents, head and journal get none.
      */
     private const LONGEST = 10_000_000_000_000;
 
     /**
-     * Milliseconds, 30 days, for which a marker of a flush or a tag's invalidation stays after its last use (a write that
-     * depends on it, or now and then a read: Script has the same number). One that is missing is made anew, and what it
-     * covers counts as invalidated: so nothing needs to be kept for ever, and the server may evict it.
+     * Milliseconds, 30 days, for which a marker of a flush or a tag's invalidation stays after its last use: a write that
+     * depends on it, or now and then a read (Script has the same number). A missing marker is made anew, and what it covers
+     * counts as invalidated. So no marker must stay for ever, and the server may evict it.
      */
     private const MARKER = 2_592_000_000;
 
-    /** One in so many requests renews the markers that it has read. */
+    /** One in this many requests renews the markers that it has read. */
     private const RENEWAL = 64;
 
     /**
@@ -59,19 +56,19 @@ final class RedisStore implements Store
      */
     private const BATCH = 200;
 
-    /** Records that come along with the opening; for more of them MGET is worth a trip of its own. */
+    /** Records that Script::open() may read along; more of them are worth a round trip of MGET. */
     private const MANY = 1000;
 
-    /** Bytes of a body from which it goes past Lua, as a key of its own: it costs two commands more. */
+    /** Bytes from which a body is sent past Lua, as a key of its own, which costs two more commands. */
     private const LARGE = 1000;
 
     /**
-     * Nanoseconds within which no server is set back and then outgrows what was seen before: so often a read, which
-     * takes two millionths of a second more for it, looks whether that is still there.
+     * Nanoseconds after which a read compares again the journal with the end that was seen before, which takes two
+     * microseconds more. No server is set back, and then outgrows that end, in so short a time.
      */
     private const COMPARED = 250_000;
 
-    /** Milliseconds for which such a body may be under way. */
+    /** Milliseconds after which such a body expires if no script has used it. */
     private const UNDER_WAY = '60000';
 
     private readonly string $head;
@@ -80,28 +77,28 @@ final class RedisStore implements Store
     private readonly Script $write;
     private readonly Script $put;
 
-    /** Number of the connection on which $epoch was last found good; 0: to be asked again. */
+    /** Number of the connection on which $epoch was last confirmed; 0: must be confirmed again. */
     private int $connectionNumber = 0;
     private string $epoch = '';
     /**
-     * The newest end that this store has seen in $epoch, and the same with its nonce. Together, since a signal's handler
-     * may throw anywhere, and one end with another's nonce would be taken for a server that was set back.
+     * The newest end that this store has seen in $epoch, and the same end with its nonce. Both are written in one step: a
+     * signal handler may throw anywhere, and an end with another end's nonce would look like a server that was set back.
      *
      * @var array{int, string}
      */
     private array $seen = [0, ''];
-    /** Milliseconds that the server's clock is before this machine's, at least; null: not learned yet. */
+    /** Milliseconds, at least, that the server's clock is ahead of this machine's; null: not known yet. */
     private ?int $ahead = null;
     /** @var array<string, true> names of markers that were read since the last tidy(), a bounded number */
     private array $markers = [];
-    /** hrtime() when $seen was last found to be what the server's log has there. */
+    /** hrtime() when the server's journal last agreed with $seen. */
     private int $compared = 0;
-    /** The epoch that was last told to the caller: the one that his limits belong to. */
+    /** The epoch last returned to the caller, to which the caller's limits belong. */
     private string $told = '';
-    /** Former epochs have left keys. */
+    /** True: former epochs have left keys. */
     private bool $unswept = false;
 
-    /** @param string $prefix any bytes; what several caches on one server differ by */
+    /** @param string $prefix any bytes; distinguishes several caches on one server */
     public function __construct(private readonly Connection $connection, private readonly string $prefix)
     {
         $this->head = $prefix . ':head';
@@ -204,7 +201,7 @@ final class RedisStore implements Store
         return Clock::now() + (int) $this->ahead;
     }
 
-    /** What is evicted is for the server's maxmemory-policy to say, today or tomorrow; and a full one drops (Script). */
+    /** True: the server's maxmemory-policy decides what it evicts, and may change; and on a full server Script drops records. */
     public function forgets(): bool
     {
         return true;
@@ -234,7 +231,7 @@ final class RedisStore implements Store
         }
     }
 
-    /** In no order; a key that is there all the while is given at least once (the documentation of SCAN). */
+    /** In no order. Yields every key that exists all the while, at least once (the documentation of SCAN). */
     public function each(): iterable
     {
         $cursor = '0';
@@ -260,7 +257,7 @@ final class RedisStore implements Store
         } while ($cursor !== '0');
     }
 
-    /** Of more than a thousand keys in the database a sample is counted and weighed. */
+    /** Estimates from a sample if the database has more than a thousand keys. */
     public function stats(): array
     {
         $this->ready();
@@ -293,7 +290,7 @@ final class RedisStore implements Store
             $cursor = $page[0];
             $own = [];
             foreach ($page[1] as $name) {
-                // A longer prefix may look like this one with an epoch.
+                // Another cache's longer prefix may look like this prefix with an epoch.
                 if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([fij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
                     $own[] = $name;
                 }
@@ -326,7 +323,7 @@ final class RedisStore implements Store
                 if (isset($outcomes[$i])) {
                     continue;
                 }
-                // Limits are positions of the epoch that the caller knows; in another they mean nothing.
+                // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
                 $limited = $change->limit !== Change::ALWAYS || $change->guards !== [];
                 if (!$change->isOf($this->epoch) || ($limited && $told !== $this->epoch)) {
                     $outcomes[$i] = new Outcome(false, -1);
@@ -337,7 +334,7 @@ final class RedisStore implements Store
                         $room = \str_repeat('.', Script::HEADER);
                         $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
                     }
-                    // Of several, one that went the long way after all would come after the others.
+                    // Only a single change takes the short way: if PUT passes it on to WRITE, it would come after later ones.
                     $isShort = !$again && !$limited && $large === '' && $change->logged && !$change->strict && \count($changes) === 1;
                     $calls[$i] = $isShort ? [$this->put, $this->shortCall($change, $nonce)] : [$this->write, $this->call($change, $large, $nonce)];
                 }
@@ -347,7 +344,7 @@ final class RedisStore implements Store
             }
             try {
                 if ($bodies !== [] && \count($calls) > 1) {
-                    // Of several, it must be known which were done, also where a body is refused.
+                    // With several changes it must be known which were made, even if a body is refused.
                     $this->connection->run($bodies, \count($bodies));
                     $bodies = [];
                 }
@@ -368,7 +365,7 @@ final class RedisStore implements Store
                     $again = true;
                 } elseif ($reply[0] === 3) {
                     $error = \is_string($reply[1]) ? $reply[1] : '';
-                    // A full server goes on answering.
+                    // A full server still answers the others.
                     $refusal ??= \str_contains($error, 'OOM') ? null : $error;
                     $outcomes[$i] = Outcome::refused();
                 } else {
@@ -400,7 +397,7 @@ final class RedisStore implements Store
     }
 
     /**
-     * Finds the epoch or begins one, and whatever else Script::open() can tell in the same round trip.
+     * Finds the epoch or begins one. The same round trip brings whatever else Script::open() returns.
      *
      * @param list<string> $keys
      *
@@ -441,9 +438,9 @@ final class RedisStore implements Store
     }
 
     /**
-     * The server looked at its clock at some time between the command and its reply. What now() says is never later than
-     * that clock, so that nobody takes for ended what stands there yet; of several looks the closest one counts, until
-     * the server's clock is found to have been set back.
+     * Learns the server's clock, which the server read between the command and its reply. now() is never later than that
+     * clock, so that no process counts a record as expired that the server still has. Of several readings the closest one
+     * counts, until the server's clock turns out to have been set back.
      */
     private function learnClock(int $time, int $sent, bool $anew): void
     {
@@ -452,9 +449,9 @@ final class RedisStore implements Store
     }
 
     /**
-     * @param string $large the key that has the body, '' if it goes along
+     * @param string $large the key that holds the body; '': the call contains it
      *
-     * @return non-empty-list<string> what Script::write() wants to know
+     * @return non-empty-list<string> keys and arguments of Script::write()
      */
     private function call(Change $change, string $large, string $nonce): array
     {
@@ -485,7 +482,7 @@ final class RedisStore implements Store
         ];
     }
 
-    /** @return non-empty-list<string> what Script::put() wants to know */
+    /** @return non-empty-list<string> keys and arguments of Script::put() */
     private function shortCall(Change $change, string $nonce): array
     {
         $base = $this->base();
@@ -508,7 +505,7 @@ final class RedisStore implements Store
         ];
     }
 
-    /** When the server removes the record, as the scripts want it. */
+    /** The record's expiry on the server, in the form that the scripts take. */
     private function end(Change $change): string
     {
         return match (true) {
@@ -543,10 +540,10 @@ final class RedisStore implements Store
     }
 
     /**
-     * Runs a script for each call, all in one round trip; in two if the server does not know it yet.
+     * Runs a script for each call, all in one round trip; in two if the server does not know the script yet.
      *
      * @param non-empty-array<int, array{Script, non-empty-list<string>}> $calls  number of keys, keys, arguments
-     * @param list<non-empty-list<string>>                                $before commands that go ahead in the same round trip
+     * @param list<non-empty-list<string>>                                $before commands to send first, in the same round trip
      *
      * @return array<int, mixed> a reply for each
      *
@@ -563,7 +560,7 @@ final class RedisStore implements Store
         $commands = $brought = [];
         foreach ($replies as $i => $reply) {
             if ($reply === null) {
-                // The first one brings the script, the others find it.
+                // The first call sends the script, the others name it.
                 [$script, $call] = $calls[$i];
                 $commands[$i] = isset($brought[$script->sha]) ? ['EVALSHA', $script->sha, ...$call] : ['EVAL', $script->lua, ...$call];
                 $brought[$script->sha] = true;
@@ -593,7 +590,7 @@ final class RedisStore implements Store
         return new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
     }
 
-    /** Of the one entry of the log in a reply of XRANGE. */
+    /** The nonce of the journal's entry in a reply of XRANGE. */
     private static function nonce(mixed $reply): string
     {
         $entry = \is_array($reply) ? $reply[0] ?? null : null;
@@ -603,7 +600,7 @@ final class RedisStore implements Store
         return \is_string($writer) ? \substr($writer, 12) : '';
     }
 
-    /** As it is for SCAN's MATCH. */
+    /** Quotes a name for SCAN's MATCH. */
     private static function quote(string $name): string
     {
         return \addcslashes($name, '\\*?[]');

@@ -5,39 +5,40 @@ declare(strict_types=1);
 namespace Larder\Store\Redis;
 
 /**
- * The steps that the server does in one piece, in its own language.
+ * The scripts (Lua) that the server runs atomically.
  *
- * Where things lie, with <p> for the prefix and <e> for the epoch (16 hexadecimal digits):
+ * The keys, with <p> for the prefix and <e> for the epoch (16 hexadecimal digits):
  *
- *   <p>:head        "<e> <end of the log>-<nonce> <last version of unlogged records> <server>": one key, so that an
- *                   eviction takes all of it or nothing, and who reads it knows that the rest still counts. The server
- *                   is its run id and its replication id, 20 digits of each with a dot between
- *   <p>:sweep       a SCAN cursor, there while keys of former epochs may be left
- *   <p>:<e>:r:<key> a record: position (16 decimal digits), position of the last change before it by somebody else
- *                   than its writer (16), writer (12), kind (1), body
- *   <p>:<e>:j       the log, a stream: entry <position>-0 with k(ey), w(riter and nonce), t (kind), p (as in the record)
+ *   <p>:head        "<e> <end of the journal>-<nonce> <last version of records outside it> <server>": one key, so that an
+ *                   eviction takes all of it or nothing, and a process that reads it knows that the rest still counts.
+ *                   <server> is its run id and its replication id, 20 digits of each with a dot between
+ *   <p>:sweep       a SCAN cursor; exists while keys of former epochs may be left
+ *   <p>:<e>:r:<key> a record: position (16 decimal digits), position of the last change before it by another writer
+ *                   (16), writer (12), kind (1), body
+ *   <p>:<e>:j       the journal, a stream: entry <position>-0 with k(ey), w(riter and nonce), t (kind), p (as in the record)
  *   <p>:<e>:i       its index, a sorted set: key to position; the member '' has the position after which the index
- *                   is complete. With it the last change of a key that has no record is one look-up, however busy
- *                   the log is.
- *   <p>:<e>:f       "<position> <position> <writer>": what the index has forgotten last (as its member '' says), the last
- *                   of that by anybody but its writer, and that writer, against whom his own changes do not count
- *   <p>:<e>:t:<id>  a body on its way: HEADER bytes to be filled in, then the body. Lua hashes every byte of every
- *                   string that it gets or makes, 1.7 ns a byte on a machine where SET needs 0.1: a large body goes
- *                   past it, and the script fills in the header and renames.
+ *                   is complete. With it the last change of a key without a record is one look-up, however busy
+ *                   the journal is.
+ *   <p>:<e>:f       "<position> <position> <writer>": the newest change that the index has forgotten (as its member ''
+ *                   says), the newest forgotten one by any other writer, and the first one's writer: a writer's own
+ *                   changes do not count against it
+ *   <p>:<e>:t:<id>  a body under way: HEADER bytes to be filled in, then the body. Lua hashes every byte of every
+ *                   string that it gets or makes, 1.7 ns a byte on a machine where SET needs 0.1. So a large body is sent
+ *                   past Lua, and the script fills in the header and renames the key.
  *
- * A nonce is 12 random hexadecimal digits, of one call of write(). A server may be set back under its living process (it
- * was made a replica of an older one, and a primary again), and then its positions grow as before: who knows position
- * and nonce of a former end sees that it is no longer what is there.
+ * A nonce is 12 random hexadecimal digits, of one call of write(). A server may be set back while its process lives (it was
+ * made a replica of an older server, and a primary again), and then its positions grow as before. A process that knows
+ * position and nonce of a former end notices that the journal no longer contains it.
  *
- * An epoch is 11 hexadecimal digits of the milliseconds at which it began, and five random ones: who knows a later one
- * than he finds has come to a server that was left behind (an address that moved away and back).
+ * An epoch is 11 hexadecimal digits of the milliseconds at which it began, and five random ones. A process that finds an
+ * older epoch than it knows has come to a server that was left behind (an address that moved away and back).
  *
  * Positions stay below 2^53, where a Lua number is exact; they are written by %.0f, for ".." would round them
  * from 10^14 on.
  */
 final class Script
 {
-    /** Length of what stands before the body in a record. */
+    /** Bytes before the body in a record. */
     public const HEADER = 45;
 
     /**
@@ -133,12 +134,12 @@ final class Script
     /**
      * One conditional write. Its 'i' is Change::HELD.
      *
-     * KEYS: head, log, index, the record, records of the guards... ARGV: epoch, key, writer, kind, limit or '' for
+     * KEYS: head, journal, index, the record, records of the guards... ARGV: epoch, key, writer, kind, limit or '' for
      * none, its end (see PUT), 's'trict or 'u'nlogged or '', where the body is ('' if there is none, '1' next,
      * '2' next is the name of a key that has it), the body or the name, the end with its nonce that this store has
      * seen, the nonce of this call, then key and limit of each guard...
      * Gives: 1, position, position and writer of the change before, kind of the record there was; or 0, position, writer and kind of the change
-     * in the way, the record, number of the guard that stopped it; or 2 for another epoch; or 3 and an error.
+     * in conflict, the record, number of the guard in conflict; or 2 for another epoch; or 3 and an error.
      */
     private const WRITE = <<<'LUA'
         local epoch, n, nonce, v, run
@@ -332,11 +333,11 @@ final class Script
         LUA;
 
     /**
-     * The same for a change that nothing is compared with, in half of the time: WRITE without what it does not need.
+     * An unconditional write, in half of the time: WRITE without its comparisons.
      *
-     * KEYS: head, log, index, the record. ARGV: epoch, key, writer, kind, its end ('' none, '+' and the milliseconds
+     * KEYS: head, journal, index, the record. ARGV: epoch, key, writer, kind, its end ('' none, '+' and the milliseconds
      * to live, or the millisecond by the server's clock), '' for a removal else '1', the body, the end with its nonce that this store has seen, the nonce of this call.
-     * Gives: 1 and 2 as WRITE does; or 4, having done nothing: it is for WRITE.
+     * Gives: 1 and 2 as WRITE does; or 4, having done nothing: the caller must use WRITE.
      */
     private const PUT = <<<'LUA'
         local call, pcall, key, writer = redis.call, redis.pcall, ARGV[2], ARGV[3]
@@ -414,7 +415,7 @@ final class Script
         LUA;
 
     /**
-     * Removes what former epochs left, one page of keys a call.
+     * Removes the keys that former epochs left, one page of keys a call.
      *
      * KEYS: head, sweep. ARGV: pattern of all keys that have an epoch, length of the prefix.
      * Gives 1 while there is more.
@@ -438,9 +439,9 @@ final class Script
         LUA;
 
     /**
-     * About how much there is, from a sample of a thousand keys.
+     * Estimates records and bytes from a sample of a thousand keys.
      *
-     * KEYS: none. ARGV: what the name of each record begins with.
+     * KEYS: none. ARGV: the prefix of each record's name.
      * Gives records, their bytes, maxmemory.
      */
     private const STATS = <<<'LUA'
