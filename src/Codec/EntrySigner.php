@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
-/** Entries to record bodies and back, signed where a secret is set (Codec\Signer). */
+/** Turns entries into record bodies and back; signs them if a secret is set (Codec\Signer). */
 final class EntrySigner
 {
     public function __construct(private readonly ?Signer $signer) {}
@@ -14,7 +14,7 @@ final class EntrySigner
         return $this->signer === null ? $entry->body() : $this->signer->sign($key, $entry->body());
     }
 
-    /** Null: no value, damaged, or not signed with this secret. */
+    /** Null: the body is not a value, is damaged, or is not signed with this secret. */
     public function open(string $key, string $body): ?Entry
     {
         if ($this->signer === null) {

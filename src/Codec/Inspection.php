@@ -5,25 +5,25 @@ declare(strict_types=1);
 namespace Larder\Codec;
 
 /**
- * What is in a value before it is serialized: serialize() and igbinary turn a resource silently into 0, and a
- * value with objects or references must not be shared by two readers.
+ * Inspects a value before it is serialized. serialize() and igbinary silently turn a resource into 0, and two readers must
+ * not share a value with objects or references.
  */
 final class Inspection
 {
     public const PLAIN = 0;
-    /** Holds objects. */
+    /** The value holds objects. */
     public const OBJECTS = 1;
-    /** Holds something else that must be looked at closely: resources, or it is very deep or large, maybe circular. */
+    /** thorough() must check the value: it holds resources, or is very deep or large, perhaps circular. */
     public const DOUBTFUL = 2;
 
-    /** Arrays in arrays: unserialize() stops at 4,096 (unserialize_max_depth), the top one and the others' slack included. */
+    /** Nested arrays: unserialize() stops at a depth of 4,096 (unserialize_max_depth); the rest is a margin. */
     private const DEEPEST = 4000;
 
-    /** Depth and number of arrays above which the glance gives up: circular arrays would have no end. */
+    /** Depth and number of arrays at which glance() gives up, since a circular array has no end. */
     private const GLANCE_DEPTH = 200;
     private const GLANCE_ARRAYS = 1_000_000;
 
-    /** Values after which the thorough way gives up: serialized, they would be above 512 MB. */
+    /** Number of values at which thorough() gives up: serialized, they would take more than 512 MB. */
     private const MOST = 100_000_000;
 
     /** @var array<int|string, true> objects by id, references by ReflectionReference's id, already seen */
@@ -36,7 +36,7 @@ final class Inspection
     private function __construct() {}
 
     /**
-     * The fast way, on every array that is stored. Nothing but type checks, which are single opcodes.
+     * The fast check, for every array that is stored. Only type checks, which are single opcodes.
      *
      * @param array<mixed> $array
      *
@@ -62,7 +62,7 @@ final class Inspection
             } elseif (\is_object($value)) {
                 $found |= self::OBJECTS;
             } elseif ($value !== null && !\is_scalar($value)) {
-                // Not is_resource(): that says no to a closed one.
+                // Not is_resource(), which is false for a closed resource.
                 return $found | self::DOUBTFUL;
             }
         }
@@ -71,9 +71,9 @@ final class Inspection
     }
 
     /**
-     * The thorough way, for values with objects and doubtful ones.
+     * The thorough check, for values with objects and for doubtful ones.
      *
-     * @return list<class-string> the classes of its objects; of those inside one that serializes itself nothing is known
+     * @return list<class-string> the classes of its objects, except of objects inside one that serializes itself
      *
      * @throws NotStorable
      */
@@ -89,7 +89,7 @@ final class Inspection
     }
 
     /**
-     * Whether any element, at any depth, is a PHP reference. For plain arrays.
+     * Whether any element of a plain array, at any depth, is a PHP reference.
      *
      * @param array<mixed> $array
      */
@@ -104,7 +104,7 @@ final class Inspection
         return false;
     }
 
-    /** What serialize() threw, with the place of the object that threw it. */
+    /** The exception for one that serialize() threw, with the path to the object that threw it. */
     public static function refusal(mixed $value, \Throwable $cause): NotStorable
     {
         $inspection = new self();
@@ -113,7 +113,7 @@ final class Inspection
         return NotStorable::at($path, 'does not let itself be serialized (' . $cause->getMessage() . ')', $cause);
     }
 
-    /** The path to what cannot be stored, null if there is nothing; $what then says what it is. */
+    /** The path to a part that cannot be stored, which $what then names; null: there is none. */
     private function problem(mixed $value, int $depth): ?string
     {
         if ($value === null || \is_scalar($value)) {
@@ -131,7 +131,7 @@ final class Inspection
                 return '';
             }
             if ($value instanceof \__PHP_Incomplete_Class) {
-                // It would not come back: nothing is decoded whose class is missing.
+                // It could be stored but not read: decode() refuses a value whose class is missing.
                 $class = ((array) $value)['__PHP_Incomplete_Class_Name'] ?? '';
                 $this->what = 'is an object whose class' . (\is_string($class) ? " $class" : '') . ' was not loaded when it was unserialized';
 
@@ -226,7 +226,7 @@ final class Inspection
         return '->' . ($end === false ? $name : \substr($name, $end + 1));
     }
 
-    /** Not those that say themselves what to store, nor internal classes, whose state is not in their properties. */
+    /** Whether serialize() takes the object's properties: not if the class chooses what to store, nor for internal classes, whose state is elsewhere. */
     private static function isOpen(object $object): bool
     {
         return $object instanceof \stdClass

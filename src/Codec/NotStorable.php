@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
-/** A value that would not come out as it went in: closures, resources, objects that refuse to be serialized. */
+/** A value that cannot be stored without changing it: closures, resources, objects that refuse to be serialized. */
 final class NotStorable extends \InvalidArgumentException
 {
     /** @param string $path where in the value, as it would be written in PHP: "['user']['file']"; '' for the value itself */

@@ -5,17 +5,17 @@ declare(strict_types=1);
 namespace Larder\Codec;
 
 /**
- * A keyed signature before the data, so that whoever can write to a shared server cannot make values here, nor move
- * one to another key.
+ * Puts a keyed signature before the data, so that an attacker who can write to a shared server can neither forge a value
+ * nor move one to another key.
  *
- *     b | mac 16 | data     keyed BLAKE2b (RFC 7693), where PHP has sodium: a quarter of the other's time
+ *     b | mac 16 | data     keyed BLAKE2b (RFC 7693), if PHP has sodium: a quarter of the other's time
  *     s | mac 16 | data     HMAC-SHA256 truncated to 128 bits (RFC 2104 section 5: no less than half the hash's length)
  *
- * Of several servers some may have sodium and some not: those without find a miss in what the others have signed, and
- * what they then sign is read by all.
+ * Some servers may have sodium and others not. A server without it misses values that the others have signed; all servers
+ * read values that it signs.
  *
- * The key is hashed in with its length before it, so that no other split of the same bytes into key and data has the
- * same signature.
+ * The signature covers the key with its length before it, so that no other split of the same bytes into key and data has
+ * the same signature.
  */
 final class Signer
 {
@@ -23,10 +23,10 @@ final class Signer
     private const BLAKE = 'b';
     private const SHA = 's';
 
-    /** Of BLAKE2b, which takes keys of 16 to 64 bytes: another one than HMAC's. */
+    /** The key for BLAKE2b, which takes 16 to 64 bytes: it differs from HMAC's. */
     private readonly string $key;
 
-    /** @param bool $fast sign by BLAKE2b, where that is to be had */
+    /** @param bool $fast sign by BLAKE2b, if PHP has it */
     public function __construct(#[\SensitiveParameter] private readonly string $secret, private readonly bool $fast = true)
     {
         if ($secret === '') {
@@ -35,7 +35,7 @@ final class Signer
         $this->key = \hash_hmac('sha256', 'larder, BLAKE2b', $secret, true);
     }
 
-    /** @return array<string, bool> without the secret, which would be shown wherever a cache is dumped */
+    /** @return array<string, bool> without the secret, which would otherwise appear in every dump of a cache */
     public function __debugInfo(): array
     {
         return ['fast' => $this->fast];
@@ -51,7 +51,7 @@ final class Signer
             : self::SHA . $this->sha($signed) . $data;
     }
 
-    /** The data, or null if this signer did not sign it for this key. */
+    /** The data; null: this signer has not signed it for this key. */
     public function open(string $key, string $signed): ?string
     {
         $by = $signed[0] ?? '';

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
-/** Bytes that give no value: damaged, or of an extension or class this process does not have. Means a miss. */
+/** Bytes that cannot be decoded: damaged, or made with an extension or class that this process lacks. Counts as a miss. */
 final class Undecodable extends \RuntimeException
 {
     public static function because(string $why, ?\Throwable $cause = null): self

@@ -22,7 +22,7 @@ use Larder\Tier\Request;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
 
-/** From what was asked for to tiers that stand on each other. */
+/** Builds the tiers that a configuration names. */
 final class Assembly
 {
     /**
@@ -41,10 +41,10 @@ final class Assembly
         try {
             $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
         } catch (Failure) {
-            // The place for it cannot be had now. The truth says so, and tries again.
+            // The store's directory cannot be prepared now. Truth reports that, and tries again.
             $store = null;
         }
-        // Only what others can see can be missed by them: a truth that dies with the process keeps nothing.
+        // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
         $isOwn = $options->truth->scheme === 'memory';
         $kept = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
         $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $failureLog, \bin2hex(\random_bytes(6)));
@@ -72,7 +72,7 @@ final class Assembly
     private static function nears(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): array
     {
         $nears = [];
-        // What is not signed there is for those alone who have the secret.
+        // Near copies are not signed, so the secret is part of the name: only processes that have it find them.
         $name = $options->prefix . ':' . $mark
             . ($options->secret === null ? '' : \substr(\hash_hmac('sha256', 'near', $options->secret), 0, 16));
         foreach ([$options->near, $options->disk] as $dsn) {
@@ -81,7 +81,7 @@ final class Assembly
             }
             try {
                 if ($dsn->scheme === 'segment') {
-                    // Without a directory of the disk tier's it is another user's cache, or a broken one: its mark is not known.
+                    // Without the disk tier's directory (another user's, or a broken one) this cache's mark is unknown.
                     if ($runtime !== null) {
                         $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
                     }
@@ -101,7 +101,7 @@ final class Assembly
         return $nears;
     }
 
-    /** @return array{?string, string} the directory for lock files and kept invalidations, null without one; this cache's mark */
+    /** @return array{?string, string} the directory for lock files and pending invalidations, or null; this cache's mark */
     private static function place(Options $options, FailureLog $failureLog): array
     {
         try {
@@ -114,16 +114,16 @@ final class Assembly
                 Directory::prepare(self::spare());
                 $failureLog->noteIn(self::spare() . '/said');
             } catch (Failure|InvalidConfiguration|WrongUser) {
-                // Then it is said at each request.
+                // Without a file for notes, each request logs the line.
             }
-            // Under the name of the tier that lies there, which has failed with it.
+            // Report it under the name of the disk tier, which lies in that directory and has failed with it.
             $failureLog->report($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
 
             return [null, StoreFactory::mark($options)];
         }
     }
 
-    /** For what must be known while the directory itself cannot be written. */
+    /** A directory for notes that must be written while the cache's own directory cannot be. */
     private static function spare(): string
     {
         return \sys_get_temp_dir() . '/larder-' . Ownership::user();

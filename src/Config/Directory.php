@@ -12,18 +12,18 @@ use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 
 /**
- * Where the cache's private directory is.
+ * Chooses the cache's private directory.
  *
- * The web server and the command line of one user must find the same default, so nothing here asks the environment:
+ * The web server and the command line of one user must find the same default, so nothing here reads the environment:
  * php-fpm usually has no HOME (clear_env), and XDG_STATE_HOME is set in shells only. The default is not below ~/.cache:
- * programs that make room remove what lies there, also under running processes, and with it what keeps a far tier from
- * serving what was deleted.
+ * clean-up programs delete files there even while processes use them, and with them the pending invalidations that keep a
+ * far tier from serving deleted values.
  */
 final class Directory
 {
     /**
-     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a home to write to
-     * (as www-data). Not checked and not created here.
+     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a writable home (such as
+     * www-data). Neither checks nor creates it.
      */
     public static function default(): string
     {
@@ -33,8 +33,8 @@ final class Directory
             $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
             if ($home !== '') {
                 $path = $home . '/.local/state/larder';
-                // One that is there stays the one, also when the file system has become read-only: what another
-                // place would hold meanwhile could come back as stale.
+                // An existing directory stays the default even if its file system has become read-only: values that a
+                // second directory holds meanwhile could come back stale.
                 if (\is_dir($path) && \fileowner($path) === $uid) {
                     return $path;
                 }
@@ -55,9 +55,9 @@ final class Directory
     }
 
     /**
-     * Makes the directory, or checks that it is private. Three stat calls when it is there and private.
+     * Makes the directory, or checks that it is private. Costs three stat calls if it exists and is private.
      *
-     * @throws WrongUser            it belongs to somebody else
+     * @throws WrongUser            it belongs to another user
      * @throws InvalidConfiguration it is a symbolic link, a file, or shared with others and not Larder's own
      * @throws Failure              it cannot be created now
      */

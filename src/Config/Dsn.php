@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Config;
 
 /**
- * Where one store lies: what a DSN says, taken apart.
+ * A parsed DSN, which names one store.
  *
  *     sqlite:///dir                      file:///dir                 (without a directory: the user's own)
  *     redis://[[user]:password@]host[:port][/db]                     rediss:// for TLS; predis:// and predis+tls:// by Predis
@@ -14,15 +14,15 @@ namespace Larder\Config;
  *     segment:///dev/shm/larder/segment[?bytes=64M]                  (without a file: the user's own)
  *     apcu://                            memory://
  *
- * Paths, users, passwords and query values are percent-decoded; `+` means itself. Only the DSN's own words are
- * read here: which option a query names is Options' business.
+ * Paths, users, passwords and query values are percent-decoded; `+` means itself. This class does not know the options in
+ * the query: Options checks them.
  *
- * Taken apart by hand and not by parse_url(), which refuses several hosts, loses `#` in passwords, and costs
- * more; this runs once for each web request.
+ * Parsed by hand and not by parse_url(), which refuses several hosts, loses `#` in passwords, and costs more: each web
+ * request parses its DSN.
  */
 final readonly class Dsn
 {
-    /** Scheme to the extension it stands on ('' none); the tier it can be is in TIERS. */
+    /** Scheme to the extension that it needs ('': none); TIERS tells which tier it can be. */
     public const EXTENSIONS = [
         'sqlite' => 'pdo_sqlite',
         'file' => '',
@@ -53,12 +53,12 @@ final readonly class Dsn
     private const MEMCACHED_PORT = 11211;
 
     /**
-     * @param string                     $path     the directory of sqlite and file, the file of a segment ('' the
-     *                                             user's own), or a server's socket ('' none)
+     * @param string                     $path     the directory of sqlite and file, the file of a segment ('': the
+     *                                             user's own), or a server's socket ('': none)
      * @param string                     $host     of Redis, without the brackets of IPv6; '' with a socket
      * @param list<array{string, int}>   $servers  of Memcached: host and port, or a socket's path and 0
      * @param array<array-key, string>   $query    names and values, for Options
-     * @param int                        $bytes    of a segment that is made; 0 what Options say
+     * @param int                        $bytes    size of a new segment; 0: the size in Options
      */
     public function __construct(
         public string $scheme,
@@ -129,7 +129,7 @@ final readonly class Dsn
         return self::redis($text, $scheme, $rest, $query);
     }
 
-    /** The DSN without its password and without options: for messages, and to tell one store from another. */
+    /** The DSN without password and options, for messages and to distinguish stores. */
     public function toString(): string
     {
         $text = $this->scheme . '://';
@@ -151,7 +151,7 @@ final readonly class Dsn
         return $text . $this->path . ($this->db === 0 ? '' : '?db=' . $this->db);
     }
 
-    /** @return array<mixed> for print_r() and var_dump(), as programs that collect errors print what they find */
+    /** @return array<mixed> for print_r() and var_dump(): programs that collect errors print objects */
     public function __debugInfo(): array
     {
         return ['password' => $this->password === null ? null : '***', 'query' => \array_keys($this->query)] + \get_object_vars($this);
@@ -215,7 +215,7 @@ final readonly class Dsn
         if (\str_contains($path, "\0")) {
             throw InvalidConfiguration::malformed($text, 'its path contains a NUL byte', 'remove it');
         }
-        // With a slash at the end lstat() follows a symbolic link (path_resolution(7)), and PrivateDirectory must not.
+        // With a trailing slash lstat() follows a symbolic link (path_resolution(7)), and PrivateDirectory must not.
         $path = \rtrim($path, '/');
         if ($path === '') {
             throw InvalidConfiguration::malformed($text, 'it names the root directory', 'give Larder a directory of its own, as in ' . $scheme . ':///var/cache/app');

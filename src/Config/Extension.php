@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
-/** The PHP extensions Larder can use, and how to come by them. */
+/** The PHP extensions that Larder can use, and how to install them. */
 final class Extension
 {
-    /** Extension to what it is for, its Debian package ('' none), its PECL package ('' comes with PHP). */
+    /** Extension to its purpose, its Debian package ('': none), its PECL package ('': comes with PHP). */
     public const KNOWN = [
         'pdo_sqlite' => ['the default disk tier', 'php-sqlite3', ''],
         'larder' => ['the near tier in shared memory, read in place (near=segment)', '', ''],

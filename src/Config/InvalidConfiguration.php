@@ -7,7 +7,7 @@ namespace Larder\Config;
 use Larder\System\UnsafeDirectory;
 
 /**
- * A DSN or an option that cannot be meant: what is wrong, and what to write instead.
+ * An invalid DSN or option. The message says what is wrong and what to write instead.
  *
  * No message contains a password or a secret.
  */
@@ -188,14 +188,14 @@ final class InvalidConfiguration extends \InvalidArgumentException
     }
 
     /**
-     * A DSN as it may be shown. Where it is malformed nobody knows which part of it is the password: then of anything
-     * but plain names and ports only the scheme is.
+     * A DSN as a message may show it. In a malformed DSN nobody knows which part is the password: unless it has only plain
+     * names and ports, only the scheme is shown.
      */
     public static function redacted(#[\SensitiveParameter] string $text): string
     {
         $mark = \strpos($text, '?');
         $address = $mark === false ? $text : \substr($text, 0, $mark);
-        // A "?" may be the password's own.
+        // A "?" may belong to the password.
         if (self::isHarmless($address) && ($mark === false || \preg_match('~^(\w+=[\w./,:-]*(&|$))+$~D', \substr($text, $mark + 1)) === 1)) {
             return $mark === false ? self::printable($text) : self::printable($address) . '?…';
         }
@@ -204,7 +204,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return isset(Dsn::TIERS[$scheme]) ? $scheme . '://…' : '…';
     }
 
-    /** Whether no password can be in a part of a DSN: it has only names, paths, and numbers after its colons. */
+    /** Whether a part of a DSN cannot contain a password: it has only names, paths, and numbers after its colons. */
     public static function isHarmless(#[\SensitiveParameter] string $text): bool
     {
         $schemes = \implode('|', \array_map(\preg_quote(...), \array_keys(Dsn::TIERS)));

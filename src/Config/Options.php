@@ -7,11 +7,11 @@ namespace Larder\Config;
 use Psr\Log\LoggerInterface;
 
 /**
- * What Cache::open() was asked for, checked: the tiers and every option, each with its default.
+ * The checked configuration of Cache::open(): the tiers and every option, each with its default.
  *
- * This folder turns a DSN, an array or nothing into tiers: Options and Dsn read, PrivateDirectory finds and guards the
- * place for files, StoreFactory builds the engines, and InvalidConfiguration and WrongUser say what is wrong. It
- * does not know what the tiers do with each other.
+ * This folder turns a DSN, an array or nothing into tiers. Options and Dsn read the configuration, Directory chooses the
+ * directory for files, StoreFactory builds the engines, Assembly builds the tiers, and InvalidConfiguration explains
+ * mistakes. Nothing here knows what the tiers do with each other.
  */
 final readonly class Options
 {
@@ -31,7 +31,7 @@ final readonly class Options
 
     private const UNITS = ['' => 1, 'K' => 1024, 'M' => 1_048_576, 'G' => 1_073_741_824, 'T' => 1_099_511_627_776];
 
-    /** The last tier, whose word counts. */
+    /** The truth tier: the last one. */
     public Dsn $truth;
 
     /**
@@ -39,14 +39,14 @@ final readonly class Options
      * @param ?string $compressor  none, zstd, lz4 or gzip; null: none
      * @param int     $budget      bytes on disk
      * @param int     $nearBudget  bytes of a memory or segment near tier (APCu's own is apc.shm_size)
-     * @param float   $timeout     seconds that a request waits for a part, at most
+     * @param float   $timeout     seconds that a request waits for an engine, at most
      * @param float   $lease       seconds that a computation may take before another begins
-     * @param ?string $secret      signs what a far server keeps
-     * @param bool    $cacheOnly   no database stands behind this cache: the last set wins
+     * @param ?string $secret      signs the records on a far server
+     * @param bool    $cacheOnly   no database is behind this cache: the last set wins
      * @param bool    $lazy        the request's view begins with its first read or write, not when the cache is opened
-     * @param bool    $withoutApcu near=apcu was asked for, and APCu is switched off in this process
-     * @param string  $segment     '' there is none to be; 'asked' for; by 'default'; 'missing': asked for, and this PHP has
-     *                             not the extension
+     * @param bool    $withoutApcu the configuration says near=apcu, and APCu is disabled in this process
+     * @param string  $segment     '': no segment; 'asked': the configuration names it; 'default': nobody named it; 'missing':
+     *                             the configuration names it, and this PHP lacks the extension
      */
     public function __construct(
         public ?Dsn $near = null,
@@ -77,11 +77,11 @@ final readonly class Options
     }
 
     /**
-     * From a DSN, an array of options, or null for the environment's LARDER_DSN or else the embedded default.
+     * Reads a DSN, an array of options, or null: the environment's LARDER_DSN or else the embedded default.
      *
-     * An array that names no `dsn`, `disk` or `far` adds its options to what null would give, so that
-     * ['near' => 'apcu'] is APCu before the embedded default. Where no `near` is named it is the segment, if this PHP has
-     * the extension.
+     * An array without `dsn`, `disk` and `far` adds its options to the configuration that null gives, so
+     * ['near' => 'apcu'] means APCu before the embedded default. Without `near` the near tier is the segment, if this PHP
+     * has the extension.
      *
      * @param null|string|array<array-key, mixed> $source
      *
@@ -106,7 +106,7 @@ final readonly class Options
     }
 
     /**
-     * A DSN as the array that says the same.
+     * The array that means the same as a DSN.
      *
      * @return array<array-key, mixed>
      */
@@ -142,7 +142,7 @@ final readonly class Options
     }
 
     /**
-     * What the array says beside the DSN; a tier that both name is two truths.
+     * Merges an array with its DSN. Both may not name the same tier.
      *
      * @param array<array-key, mixed> $base
      * @param array<array-key, mixed> $over
@@ -160,7 +160,7 @@ final readonly class Options
         return $over + $base;
     }
 
-    /** The web server's parameters reach getenv() too, but dotenv libraries write only $_SERVER or $_ENV. */
+    /** Reads LARDER_DSN. getenv() has the web server's parameters too, but dotenv libraries write only $_SERVER or $_ENV. */
     private static function environment(): ?string
     {
         $text = \getenv('LARDER_DSN');
@@ -253,8 +253,8 @@ final readonly class Options
             if ($disk === null && $far === null) {
                 throw InvalidConfiguration::disabledApcu();
             }
-            // Switched off, as for the command line by default (apc.enable_cli): one level less, and nobody is misled,
-            // because the command line could not see the web's APCu anyway.
+            // APCu is disabled, as it is for the command line by default (apc.enable_cli). Go on with one tier less: the
+            // command line could not see the web server's APCu anyway.
             $near = null;
         }
 
@@ -264,9 +264,9 @@ final readonly class Options
     }
 
     /**
-     * The segment where it is to be, or why not. It forgets what it has no room for, so that it is never the truth: by
-     * itself it stands before the embedded default. Web and command line may have different extensions, and one
-     * configuration.
+     * Sets the near tier to the segment if the configuration or the default wants it; returns the value for $segment. The
+     * segment evicts, so it is never the truth tier: alone it stands before the embedded default. A missing extension is no
+     * error, since web server and command line may have different extensions and one configuration.
      */
     private static function segment(?Dsn &$near, ?Dsn &$disk, ?Dsn $far, bool $unwanted): string
     {

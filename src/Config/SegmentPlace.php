@@ -11,7 +11,7 @@ use Larder\System\Ownership;
 use Larder\System\Quiet;
 use Larder\System\WrongUser;
 
-/** Where the segment lies, and whether this PHP can have it. */
+/** Chooses the segment's file, and opens it if this PHP can. */
 final class SegmentPlace
 {
     /** A file system in memory, which Linux has for this (shm_overview(7)). */
@@ -20,24 +20,24 @@ final class SegmentPlace
     /** In php.ini, or a pool's php_admin_value: a file, with %u for the user's id; or "none". */
     private const SETTING = 'larder.segment';
 
-    /** Whoever truncates it ends every process that reads from it: so it is not called a cache, but what it is. */
+    /** A program that truncates the file kills every process that reads it, so its name does not call it a cache. */
     private const USUAL = self::MEMORY . '/larder-%u/memory-of-running-php';
 
-    /** SegmentException's code: something that never was a segment lies there. */
+    /** SegmentException's code: the file exists and never was a segment. */
     private const SOMETHING_ELSE = 1;
 
     private const LEAST = 1_048_576;
-    /** Where there is no room for the usual size, one that nobody gave a size takes this part of what is free. */
+    /** If the default size does not fit, a segment takes one part in this many of the free memory. */
     private const PART = 4;
 
-    /** The extension is loaded, and one that knows what the near tier needs. */
+    /** Whether the extension is loaded, in a version that has what the near tier needs. */
     public static function isUsable(): bool
     {
         // @phpstan-ignore function.alreadyNarrowedType (an older one may be loaded than the stub describes)
         return \extension_loaded('larder') && \method_exists(Segment::class, 'fill');
     }
 
-    /** All caches of a user share one. */
+    /** The segment's file: all caches of a user share one, unless the DSN or php.ini names another. */
     public static function path(Dsn $dsn): string
     {
         if ($dsn->path !== '') {
@@ -51,7 +51,7 @@ final class SegmentPlace
     private static function setting(): string
     {
         $set = \ini_get(self::SETTING);
-        // The extension registers it; where it is not loaded, what php.ini says (some hosts take this function away).
+        // The extension registers the setting. Without the extension read php.ini (some hosts disable this function).
         if ($set === false && \function_exists('get_cfg_var')) {
             $set = \get_cfg_var(self::SETTING);
         }
@@ -59,19 +59,19 @@ final class SegmentPlace
         return \is_string($set) ? $set : '';
     }
 
-    /** Whether there is one without anybody asking for it. */
+    /** Whether a segment is used even if the configuration does not name one. */
     public static function isDefault(): bool
     {
         return self::isUsable() && self::setting() !== 'none';
     }
 
-    /** Whether one that nobody asked for is missed when it cannot be had. */
+    /** Whether to report a default segment that cannot be opened: not if this PHP cannot reach shared memory anyway. */
     public static function isMissed(): bool
     {
         return (string) \ini_get('open_basedir') === '' && \is_dir(self::MEMORY);
     }
 
-    /** What is asked for. */
+    /** The configured size in bytes. */
     public static function bytes(Dsn $dsn, int $budget): int
     {
         return $dsn->bytes === 0 ? $budget : $dsn->bytes;
@@ -89,18 +89,18 @@ final class SegmentPlace
 
             return Segment::open($path, $bytes);
         } catch (SegmentException $e) {
-            // Nobody asked for a size: a smaller one is better than none, as in containers with 64 MiB of shared memory.
+            // If nobody configured a size, a smaller segment is better than none, as in containers with 64 MiB of shared memory.
             $free = $dsn->bytes === 0 ? (int) (self::free(\dirname($path)) / self::PART) : 0;
             if ($free >= self::LEAST && $free < $bytes) {
                 try {
                     return Segment::open($path, $free);
                 } catch (SegmentException) {
-                    // What was wrong first is what to mend.
+                    // Report the first error below: that is the one to fix.
                 }
             }
-            // Under a name that is Larder's own nothing else is kept: what has got there goes, and the next request has a segment.
+            // The default name is Larder's own, so another file of that name is deleted, and the next request makes a segment.
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
-                throw Failure::because('segment', $path . ' had something else in it and was removed: the next request makes a new one', null);
+                throw Failure::because('segment', $path . ' was not a segment and was deleted: the next request makes a new one', null);
             }
             throw Failure::because('segment', $e->getMessage(), null);
         } catch (InvalidConfiguration|WrongUser $e) {
@@ -109,8 +109,8 @@ final class SegmentPlace
     }
 
     /**
-     * Who can rename what is in the directory decides what is opened: so it is ours alone, or (/dev/shm itself) nobody
-     * can touch there what is not his.
+     * Makes and checks the directory. A user who can rename files in it decides which file is opened, so it must be this
+     * user's alone, or one in which nobody can touch others' files (/dev/shm itself).
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
@@ -122,7 +122,8 @@ final class SegmentPlace
             if (\is_dir($directory) && (\fileperms($directory) & 0o1000) !== 0 && \fileowner($directory) === 0) {
                 return;
             }
-            // The extension makes it, with the same rights, and does not mark it as a cache's: cleaners look for that mark.
+            // The extension makes the directory, with the same mode, and does not tag it as a cache: clean-up programs look
+            // for that tag.
             if (!\file_exists($directory) && !\is_link($directory) && \is_dir(\dirname($directory))) {
                 return;
             }

@@ -19,16 +19,16 @@ use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\WrongUser;
 
-/** From a DSN to its engine. Directories are checked here and made; servers are not spoken to yet. */
+/** Builds the engine that a DSN names. Checks and makes directories; sends nothing to servers yet. */
 final class StoreFactory
 {
     /**
-     * @param bool    $spare    one more object of the same store in this process, with connections of its own
-     * @param ?string $prepared a directory that has been looked at just now
+     * @param bool    $spare    true: a second object of the same store in this process, with connections of its own
+     * @param ?string $prepared a directory that the caller has just checked
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws Failure when a directory cannot be created now, or the engine is this process's own memory and $spare
+     * @throws Failure if a directory cannot be created now, or if $spare is true for this process's own memory
      */
     public static function make(Dsn $dsn, Options $options, bool $spare = false, ?string $prepared = null): Store
     {
@@ -59,8 +59,8 @@ final class StoreFactory
     }
 
     /**
-     * The directory of a sqlite or file tier. Each prefix has one of its own, so that no site can read another's
-     * keys; the default prefix has the one that was named.
+     * The directory of a sqlite or file tier. The default prefix uses the configured directory, every other prefix one of
+     * its own, so that no site can read another's keys.
      */
     public static function directory(Dsn $dsn, Options $options): string
     {
@@ -70,12 +70,12 @@ final class StoreFactory
     }
 
     /**
-     * A directory for lock files and for invalidations kept while a part is down, made if it is not there: the
-     * disk tier's, or else the user's own.
+     * The directory for lock files and pending invalidations: the disk tier's, or else the user's own. Makes it if it is
+     * missing.
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws Failure when it cannot be created now; also when it is nobody's choice, and somebody else has made it
+     * @throws Failure if it cannot be created now, or if it is the default and belongs to another user
      */
     public static function runtime(Options $options): string
     {
@@ -95,7 +95,7 @@ final class StoreFactory
         return $path;
     }
 
-    /** Redis by its extension; where that is not loaded, by Predis, which speaks to the same server. */
+    /** A connection to Redis by its extension or, if that is not loaded, by Predis. */
     private static function redis(Dsn $dsn, Options $options): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(
@@ -116,8 +116,8 @@ final class StoreFactory
     }
 
     /**
-     * Tells this cache from others in the same APCu, which all pools of a php-fpm master share: by its user, since
-     * the lock file is the user's, and by its truth tier, since a near tier that changes its truth starts cold.
+     * Distinguishes this cache from others in the same APCu, which all pools of a php-fpm master share. Covers the user,
+     * since the lock file is the user's, and the truth tier, since a near tier before another truth tier must start empty.
      */
     public static function mark(Options $options): string
     {

@@ -20,10 +20,10 @@ use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
 /**
- * bin/larder: the commands, and what each kind of failure means for the exit status.
+ * bin/larder: the commands, and the exit status for each kind of failure.
  *
- * This folder holds the command line: a command a file, all over the front door and Config/ only. Values go to
- * standard output; which cache was used, and what went wrong, to standard error.
+ * This folder holds the command line, a command a file; all use only Cache and Config/. Commands write values to standard
+ * output, and which cache they used, and errors, to standard error.
  */
 final class Application extends Symfony
 {

@@ -13,7 +13,7 @@ use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-/** What the commands that open the cache have in common: which one, as whom, and how they end. */
+/** Shared by all commands that open the cache: chooses the cache and the user, and turns failures into exit statuses. */
 abstract class CacheCommand extends Command
 {
     protected function configure(): void
@@ -25,9 +25,9 @@ abstract class CacheCommand extends Command
     }
 
     /**
-     * Does it.
+     * Does the command's work.
      *
-     * @return int one of Application's statuses
+     * @return int one of Application's exit statuses
      */
     abstract protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int;
 

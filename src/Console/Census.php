@@ -6,7 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 
-/** What is in the truth tier at one look: sums by group, and the first keys in an order. */
+/** Counts the truth tier's entries at one moment: sums by group, and the first keys in an order. */
 final readonly class Census
 {
     public const ORDERS = ['size', 'age', 'ttl', 'key'];
@@ -16,7 +16,7 @@ final readonly class Census
     /**
      * @param array<array-key, array{int, int}>                                              $groups entries and bytes by group, largest first
      * @param list<array{key: string, group: string, size: int, age: float, ttl: ?float}> $keys
-     * @param bool                                                                           $complete false: there were more than are counted here
+     * @param bool                                                                           $complete false: the truth tier has more entries than were counted
      */
     private function __construct(
         public int $entries,

@@ -49,7 +49,7 @@ final class DoctorCommand extends Command
         $json = $input->getOption('json') === true;
         $findings = [];
         $status = Application::OK;
-        // What cannot be looked at (open_basedir, rights) is a finding and not a warning of PHP's.
+        // A file that PHP cannot read (open_basedir, rights) becomes a finding, not a PHP warning.
         Quiet::begin();
         try {
             foreach (self::look($place, $status) as $finding) {

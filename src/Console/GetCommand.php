@@ -37,7 +37,7 @@ final class GetCommand extends CacheCommand
         if ($input->getOption('json') === true) {
             Text::json($output, ['key' => Text::document($key)['value'], 'found' => $value !== $none] + ($value === $none ? [] : Text::document($value)));
         } elseif ($value !== $none) {
-            // A line's end for people only: into a file go the value's bytes and nothing else.
+            // Only people get a final line break: a file gets the value's bytes and nothing else.
             $output->write(Text::printed($value), !\is_string($value) || $output->isDecorated(), OutputInterface::OUTPUT_RAW);
         }
 

@@ -82,7 +82,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         }
     }
 
-    /** @return bool false: somebody wants it to end */
+    /** @return bool false: a signal asks the command to end */
     private function pause(float $seconds): bool
     {
         $end = \hrtime(true) + (int) ($seconds * 1e9);

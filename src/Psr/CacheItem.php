@@ -8,19 +8,18 @@ use Larder\System\Clock;
 use Psr\Cache\CacheItemInterface;
 
 /**
- * A PSR-6 item: what a pool found for a key at one moment, and what its holder makes of it.
+ * A PSR-6 item: what a pool found for a key at one moment, with the changes that its holder makes.
  *
- * An item is a snapshot: nothing that happens in the cache later changes it, so that isHit() and get() cannot
- * disagree, and nothing done to it changes the cache before the pool saves it. An expiry is never read back: an item
- * that is fetched, changed and saved without a new expiry is stored for good ("If none is set, the value should be
- * stored permanently").
+ * An item is a snapshot. Later changes in the cache do not change it, so isHit() and get() cannot disagree; and changes of
+ * the item do not change the cache before the pool saves it. A fetched item has no expiry: if it is changed and saved
+ * without a new one, it is stored for good ("If none is set, the value should be stored permanently").
  *
  * After set() the item is a hit: get() must return null while isHit() is false, and the usual
  * `if (!$item->isHit()) { $pool->save($item->set(compute())); } return $item->get();` needs the value.
  */
 final class CacheItem implements CacheItemInterface
 {
-    /** Milliseconds since 1970; null for no expiry. */
+    /** Milliseconds since 1970; null: no expiry. */
     private ?int $expiry = null;
 
     /** @internal Items come from CacheItemPool::getItem(). */
@@ -64,8 +63,8 @@ final class CacheItem implements CacheItemInterface
             $this->expiry = null;
         } elseif ($expiration instanceof \DateTimeInterface) {
             $seconds = $expiration->getTimestamp();
-            // Clamped, so that no date can overflow: 0 is over, and what is very far is for ever. A date is of the clock
-            // on the wall.
+            // Clamped, so that no date can overflow: 0 has expired, and a very distant date means no expiry. Dates are by the
+            // wall clock.
             $this->expiry = match (true) {
                 $seconds <= 0 => 0,
                 $seconds > \time() + Rules::FOREVER => null,
@@ -91,7 +90,7 @@ final class CacheItem implements CacheItemInterface
         return $this;
     }
 
-    /** @internal For the pool; milliseconds since 1970, null for none. */
+    /** @internal For the pool; milliseconds since 1970; null: no expiry. */
     public function expiry(): ?int
     {
         return $this->expiry;

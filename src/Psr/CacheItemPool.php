@@ -13,19 +13,19 @@ use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
 
 /**
- * PSR-6 3.0 over the front door.
+ * PSR-6 3.0 over Cache.
  *
  * All pools over equal Caches share their items; SimpleCache and the native interface do not see them (SimpleCache
  * says why, and how to have several pools).
  *
- * Deferred items belong to this pool object until commit() or its destructor: its own methods see them, nobody else
- * does. A later save, delete or clear of the same key replaces them, and a forked child does not save its parent's.
+ * Deferred items belong to this pool object until commit() or its destructor: only its own methods see them. A later save,
+ * delete or clear of the same key replaces them, and a forked child does not save its parent's.
  */
 final class CacheItemPool implements CacheItemPoolInterface
 {
     private readonly Cache $cache;
 
-    /** What Cache::get() answers for a miss; a stored null is a hit. */
+    /** The default that Cache::get() returns for a miss; a stored null is a hit. */
     private readonly object $miss;
 
     private readonly Codec $codec;
@@ -46,7 +46,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         $this->codec = Codec::create(null, null);
     }
 
-    /** Saves what is deferred ("MUST ensure that any deferred cache items are eventually persisted"). */
+    /** Saves the deferred items ("MUST ensure that any deferred cache items are eventually persisted"). */
     public function __destruct()
     {
         $this->commit();
@@ -107,7 +107,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         return $deferred === null ? $this->cache->has($key) : $deferred->ttl() >= 0;
     }
 
-    /** Of this pool only; deferred items go too. */
+    /** Empties this pool only, and drops its deferred items. */
     public function clear(): bool
     {
         $this->deferred = [];
@@ -116,7 +116,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * True also if there was nothing to delete.
+     * Returns true also if there was nothing to delete.
      *
      * @param mixed $key
      *
@@ -146,10 +146,10 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Stored, and seen by other processes, when it returns. An expired item is deleted.
+     * Stores the item; other processes see it when this returns. Deletes an expired item.
      *
-     * False also for a value that cannot be serialized: the text has no exception for it ("False if there was an
-     * error"), and what was stored before stays.
+     * Returns false also for a value that cannot be serialized: PSR-6 has no exception for it ("False if there was an
+     * error"). The stored value then stays.
      *
      * @throws InvalidArgument an item of another library
      */
@@ -188,10 +188,10 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Items with the same time to live go together, by one Cache::setMultiple().
+     * Saves the deferred items, those with the same time to live by one Cache::setMultiple().
      *
-     * What could not be saved is not tried again: a pool that kept it would go on to serve it, and bury newer values
-     * with it later.
+     * An item that could not be saved is dropped: if the pool kept it, it would go on to serve it, and later bury newer
+     * values with it.
      */
     public function commit(): bool
     {
@@ -224,7 +224,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * A pool is not to be serialized: one made from foreign bytes would write to the cache in its destructor.
+     * Refuses to serialize a pool: one made from an attacker's bytes would write to the cache in its destructor.
      *
      * @return never
      */
@@ -245,7 +245,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         try {
             return $this->cache->setMultiple($values, $ttl);
         } catch (NotStorable) {
-            // One was storable when it was deferred and no longer is; the others need not go with it.
+            // One value was storable when it was deferred and no longer is: save the others one by one.
             if (\count($values) > 1) {
                 foreach ($values as $key => $value) {
                     $this->store([$key => $value], $ttl);
@@ -263,7 +263,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         return $this->deferred[$key] ?? null;
     }
 
-    /** After a fork the parent's deferred items are the parent's. */
+    /** Drops the deferred items in a forked child: they are its parent's. */
     private function forget(): void
     {
         $process = Process::id();

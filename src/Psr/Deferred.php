@@ -7,28 +7,28 @@ namespace Larder\Psr;
 use Larder\System\Clock;
 
 /**
- * An item that waits for commit(), as it was when it was deferred.
+ * A copy of an item that waits for commit(), made when it was deferred.
  *
  * @internal
  */
 final class Deferred
 {
     public function __construct(
-        /** The value as Codec::encode() returned it: objects that their holder changes meanwhile stay as they were. */
+        /** The encoded value (Codec::encode()): later changes of its objects do not change it. */
         public readonly string $data,
-        /** Milliseconds since 1970; null for no expiry. */
+        /** Milliseconds since 1970; null: no expiry. */
         private readonly ?int $expiry,
     ) {}
 
-    /** Seconds for Cache::set(): 0 for no expiry, negative when it is over. */
+    /** Seconds for Cache::set(); 0: no expiry; negative: expired. */
     public function ttl(): int
     {
         return self::remaining($this->expiry);
     }
 
     /**
-     * Rounded up to whole seconds, the granularity of both texts: an item to live for one second must not be over
-     * because a millisecond went by between expiresAfter() and save().
+     * Seconds that remain, rounded up to the whole seconds of both PSRs: an item that lives for one second must not expire
+     * because a millisecond has passed between expiresAfter() and save().
      *
      * @param ?int $expiry milliseconds since 1970
      */

@@ -9,7 +9,7 @@ use Larder\Codec\NotStorable;
 /**
  * An argument that PSR-6 or PSR-16 forbids: the one exception that leaves this folder.
  *
- * It implements the exception interfaces of both texts, so that code written for either catches it.
+ * It implements the exception interfaces of both PSRs, so that code written for either catches it.
  */
 final class InvalidArgument extends \InvalidArgumentException implements
     \Psr\Cache\InvalidArgumentException,

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Psr;
 
 /**
- * Key to value pairs, some of whose keys look like integers: as array keys these would come back as integers, where
- * both texts promise the caller's own strings. May be iterated any number of times.
+ * Key to value pairs, some of whose keys look like integers. PHP would turn these array keys into integers, but both PSRs
+ * promise the caller's own strings. May be iterated any number of times.
  *
  * @internal
  *
@@ -20,7 +20,7 @@ final class Pairs implements \Countable, \IteratorAggregate
     private function __construct(private readonly array $pairs) {}
 
     /**
-     * The array itself if all its keys are strings, which is the usual case.
+     * Returns the array itself if all its keys are strings, which is the usual case.
      *
      * @template V
      *

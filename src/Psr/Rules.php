@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Larder\Psr;
 
 /**
- * What PSR-6 ("Definitions") and PSR-16 (section 1.2) say alike of keys and times to live.
+ * The rules for keys and times to live that PSR-6 ("Definitions") and PSR-16 (section 1.2) share.
  *
- * The adapters declare their arguments as mixed and leave the checking to this class: a caller without
- * strict_types would otherwise have true, 2 or 2.5 turned into a legal string, and the texts want one of their own
- * exceptions for any illegal argument, not a TypeError.
+ * The adapters declare their arguments as mixed and let this class check them. Otherwise PHP would turn true, 2 or 2.5 of a
+ * caller without strict_types into a legal string. And both PSRs want one of their own exceptions for any illegal argument,
+ * not a TypeError.
  *
  * @internal
  */
@@ -18,7 +18,7 @@ final class Rules
     /** "reserved for future extensions and MUST NOT be supported by implementing libraries" */
     public const RESERVED = '{}()/\\@:';
 
-    /** Longest key in bytes; the texts ask for 64 characters at least. */
+    /** Bytes of the longest key; the PSRs ask for at least 64 characters. */
     public const KEY_BYTES = 65536;
 
     /** Seconds, about 300 years: a longer time to live counts as none, and sums with it stay integers. */
@@ -44,7 +44,7 @@ final class Rules
     }
 
     /**
-     * All keys are checked before the first is used.
+     * Checks all keys before the first is used.
      *
      * @param mixed $keys
      *
@@ -66,8 +66,8 @@ final class Rules
     }
 
     /**
-     * Key to value. An integer key is one that PHP made of a string like "12" when it was put into an array, so it
-     * is taken as that string; everything else that a generator may yield as key must be a legal string.
+     * Checks key to value pairs. PHP turns a string like "12" into an integer array key, so an integer key counts as that
+     * string; any other key that a generator yields must be a legal string.
      *
      * @param mixed $values
      *
@@ -89,10 +89,10 @@ final class Rules
     }
 
     /**
-     * Seconds from now; zero or less: expired already; null: no expiry.
+     * Seconds from now; zero or less: already expired; null: no expiry.
      *
-     * An interval's fraction of a second is cut off: the texts ask for whole seconds and allow to expire earlier.
-     * Days and months are counted from now in UTC, where no day is longer than another.
+     * Cuts off an interval's fraction of a second: the PSRs ask for whole seconds and allow an earlier expiry. Counts days and
+     * months from now in UTC, where all days are equally long.
      *
      * @param mixed $ttl
      *

@@ -9,11 +9,11 @@ use Larder\Codec\NotStorable;
 use Psr\SimpleCache\CacheInterface;
 
 /**
- * PSR-16 3.0 over the front door.
+ * PSR-16 3.0 over Cache.
  *
- * This folder holds the adapters to the two PHP-FIG cache interfaces, SimpleCache (PSR-16) and CacheItemPool (PSR-6),
- * with the rules they share. They translate arguments and results and keep nothing but deferred items: what is
- * stored, for how long and who wins is decided behind Cache.
+ * This folder holds the adapters to the two PHP-FIG cache interfaces, SimpleCache (PSR-16) and CacheItemPool (PSR-6), and
+ * the rules they share. They translate arguments and results, and keep only deferred items. Cache decides which value is
+ * stored and for how long.
  *
  * Each adapter has a group of its own in the given Cache: all SimpleCaches over equal Caches share their values, and
  * clear() empties these only. PSR-16 section 2.1 wants other instances to be "logically independent": the native
@@ -25,9 +25,9 @@ final class SimpleCache implements CacheInterface
     private readonly Cache $cache;
 
     /**
-     * @param bool $databaseBehind true: the values are computed from a database that the application changes before
-     *                             it changes the cache, so a set that somebody else's change has overtaken drops
-     *                             the key; false: the last set wins. The two do not share values.
+     * @param bool $databaseBehind true: the values are computed from a database that the application changes before the cache,
+     *                             so a set that another request's change has overtaken drops the key; false: the last set
+     *                             wins. Adapters with true and with false do not share values.
      */
     public function __construct(Cache $cache, bool $databaseBehind = false)
     {
@@ -37,7 +37,7 @@ final class SimpleCache implements CacheInterface
     }
 
     /**
-     * A stored null cannot be told from a miss by its value (section 1.2); has() tells, or a default of your own.
+     * A stored null looks like a miss (section 1.2). has(), or a default of your own, tells them apart.
      *
      * @param mixed $key
      *
@@ -49,7 +49,7 @@ final class SimpleCache implements CacheInterface
     }
 
     /**
-     * Stored, and seen by other processes, when it returns.
+     * Stores a value; other processes see it when this returns.
      *
      * @param mixed $key
      * @param mixed $ttl null|int|\DateInterval, in seconds; zero or less deletes the key
@@ -60,7 +60,7 @@ final class SimpleCache implements CacheInterface
     {
         $key = Rules::key($key);
         $seconds = Rules::ttl($ttl);
-        // In the native interface zero is "no expiry", here it is a time that is over.
+        // Zero means "no expiry" in Cache, and "expired" here.
         if ($seconds !== null && $seconds <= 0) {
             return $this->cache->delete($key);
         }
@@ -72,7 +72,7 @@ final class SimpleCache implements CacheInterface
     }
 
     /**
-     * True also if there was nothing to delete.
+     * Returns true also if there was nothing to delete.
      *
      * @param mixed $key
      *
@@ -109,7 +109,7 @@ final class SimpleCache implements CacheInterface
     }
 
     /**
-     * @param mixed $values iterable<string, mixed>; checked whole before the first is stored
+     * @param mixed $values iterable<string, mixed>; all are checked before the first is stored
      * @param mixed $ttl    null|int|\DateInterval, in seconds; zero or less deletes the keys
      *
      * @throws InvalidArgument also for a value that cannot be serialized ("if any of the $values are not a legal value")

@@ -28,7 +28,7 @@ use Larder\System\Quiet;
  */
 final class ApcuStore implements Store
 {
-    /** JournalSlice that the journal keeps. */
+    /** Changes that the journal keeps. */
     private const RING = 4096;
 
     /** Format of the records. A release with another format begins an epoch of its own. */

@@ -140,7 +140,7 @@ final class SegmentTest extends FaultCase
         $one = new Client($options, ini: $ini);
         self::assertTrue($one->call('set', 'k', 'v'));
         self::assertCount(1, $one->log());
-        self::assertStringContainsString($this->segment . ' had something else in it and was removed: the next request makes a new one', $one->log()[0]);
+        self::assertStringContainsString($this->segment . ' was not a segment and was deleted: the next request makes a new one', $one->log()[0]);
         $other = new Client($options, ini: $ini);
         self::assertSame('v', $other->call('get', 'k'));
         self::assertSame([], $other->log());

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
-/** One line of the doctor's: what it looked at, what it found, and the mend. */
+/** One line of the doctor: what it checked, what it found, and how to fix it. */
 final readonly class Finding
 {
     private function __construct(

@@ -15,9 +15,9 @@ use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
 
 /**
- * The directory: whose it is, who can enter, how much space it has, and how fast its file system is.
+ * Checks the directory: its owner, its mode, the space left, and the speed of its file system.
  *
- * PHP's warnings are off meanwhile: DoctorCommand sees to that.
+ * DoctorCommand hides PHP's warnings meanwhile.
  */
 final class Folder
 {
@@ -55,7 +55,7 @@ final class Folder
     }
 
     /**
-     * Whether systemd gives the web server another /tmp than the command line, by which they would have two caches.
+     * Whether systemd gives the web server another /tmp than the command line: then they would have two caches.
      *
      * @param string $root of the file system, for tests
      *

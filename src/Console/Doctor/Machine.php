@@ -9,10 +9,10 @@ use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\System\MachineBoot;
 
-/** This PHP: its version, what is loaded, and which tiers that gives. */
+/** Checks this PHP: its version, its extensions, and the tiers that they allow. */
 final class Machine
 {
-    /** Below this APCu drops entries of a middling site all the time. */
+    /** Bytes; with less, APCu keeps evicting entries of a medium site. */
     private const LEAST_SHARED_MEMORY = 67_108_864;
 
     /** @return iterable<Finding> */
@@ -101,7 +101,7 @@ final class Machine
         }
     }
 
-    /** The engines on disk tell by it whether the machine was restarted since they wrote. */
+    /** Checks the boot id, by which the engines on disk tell whether the machine was restarted since they wrote. */
     private static function boot(): Finding
     {
         $file = MachineBoot::FILE;
@@ -116,7 +116,7 @@ final class Machine
         return \filter_var((string) \ini_get($setting), \FILTER_VALIDATE_BOOL);
     }
 
-    /** PHP's shorthand, as in 32M; a bare number of apc.shm_size is bytes (apcu: apc_globals, OnUpdateShmSize). */
+    /** Parses PHP's shorthand, as in 32M; a plain number in apc.shm_size means bytes (apcu: apc_globals, OnUpdateShmSize). */
     private static function bytes(string $size): int
     {
         $bytes = (int) $size;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
-/** The file system a path lies on, from /proc/self/mountinfo (proc_pid_mountinfo(5)). */
+/** The file system that holds a path, from /proc/self/mountinfo (proc_pid_mountinfo(5)). */
 final readonly class Mount
 {
     private const NETWORK = '/^(nfs\d?|cifs|smb\d?|smbfs|ncpfs|afs|ceph|lustre|glusterfs|gpfs|9p|beegfs|ocfs2|gfs2'
@@ -15,7 +15,7 @@ final readonly class Mount
     /**
      * @param ?string $table the text of mountinfo; null reads this process's own
      *
-     * @return ?self null where it is not known
+     * @return ?self null: unknown
      */
     public static function of(string $path, ?string $table = null): ?self
     {
@@ -28,9 +28,9 @@ final readonly class Mount
             if (!isset($halves[1], $fields[4])) {
                 continue;
             }
-            // Space, tab, line feed and backslash are written in octal there.
+            // mountinfo writes space, tab, line feed and backslash in octal.
             $point = \preg_replace_callback('/\\\\([0-7]{3})/', static fn(array $match): string => \chr((int) \octdec($match[1])), $fields[4]) ?? '';
-            // A later line hides an earlier one at the same place.
+            // A later mount hides an earlier one at the same point.
             if (\str_starts_with($path . '/', \rtrim($point, '/') . '/') && ($best === null || \strlen($point) >= \strlen($best->point))) {
                 $best = new self($point, \explode(' ', $halves[1])[0]);
             }

@@ -9,7 +9,7 @@ use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\System\WrongUser;
 
-/** The truth tier: whether it answers, whether it gives back what it got, and how long that takes. */
+/** Checks the truth tier: whether it answers, whether it returns what was stored, and how long that takes. */
 final class RoundTrip
 {
     private const ROUNDS = 20;
@@ -33,7 +33,7 @@ final class RoundTrip
             $start = \hrtime(true);
             $same = $cache->set($key, $i, 60);
             $set = \hrtime(true);
-            // A new request, so that the value comes from the tier and not from this process.
+            // Begin a new request, so that the value comes from the tier and not from this process.
             $truth->refresh();
             $begin = \hrtime(true);
             $same = $same && $cache->get($key) === $i;

@@ -12,19 +12,19 @@ use Larder\Console\Support\Text;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 
-/** The segment: whether it is used, what is in it, and if it is not there, why. */
+/** Checks the segment: whether it is used, what it holds and, if there is none, why. */
 final class SharedMemory
 {
-    /** Of the file: above, and with evictions, more would be used. A quarter of it is the index and the like. */
+    /** Part of the file in use from which on, if entries are evicted, a larger one would help. A quarter of the file is index and other overhead. */
     private const FULL = 0.6;
 
-    /** Hits of all gets, below which a full segment is worth a word. */
+    /** Ratio of hits below which the doctor mentions a full segment. */
     private const POOR = 0.8;
 
-    /** Seconds for which damage is told. */
+    /** Seconds for which the doctor reports damage. */
     private const RECENT = 7 * 86400;
 
-    /** Gets before a ratio means anything. */
+    /** Gets from which on a hit ratio means anything. */
     private const MANY = 1000;
 
     /** @return iterable<Finding> */
@@ -62,7 +62,7 @@ final class SharedMemory
             : Finding::ok('segment', 'not used: the extension larder is not loaded');
     }
 
-    /** A settings file that would load it. */
+    /** An ini file that would load the extension. */
     private static function settingThatNamesIt(): ?string
     {
         $files = \array_filter(\array_map(\trim(...), [(string) \php_ini_loaded_file(), ...\explode(',', (string) \php_ini_scanned_files())]));
@@ -137,7 +137,7 @@ final class SharedMemory
             return Finding::warn('segment, size', $text . ': it is full, and much of what is asked for has gone', self::larger($path, $stats['bytes_total']));
         }
         $asked = SegmentPlace::bytes($dsn, $options->nearBudget);
-        // It has whole pages, and a little more or less is what was asked for.
+        // A segment has whole pages, so its size may differ a little from the configured one.
         if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
             $text .= '. ' . Text::bytes($asked) . ' are asked for: a file that is there keeps its size, and a new one is smaller where there is no room';
         }

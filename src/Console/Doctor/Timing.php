@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Doctor;
 
-/** The one number the doctor gives of several. */
+/** Reduces several times to the one that the doctor reports. */
 final class Timing
 {
     /** @param list<float> $times */

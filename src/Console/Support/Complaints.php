@@ -6,15 +6,15 @@ namespace Larder\Console\Support;
 
 use Psr\Log\AbstractLogger;
 
-/** Keeps what the cache would write into the log, so that a command can say it and tell "not there" from "not reachable". */
+/** Keeps the lines that the cache would log, so that a command can show them and tell "missing" from "unreachable". */
 final class Complaints extends AbstractLogger
 {
     /** @var list<string> */
     private array $lines = [];
 
     /**
-     * Without a type for the message, as the interface was in its first version: a plugin may meet that in WordPress, where
-     * the first copy of a library that is loaded is everybody's.
+     * The message has no type, as in the interface's first version: WordPress uses the first copy of a library that any plugin
+     * loads, which may be that one.
      *
      * @param mixed              $level
      * @param string|\Stringable $message
@@ -25,7 +25,7 @@ final class Complaints extends AbstractLogger
         $this->lines[] = (string) $message;
     }
 
-    /** @return list<string> what came since the last call */
+    /** @return list<string> the lines logged since the last call */
     public function take(): array
     {
         $lines = $this->lines;

@@ -14,12 +14,12 @@ use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
 
-/** Which cache a command works on, and as whom. */
+/** The cache that a command works on, and the user it works as. */
 final readonly class Place
 {
     private function __construct(
         public Options $options,
-        /** Of the disk tier; null where there is none. */
+        /** The disk tier's directory; null: there is no disk tier. */
         public ?string $directory,
         public Complaints $complaints,
         /** @var array<string, mixed> */
@@ -45,9 +45,9 @@ final readonly class Place
     }
 
     /**
-     * Root becomes the directory's owner, before anything is opened.
+     * Makes a root process the directory's owner, before it opens anything.
      *
-     * @return bool whether it did
+     * @return bool whether the process has changed its user
      *
      * @throws WrongUser
      */
@@ -63,7 +63,7 @@ final readonly class Place
     }
 
     /**
-     * The truth tier alone, without what stands before it.
+     * Opens the truth tier alone, without near tiers.
      *
      * @throws InvalidConfiguration
      */
@@ -80,7 +80,7 @@ final readonly class Place
         ]);
     }
 
-    /** For people: the tiers and the user, without a password. */
+    /** The tiers and the user, for people, without a password. */
     public function describe(): string
     {
         $truth = $this->options->truth;

@@ -6,7 +6,7 @@ namespace Larder\Console\Support;
 
 use Symfony\Component\Console\Output\OutputInterface;
 
-/** Numbers and values as people and programs read them. */
+/** Formats numbers and values for people and programs. */
 final class Text
 {
     public static function bytes(int $bytes): string
@@ -37,7 +37,7 @@ final class Text
         };
     }
 
-    /** A key or a string of unknown origin: no control characters reach the terminal. */
+    /** Formats a key or another string of unknown origin: no control character reaches the terminal. */
     public static function line(string $text, int $width = 60): string
     {
         $text = \preg_replace_callback(
@@ -56,7 +56,7 @@ final class Text
     }
 
     /**
-     * A value for JSON, which knows neither bytes nor objects.
+     * Describes a value for JSON, which has neither bytes nor objects.
      *
      * @return array{type: string, value: mixed, encoding?: string}
      */
@@ -76,7 +76,7 @@ final class Text
         return ['type' => $type, 'encoding' => 'print_r', 'value' => self::printed($value)];
     }
 
-    /** A value for people: strings as they are. */
+    /** Formats a value for people: strings unchanged. */
     public static function printed(mixed $value): string
     {
         return match (true) {

@@ -38,7 +38,7 @@ use Larder\System\Process;
  */
 final class MemcachedStore implements Store
 {
-    /** JournalSlice announced together, and bytes of their keys, since a slot is one item. */
+    /** Changes announced together, and bytes of their keys, since a slot is one item. */
     private const TOGETHER = 64;
     private const BYTES = 300_000;
 
@@ -132,7 +132,7 @@ final class MemcachedStore implements Store
             $group[$i] = $change;
             $keys[$change->key] = true;
             if ($change->kind === 'm') {
-                // JournalSlice after a marker must get later positions, even if the marker needs several rounds.
+                // Changes after a marker must get later positions, even if the marker needs several rounds.
                 $outcomes += $this->logged($group);
                 $group = $keys = [];
             }

@@ -51,8 +51,8 @@ final class RedisStore implements Store
     private const RENEWAL = 64;
 
     /**
-     * JournalSlice of one round trip: so few that all of them are under way at once, and the first reply comes soon. Where
-     * more are sent than the network holds, the time-out counts until the server has done most of them.
+     * Changes in one round trip: few enough that the network holds all of them at once and the first reply comes soon. With
+     * more, the time-out would run until the server has made most of them.
      */
     private const BATCH = 200;
 

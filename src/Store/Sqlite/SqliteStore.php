@@ -40,13 +40,13 @@ final class SqliteStore implements Appending
 
     private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
-    /** JournalSlice that one answer lists; a reader that is further behind gets an incomplete answer. */
+    /** Changes that one answer lists; a reader that is further behind gets an incomplete answer. */
     private const LONGEST_LIST = 50_000;
 
     /** Keys read by one statement; for more there are several statements in one transaction. */
     private const MOST_KEYS = 256;
 
-    /** JournalSlice in one transaction: other processes get the lock between two, and the write-ahead log stays short. */
+    /** Changes in one transaction: other processes get the lock between two, and the write-ahead log stays short. */
     private const AT_ONCE = 1_000;
 
     /** Keys from which on they are bound as one parameter. */
