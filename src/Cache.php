@@ -23,7 +23,7 @@ use Larder\Tier\Verdict;
 use Larder\Tier\View;
 
 /**
- * The front door: one cache over up to four tiers.
+ * The public interface: one cache over up to four tiers.
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
  * and one line in the log says why. Three mistakes do throw: an invalid key (Tier\InvalidKey), a value that cannot be
@@ -283,8 +283,8 @@ final class Cache
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
-        // In a cache-only space nothing judges a delete, so the store may take it now and apply it later. The caller who
-        // wants to know whether there was a value needs a read before it.
+        // In a cache-only space nothing judges a delete, so the store may take it now and apply it later. A caller that wants
+        // to know whether there was a value needs a read before it.
         $name = $this->space->key($key);
         $there = \func_num_args() < 2 || $this->isThere($key, $name);
         $writer = $this->request->writer();

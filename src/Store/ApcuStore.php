@@ -20,7 +20,7 @@ use Larder\System\Quiet;
  * Everything is a string, which APCu copies as it is and never serializes. A writer holds a file lock, which ends with its
  * holder; APCu's own lock does not. The writer stores the change in its slot, raises `end`, stores the record, and then
  * raises `done`. Readers need no lock: every change up to the `done` that a reader saw before it fetched the records is in
- * them. A writer that dies on the way leaves a change that never happened. The next writer, who has got its lock, passes
+ * them. A writer that dies on the way leaves a change that never happened. The next writer, which holds its lock, passes
  * `done` over it.
  *
  * APCu may evict anything at any time. An evicted state begins a new epoch; an evicted record is absent; an evicted change

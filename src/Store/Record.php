@@ -12,7 +12,7 @@ final class Record
         public readonly string $body,
         /** Position of the key's last change; for a record outside the journal (a lease) its own version. */
         public readonly int $position,
-        /** Who made that change: Change::$writer. */
+        /** The writer of that change: Change::$writer. */
         public readonly string $writer,
     ) {}
 }

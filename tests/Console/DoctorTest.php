@@ -85,8 +85,8 @@ final class DoctorTest extends TestCase
         yield 'all emptied' => ['sqlite', '*', 'empty', 'larder.db was removed or emptied'];
         yield 'lock emptied' => ['file', 'lock', 'empty', 'lock was removed or emptied'];
         yield 'lock removed' => ['file', 'lock', 'remove', 'lock was removed or emptied'];
-        yield 'log removed' => ['file', 'log.*', 'remove', 'the log was removed'];
-        yield 'log emptied' => ['file', 'log.*', 'empty', 'the log was removed'];
+        yield 'journal removed' => ['file', 'log.*', 'remove', 'the journal was removed'];
+        yield 'journal emptied' => ['file', 'log.*', 'empty', 'the journal was removed'];
     }
 
     #[DataProvider('losses')]

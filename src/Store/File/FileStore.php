@@ -28,7 +28,7 @@ use Larder\System\Quiet;
  * then raises State::$done. It overwrites a small record in its file instead, after the append. Readers need no lock: every
  * change up to the `done` that a reader saw before it opened the files is in them; a later change may be. A checksum shows
  * a half-written record. A writer that dies on the way leaves a change in the journal that never happened, which costs
- * other processes one read of the file. The next writer, who has got its lock, passes `done` over it.
+ * other processes one read of the file. The next writer, which holds its lock, passes `done` over it.
  *
  * A new epoch begins when the lock file, its State or its journal are deleted, damaged or copied from elsewhere, and after
  * a boot: the file system may have kept an older content of some files than of others.

@@ -182,7 +182,7 @@ final class Journal
     {
         $kind = $change->kind[0] ?? 's';
         if (!$this->put($kind, $change->writer, $change->key)) {
-            throw Failure::because('files', "cannot write to the log in $this->directory; is the disk full?");
+            throw Failure::because('files', "cannot write to the journal in $this->directory; is the disk full?");
         }
         $this->known->add($change->key, $this->end(), $change->writer, $kind);
     }

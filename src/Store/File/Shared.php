@@ -186,7 +186,7 @@ final class Shared
         if ($state === null && \preg_grep('/^v\./', \scandir($this->directory) ?: []) !== []) {
             Mishaps::note($this->directory, 'lock was removed or emptied by another program');
         } elseif ($state !== null && $this->holds($state)) {
-            Mishaps::note($this->directory, 'the log was removed, cut short or written over by another program');
+            Mishaps::note($this->directory, 'the journal was removed, cut short or written over by another program');
         }
 
         return $this->begin($handle);

@@ -49,10 +49,10 @@ final class UnjournaledWrite
             }
             $try > 2 && Process::pause(\random_int(0, 100 * \min($try, 30)));
         }
-        throw Failure::because('memcached', 'others were always faster');
+        throw Failure::because('memcached', 'other writers were faster each time');
     }
 
-    /** @return ?Outcome null: somebody was faster; try again */
+    /** @return ?Outcome null: another writer was faster; try again */
     private function attempt(Change $change): ?Outcome
     {
         $name = $this->keys->record($change->key);
@@ -64,7 +64,7 @@ final class UnjournaledWrite
         if (!$change->isOf($this->log->epoch)) {
             return new Outcome(false, -1);
         }
-        // Taken after the record was read, so that it is higher than the record's.
+        // Take the version after reading the record, so that it is higher than the record's.
         $next = $batch->increase($this->servers->log, $this->keys->versions(), 1);
         $item = $items[$change->key] ?? null;
         if ($item !== null && $item->live() && $item->position > $change->limit) {

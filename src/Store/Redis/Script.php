@@ -61,14 +61,14 @@ final class Script
         local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
         local lost, unsure = not epoch, false
 
-        -- When an epoch began, by its name; one of tomorrow has another sort of name.
+        -- When an epoch began, by its name; 0 for a name that would be more than a day ahead.
         local function begun(e)
           local high, low = string.match(e, '^(%x%x%x%x%x)(%x%x%x%x%x%x)%x%x%x%x%x$')
           local at = high and tonumber(high, 16) * 16777216 + tonumber(low, 16) or 0
           return at < now + 86400000 and at or 0
         end
 
-        -- What somebody knows of an epoch is still so.
+        -- Sets lost, or unsure, unless the end that a process has seen in an epoch is still in the journal.
         local function compare(e, known)
           if e ~= epoch then
             if begun(e) > begun(epoch or '') then lost = true end
@@ -95,8 +95,8 @@ final class Script
         end
         local function digits(text, name) return string.sub(string.match(text, name .. ':(%w+)') or '', 1, 20) end
 
-        -- A replica that is made a primary gets another replication id, and remembers the former one. (A primary's
-        -- changes too, when its first replica comes, or an hour after the last one went: that remembers none.)
+        -- A replica that is made a primary gets another replication id, and remembers the former one. (A primary's id
+        -- changes too, when its first replica connects, or an hour after the last one left: then it remembers none.)
         local replication = info('replication')
         local hereData = digits(replication, 'master_replid')
         if hereData ~= data and string.find(digits(replication, 'master_replid2'), '[^0]') then lost = true end
@@ -147,7 +147,7 @@ final class Script
         if head then epoch, n, nonce, v, run = string.match(head, '^(%x+) (%d+)%-(%x+) (%d+) (.*)$') end
         if epoch ~= ARGV[1] then return {2} end
         n, v = tonumber(n), tonumber(v)
-        -- The end that this store has seen is still in the log; nothing is asked where the last change was of this call.
+        -- The end that this store has seen must still be in the journal. No check if this call made the last change.
         if nonce ~= ARGV[11] then
           local at, was = string.match(ARGV[10], '^(%d+)%-(%x+)$')
           local p = tonumber(at)
@@ -169,9 +169,9 @@ final class Script
           if e then return string.sub(e[2][4], 1, 12), e[2][6], tonumber(e[2][8]) end
         end
 
-        -- The last change of a key: position, writer ('' if unknown), kind, the last one before it by somebody else.
-        -- Position 0: none is known; then the fourth says up to where there may have been one. Fifth, if there is a
-        -- record: the first byte of its body.
+        -- The last change of a key: position, writer ('' if unknown), kind, the last one before it by another writer.
+        -- Position 0: none is known, and the fourth is the last position at which there may have been one. The fifth is
+        -- the first byte of the record's body, if there is a record.
         local function last(key, record)
           local r = redis.call('GETRANGE', record, 0, 45)
           if #r > 44 then
@@ -187,14 +187,14 @@ final class Script
           return 0, '', '', n > 0 and tonumber(redis.call('ZSCORE', KEYS[3], '') or n) or 0
         end
 
-        -- Up to where there may have been a change by another writer that is forgotten.
+        -- The last position at which there may have been a forgotten change by another writer.
         local forgotten = string.sub(KEYS[3], 1, -2) .. 'f'
         local function others(before)
           local p, o, w = string.match(redis.call('GET', forgotten) or '', '^(%d+) (%d+) (%x+)$')
           return tonumber(p) == before and w == writer and tonumber(o) or before
         end
 
-        -- The change in the way, if there is one; own ones are not, unless they count.
+        -- The conflicting change, if there is one. The writer's own changes conflict only if `own` is true.
         local function inTheWay(own, limit, at, w, t, before)
           if at == 0 then
             if before > limit and (own or others(before) > limit) then return -1, '', '' end
@@ -228,7 +228,7 @@ final class Script
           local at, w, t, before, first = last(ARGV[g], KEYS[i])
           p, pw, pt = inTheWay(false, tonumber(ARGV[g + 1]), at, w, t, before)
           if p then return stop(i - 4) end
-          -- A marker ends long after its last use.
+          -- A marker expires long after its last use.
           if (first == 'm' or first == 'c') and redis.call('PTTL', KEYS[i]) < 1296000000 then
             redis.call('PEXPIRE', KEYS[i], '2592000000')
           end
@@ -239,7 +239,7 @@ final class Script
         end
         local position
         if mode == 'u' then
-          -- Not below the log's end, so that a guard's limit means much the same for records of both sorts.
+          -- Not below the journal's end, so that a guard's limit means about the same for records of both sorts.
           v = math.max(v, n) + 1
           position = v
         else
@@ -250,7 +250,7 @@ final class Script
 
         local refused
         if where == '2' and redis.call('STRLEN', ARGV[9]) < 45 then
-          -- Its SET was refused, or it was evicted at once: then that is what becomes of the record.
+          -- The body's SET was refused, or the server evicted it at once: treat the record the same way.
           local done = redis.pcall('SET', KEYS[1], head)
           if type(done) == 'table' and done.err then
             refused = done.err
@@ -265,10 +265,10 @@ final class Script
           if type(done) == 'table' and done.err then refused = done.err end
         end
         if refused then
-          -- No room. What this change would have replaced must not stay either, unless the change is one that has to
-          -- find the old record again (a counter, a lock). The server checks its memory at a script's first write only
-          -- (script.c, scriptVerifyOOM), and never for DEL: so nothing is refused that says what must not be shown
-          -- (a removal, a marker, an intent), nor a lease, which is short and ends.
+          -- The server is full. Remove the old record too, unless it must stay for the next try (a counter, a lock). The
+          -- server checks its memory at a script's first write only (script.c, scriptVerifyOOM), and never for DEL. So
+          -- records that say which values must not be served (removals, markers, intents) are never refused, nor are
+          -- leases, which are short and expire.
           local needed = where == '' or (where == '1' and (mode == 'u' or string.find(ARGV[9], '^[imc]')))
           if not string.find(refused, 'OOM', 1, true) or (mode ~= '' and not needed) then return {3, refused} end
           redis.call('DEL', KEYS[4])
@@ -285,7 +285,7 @@ final class Script
           local logged = redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', 10400, id(n),
             'k', key, 'w', writer .. nonce, 't', kind, 'p', string.format('%.0f', other))
           if type(logged) == 'table' and logged.err then
-            -- The log is not what it was: nothing of this epoch can be trusted.
+            -- The journal was damaged: nothing of this epoch can be trusted.
             redis.call('DEL', KEYS[1])
             return {2}
           end
@@ -386,7 +386,7 @@ final class Script
 
         local position = string.format('%.0f', n)
         if ARGV[6] == '' then
-          -- Removals are not refused where there is no memory: before anything else (see WRITE).
+          -- A full server must not refuse removals, so DEL comes before any other write (see WRITE).
           local done = pcall('DEL', KEYS[4])
           if type(done) == 'table' and done.err then return {4} end
         end
@@ -428,7 +428,7 @@ final class Script
         local from = tonumber(ARGV[2]) + 2
         for _, key in ipairs(page[2]) do
           local theirs, rest = string.sub(key, from, from + 15), string.sub(key, from + 17)
-          -- A longer prefix may look like ours with an epoch; what comes after it tells.
+          -- Another cache's longer prefix may look like this prefix with an epoch; the rest of the name tells.
           if theirs ~= epoch and string.match(theirs, '^%x+$')
             and (string.match(rest, '^[fij]$') or string.match(rest, '^[rt]:')) then redis.call('UNLINK', key) end
         end
