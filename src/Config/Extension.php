@@ -14,12 +14,12 @@ final class Extension
         'apcu' => ['a near tier in shared memory (near=apcu)', 'php-apcu', 'apcu'],
         'redis' => ['the far tier over Redis or Valkey', 'php-redis', 'redis'],
         'igbinary' => ['smaller values, read faster', 'php-igbinary', 'igbinary'],
-        'msgpack' => ['a serializer other languages read', 'php-msgpack', 'msgpack'],
-        'zstd' => ['compression that is small and fast', '', 'zstd'],
-        'lz4' => ['compression that is fastest', '', 'lz4'],
+        'msgpack' => ['a serializer that other languages can read', 'php-msgpack', 'msgpack'],
+        'zstd' => ['fast compression to small sizes', '', 'zstd'],
+        'lz4' => ['the fastest compression', '', 'lz4'],
         'zlib' => ['compression with gzip', 'php-common', ''],
-        'posix' => ['knowing whose process this is', 'php-common', ''],
-        'pcntl' => ['a live display that ends cleanly', 'php-cli', ''],
+        'posix' => ['telling which user this process runs as', 'php-common', ''],
+        'pcntl' => ['a live display that exits cleanly', 'php-cli', ''],
     ];
 
     public static function advice(string $extension): string

@@ -16,7 +16,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
     public static function notADsn(#[\SensitiveParameter] string $text): self
     {
         if ($text === '') {
-            return new self('The DSN is empty. Write for example sqlite:///var/cache/app, or give none for the default.');
+            return new self('The DSN is empty. Write for example sqlite:///var/cache/app, or pass no DSN for the default.');
         }
         if (\preg_match('~^[A-Za-z]:[\\\\/]|^\\\\\\\\~', $text) === 1) {
             return self::windows($text);
@@ -40,7 +40,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
             return new self('"' . $text . '" is a scheme without an address. Write ' . self::example($text) . ' instead.');
         }
 
-        return new self('What was given is not a DSN: it does not begin with a scheme and "://" (and is not shown, as it may be a password).' . self::didYouMean($text, \array_keys(Dsn::TIERS)) . ' Write for example sqlite:///var/cache/app or redis://127.0.0.1:6379/0.');
+        return new self('This is not a DSN: it does not begin with a scheme and "://" (it may be a password, so it is not shown).' . self::didYouMean($text, \array_keys(Dsn::TIERS)) . ' Write for example sqlite:///var/cache/app or redis://127.0.0.1:6379/0.');
     }
 
     public static function malformed(#[\SensitiveParameter] string $text, string $wrong, string $instead): self
@@ -70,12 +70,12 @@ final class InvalidConfiguration extends \InvalidArgumentException
             default => self::didYouMean($scheme, \array_keys(Dsn::TIERS), '://'),
         };
 
-        return new self('Unknown scheme "' . $scheme . '" in the DSN "' . self::redacted($text) . '".' . $meant . ' Known are: ' . $known . '.');
+        return new self('Unknown scheme "' . $scheme . '" in the DSN "' . self::redacted($text) . '".' . $meant . ' Known schemes: ' . $known . '.');
     }
 
     public static function cluster(#[\SensitiveParameter] string $text): self
     {
-        return new self('"' . self::redacted($text) . '" names a Redis Cluster, a Sentinel, or several Redis servers, which Larder does not speak to yet. '
+        return new self('"' . self::redacted($text) . '" names a Redis Cluster, a Sentinel, or several Redis servers, which Larder does not support yet. '
             . 'Write the DSN of one server, redis://host:6379/0, or use memcached://host1,host2.');
     }
 
@@ -90,21 +90,21 @@ final class InvalidConfiguration extends \InvalidArgumentException
         $meant = match (\strtolower($name)) {
             'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
             'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
-            'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' Redis Cluster and Sentinel are not spoken to yet: write the DSN of one server.',
-            'database', 'dbindex' => ' Did you mean "db"? It belongs into the query of a redis:// or predis:// DSN.',
-            'db' => ' It belongs into the query of a redis:// or predis:// DSN.',
+            'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' Larder does not support Redis Cluster and Sentinel yet: write the DSN of one server.',
+            'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
+            'db' => ' Put it into the query of a redis:// or predis:// DSN.',
             'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set() and remember().',
-            'password', 'auth', 'user', 'username' => ' User and password belong into the DSN: redis://user:password@host.',
-            'host', 'port', 'path' => ' It belongs into the DSN: redis://host:port, sqlite:///path.',
+            'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
+            'host', 'port', 'path' => ' Put it into the DSN: redis://host:port, sqlite:///path.',
             default => self::didYouMean($name, $known),
         };
 
-        return new self('Unknown option "' . self::printable($name) . '".' . $meant . ' Known are: ' . \implode(', ', $known) . '.');
+        return new self('Unknown option "' . self::printable($name) . '".' . $meant . ' Known options: ' . \implode(', ', $known) . '.');
     }
 
     public static function misplacedOption(string $name, string $tier): self
     {
-        return new self('The option "' . self::printable($name) . '" stands in the DSN of the ' . $tier . ' tier. Options are for the whole cache: write it beside the tiers.');
+        return new self('The option "' . self::printable($name) . '" is in the DSN of the ' . $tier . ' tier. Options apply to the whole cache: write it beside the tiers.');
     }
 
     public static function wrongType(string $option, string $expected, mixed $given): self
@@ -114,12 +114,12 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function size(string $option, mixed $given): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be a size in bytes above zero. Write for example ' . $option . '=256M, 1G or 67108864.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a size in bytes above zero. Write for example ' . $option . '=256M, 1G or 67108864.');
     }
 
     public static function seconds(string $option, mixed $given, string $example): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be a number of seconds above zero. Write for example ' . $option . '=' . $example . '.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero. Write for example ' . $option . '=' . $example . '.');
     }
 
     public static function prefix(string $given): self
@@ -130,22 +130,22 @@ final class InvalidConfiguration extends \InvalidArgumentException
     /** @param list<string> $known */
     public static function choice(string $option, string $given, array $known): self
     {
-        return new self('The option "' . $option . '" is "' . self::printable($given) . '".' . self::didYouMean($given, $known) . ' It can be: ' . \implode(', ', $known) . '.');
+        return new self('The option "' . $option . '" is "' . self::printable($given) . '".' . self::didYouMean($given, $known) . ' Choose one of: ' . \implode(', ', $known) . '.');
     }
 
     public static function flag(string $option, mixed $given): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ' and must be true or false. Write ' . $option . '=1 or ' . $option . '=0.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be true or false. Write ' . $option . '=1 or ' . $option . '=0.');
     }
 
     public static function emptySecret(): self
     {
-        return new self('The option "secret" is empty, which would sign nothing. Leave it out, or give it a long random text (is the variable it comes from set?).');
+        return new self('The option "secret" is empty, so it would sign nothing. Leave it out, or set it to a long random text (is the variable that it comes from set?).');
     }
 
     public static function onlyInArray(string $option): self
     {
-        return new self('The option "' . $option . '" cannot be written in a DSN. Give an array: Cache::open([\'dsn\' => \'…\', \'' . $option . '\' => …]).');
+        return new self('The option "' . $option . '" cannot be part of a DSN. Pass an array: Cache::open([\'dsn\' => \'…\', \'' . $option . '\' => …]).');
     }
 
     public static function wrongTier(string $tier, Dsn $dsn): self
@@ -157,7 +157,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function tierTwice(string $tier, Dsn $dsn): self
     {
-        return new self('The DSN "' . $dsn->toString() . '" is itself the ' . $tier . ' tier, and the option "' . $tier . '" gives another one. Keep one of the two.');
+        return new self('The DSN "' . $dsn->toString() . '" is itself the ' . $tier . ' tier, and the option "' . $tier . '" names another one. Keep one of the two.');
     }
 
     public static function missingExtension(string $extension, string $for): self
@@ -178,7 +178,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function missingRedis(string $for): self
     {
-        return new self($for . ' needs the PHP extension redis or the package Predis, and neither is there. '
+        return new self($for . ' needs the PHP extension redis or the package Predis, and neither is installed. '
             . Extension::advice('redis') . ' Or type "composer require predis/predis".');
     }
 

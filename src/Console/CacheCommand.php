@@ -19,8 +19,8 @@ abstract class CacheCommand extends Command
     protected function configure(): void
     {
         $this
-            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'Which cache: its DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
-            ->addOption('group', 'g', InputOption::VALUE_REQUIRED, 'Work in this group')
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The cache\'s DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
+            ->addOption('group', 'g', InputOption::VALUE_REQUIRED, 'Use this group')
             ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON');
     }
 

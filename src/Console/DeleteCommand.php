@@ -19,10 +19,10 @@ final class DeleteCommand extends CacheCommand
     {
         parent::configure();
         $this
-            ->addArgument('key', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One key or more')
+            ->addArgument('key', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One or more keys')
             ->setHelp(<<<'HELP'
-                Removes keys. The web sees it with its next request; what others are about to fill under them is not stored.
-                A key that is not there is no error.
+                Removes keys. The next web request sees that. Fills that other processes computed before are not stored.
+                A missing key is no error.
 
                   <info>%command.full_name% greeting</info>
                   <info>%command.full_name% --group=users 41 42 43</info>

@@ -22,17 +22,17 @@ use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('doctor', 'What this machine gives, what is wrong, and the mend')]
+#[AsCommand('doctor', 'Say what this machine offers, what is wrong, and the fix')]
 final class DoctorCommand extends Command
 {
     protected function configure(): void
     {
         $this
-            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'Which cache: its DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The cache\'s DSN, as in Cache::open() (default: LARDER_DSN, else the user\'s own directory)')
             ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON')
             ->setHelp(<<<'HELP'
-                Looks at this PHP, the directory and the servers behind a DSN, and says of each whether it is well, and if not,
-                what to do. The exit status is 1 if something fails, 3 if the directory is another user's.
+                Checks this PHP, the directory and the servers behind a DSN. For each it says whether it works and, if not, how to fix
+                it. The exit status is 1 if a check fails, 3 if the directory belongs to another user.
 
                 Run it as the user of the web server, or as root, which becomes that user:
 
@@ -85,7 +85,7 @@ final class DoctorCommand extends Command
             yield from SharedMemory::findings($place->options);
             yield RoundTrip::finding($place);
         } catch (InvalidConfiguration $e) {
-            yield Finding::fail('truth tier', $e->getMessage(), 'Mend that first.');
+            yield Finding::fail('truth tier', $e->getMessage(), 'Fix that first.');
         } catch (WrongUser $e) {
             $status = Application::WRONG_USER;
             yield Finding::fail('owner', $e->getMessage(), $e->command);
@@ -96,8 +96,8 @@ final class DoctorCommand extends Command
     {
         $mark = ['ok' => '<info> ok </info>', 'warn' => '<comment>warn</comment>', 'fail' => '<error>fail</error>'][$finding->level] ?? '';
         $output->writeln($mark . ' ' . \str_pad($finding->subject, 15) . ' ' . OutputFormatter::escape($finding->text));
-        if ($finding->mend !== '') {
-            $output->writeln(\str_repeat(' ', 21) . '-> ' . OutputFormatter::escape($finding->mend));
+        if ($finding->fix !== '') {
+            $output->writeln(\str_repeat(' ', 21) . '-> ' . OutputFormatter::escape($finding->fix));
         }
     }
 }

@@ -21,7 +21,7 @@ final class GetCommand extends CacheCommand
         $this
             ->addArgument('key', InputArgument::REQUIRED, 'The key')
             ->setHelp(<<<'HELP'
-                Prints a value as it is now: strings byte for byte, other types readably. The exit status is 1 if there is none.
+                Prints the current value: strings byte for byte, other types in readable form. The exit status is 1 if there is none.
 
                   <info>%command.full_name% page:/about</info>
                   <info>%command.full_name% --group=users 42 --json</info>

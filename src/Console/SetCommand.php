@@ -24,10 +24,10 @@ final class SetCommand extends CacheCommand
         parent::configure();
         $this
             ->addArgument('key', InputArgument::REQUIRED, 'The key')
-            ->addArgument('value', InputArgument::OPTIONAL, 'The value; "-" or none reads it from standard input')
-            ->addOption('type', 't', InputOption::VALUE_REQUIRED, 'What the text means: ' . \implode(', ', self::TYPES), 'string')
-            ->addOption('ttl', null, InputOption::VALUE_REQUIRED, 'Seconds to live; 0 for no end', '0')
-            ->addOption('tag', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'A tag, as often as needed')
+            ->addArgument('value', InputArgument::OPTIONAL, 'The value; without it, or with "-", the command reads standard input')
+            ->addOption('type', 't', InputOption::VALUE_REQUIRED, 'The value\'s type: ' . \implode(', ', self::TYPES), 'string')
+            ->addOption('ttl', null, InputOption::VALUE_REQUIRED, 'Seconds to live; 0 means no expiry', '0')
+            ->addOption('tag', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'A tag; may be repeated')
             ->setHelp(<<<'HELP'
                 Stores a value in every tier before it returns. The next request sees it.
 
@@ -58,7 +58,7 @@ final class SetCommand extends CacheCommand
     {
         $type = self::text($input, 'type') ?? '';
         if (!\in_array($type, self::TYPES, true)) {
-            throw new InvalidArgumentException('Unknown type "' . $type . '". It can be: ' . \implode(', ', self::TYPES) . '.');
+            throw new InvalidArgumentException('Unknown type "' . $type . '". Choose one of: ' . \implode(', ', self::TYPES) . '.');
         }
         if ($type === 'null') {
             return null;

@@ -12,7 +12,7 @@ use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('stats', 'What each tier holds')]
+#[AsCommand('stats', 'Show what each tier holds')]
 final class StatsCommand extends CacheCommand
 {
     protected function configure(): void

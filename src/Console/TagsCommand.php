@@ -12,14 +12,14 @@ use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('tags', 'Invalidate everything that carries a tag')]
+#[AsCommand('tags', 'Invalidate all entries that carry a tag')]
 final class TagsCommand extends CacheCommand
 {
     protected function configure(): void
     {
         parent::configure();
         $this
-            ->addArgument('tag', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One tag or more')
+            ->addArgument('tag', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One or more tags')
             ->setHelp(<<<'HELP'
                 Invalidates every entry that carries one of the tags. A group has tags of its own.
 

@@ -19,7 +19,7 @@ use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\ConsoleSectionOutput;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('top', 'What is in the cache, live')]
+#[AsCommand('top', 'Show what is in the cache, live')]
 final class TopCommand extends CacheCommand implements SignalableCommandInterface
 {
     private bool $stopped = false;
@@ -28,10 +28,10 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
     {
         parent::configure();
         $this
-            ->addOption('once', '1', InputOption::VALUE_NONE, 'Print once and end, as without a terminal')
-            ->addOption('interval', 'i', InputOption::VALUE_REQUIRED, 'Seconds between two looks', '2')
+            ->addOption('once', '1', InputOption::VALUE_NONE, 'Print once and exit, as without a terminal')
+            ->addOption('interval', 'i', InputOption::VALUE_REQUIRED, 'Seconds between two updates', '2')
             ->addOption('limit', 'l', InputOption::VALUE_REQUIRED, 'How many keys to show', '10')
-            ->addOption('sort', 's', InputOption::VALUE_REQUIRED, 'By what: ' . \implode(', ', Census::ORDERS), 'size')
+            ->addOption('sort', 's', InputOption::VALUE_REQUIRED, 'Sort by: ' . \implode(', ', Census::ORDERS), 'size')
             ->setHelp(<<<'HELP'
                 Shows the groups and the keys of the truth tier, until Ctrl-C. Each look goes through all entries, at most
                 100,000 of them, so choose a longer interval where there are many. With --json, a line for each look.
@@ -61,7 +61,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         $limit = (int) self::number($input, 'limit', 0);
         $order = self::text($input, 'sort') ?? '';
         if (!\in_array($order, Census::ORDERS, true)) {
-            throw new InvalidArgumentException('Unknown order "' . $order . '". It can be: ' . \implode(', ', Census::ORDERS) . '.');
+            throw new InvalidArgumentException('Unknown order "' . $order . '". Choose one of: ' . \implode(', ', Census::ORDERS) . '.');
         }
         $group = self::text($input, 'group');
         $json = $input->getOption('json') === true;
@@ -113,7 +113,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         $table->render();
         if ($census->keys !== []) {
             $table = new Table($page);
-            $table->setHeaders(['key', 'group', 'size', 'age', 'ends in']);
+            $table->setHeaders(['key', 'group', 'size', 'age', 'expires in']);
             foreach ($census->keys as $row) {
                 $table->addRow([
                     OutputFormatter::escape(Text::line($row['key'])),

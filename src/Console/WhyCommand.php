@@ -14,7 +14,7 @@ use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('why', 'In which tier a key lies, and since when')]
+#[AsCommand('why', 'Show which tier holds a key, and since when')]
 final class WhyCommand extends CacheCommand
 {
     protected function configure(): void
@@ -23,7 +23,7 @@ final class WhyCommand extends CacheCommand
         $this
             ->addArgument('key', InputArgument::REQUIRED, 'The key')
             ->setHelp(<<<'HELP'
-                Prints for each tier whether it has the key, and why not: age, size, time to live, tags, and its position in the
+                Prints for each tier whether it has the key, and if not, why: age, size, time to live, tags, and the position in the
                 journal. The exit status is 1 if no tier has it.
 
                   <info>%command.full_name% page:/about</info>
@@ -42,7 +42,7 @@ final class WhyCommand extends CacheCommand
             return $found ? Application::OK : Application::NOT_DONE;
         }
         $table = new Table($output);
-        $table->setHeaders(['tier', 'has', 'age', 'size', 'ends in', 'tags', 'position']);
+        $table->setHeaders(['tier', 'has', 'age', 'size', 'expires in', 'tags', 'position']);
         foreach ($rows as $row) {
             $table->addRow([
                 $row['tier'],

@@ -25,7 +25,7 @@ final class InvalidArgument extends \InvalidArgumentException implements
             return new self('A cache key must have at least one character.');
         }
         if (\strlen($key) > Rules::KEY_BYTES) {
-            return new self('A cache key has at most ' . Rules::KEY_BYTES . ' bytes, this one has ' . \strlen($key)
+            return new self('A cache key has at most ' . Rules::KEY_BYTES . ' bytes; this one has ' . \strlen($key)
                 . '; hash it, for example with hash(\'xxh128\', $key).');
         }
 

@@ -33,7 +33,7 @@ final class LockHolders
             return;
         }
         if ($holder !== null && $by === $process) {
-            throw Failure::because($engine, 'a write was begun inside another one');
+            throw Failure::because($engine, 'a write began inside another one');
         }
         self::$locks[$path] = [$process, \WeakReference::create($lock)];
     }

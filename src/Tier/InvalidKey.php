@@ -16,11 +16,11 @@ final class InvalidKey extends \InvalidArgumentException
 
     public static function tooMany(string $what, int $count, int $most): self
     {
-        return new self("$count $what are too many, at most $most are possible: use one that stands for several of them.");
+        return new self("$count $what are too many; at most $most are allowed: use one that stands for several of them.");
     }
 
     public static function tooLong(string $what, int $bytes, int $most): self
     {
-        return new self("This $what has $bytes bytes, at most $most are possible: hash it, for example with hash('xxh128', …).");
+        return new self("This $what has $bytes bytes; at most $most are allowed: hash it, for example with hash('xxh128', …).");
     }
 }

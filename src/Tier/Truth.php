@@ -152,7 +152,7 @@ final class Truth
             $outcomes = $this->store->write($changes);
             foreach ($outcomes as $outcome) {
                 if ($outcome->kind === Outcome::REFUSED && !$outcome->done) {
-                    $this->failureLog->report($this->name, $this->name . ' has no room for a value, or never for one so large, and did not store it;'
+                    $this->failureLog->report($this->name, $this->name . ' did not store a value: it has no room, or the value is too large for it;'
                         . ' give it more memory (Redis: maxmemory and maxmemory-policy; Memcached: -m and -I), or a larger budget');
                     break;
                 }
@@ -275,7 +275,7 @@ final class Truth
             if ($applied) {
                 $this->breaker->close();
             } else {
-                $this->failed(Failure::because($this->name, 'invalidations kept while it was away could not be applied yet'));
+                $this->failed(Failure::because($this->name, 'invalidations kept during the outage could not be applied yet'));
             }
 
             return $applied;
@@ -333,7 +333,7 @@ final class Truth
     private function keep(array $keys): void
     {
         if ($keys !== [] && !$this->pending->keep($keys)) {
-            $this->failureLog->report($this->name, 'an invalidation could not be recorded, and is kept by this process only: no file for it in ' . $this->pending->where());
+            $this->failureLog->report($this->name, 'an invalidation could not be recorded, and only this process keeps it: there is no file for it in ' . $this->pending->where());
         }
     }
 

@@ -223,10 +223,10 @@ final class OptionsTest extends TestCase
         yield 'prefix type' => [['dsn' => 'memory://', 'prefix' => 5], 'a string'];
         yield 'tier type' => [['far' => 5], 'a string'];
         yield 'serializer' => ['file:///d?serializer=ibginary', 'Did you mean "igbinary"?'];
-        yield 'compressor' => ['file:///d?compressor=brotli', 'It can be: none, zstd, lz4, gzip'];
+        yield 'compressor' => ['file:///d?compressor=brotli', 'Choose one of: none, zstd, lz4, gzip'];
         yield 'flag' => ['file:///d?cacheOnly=maybe', 'cacheOnly=1'];
         yield 'empty secret' => ['file:///d?secret=', 'empty'];
-        yield 'segment with an option' => [['near' => 'segment://?budget=4M'], 'stands in the DSN of the near tier'];
+        yield 'segment with an option' => [['near' => 'segment://?budget=4M'], 'is in the DSN of the near tier'];
         yield 'segment without a size' => [['near' => 'segment:///dev/shm/l/s?bytes=many'], 'must be a size in bytes'];
         yield 'segment twice' => [['dsn' => 'segment://', 'near' => 'memory'], 'Keep one of the two'];
         yield 'segment far' => [['far' => 'segment://'], 'cannot be the far tier'];

@@ -254,10 +254,10 @@ final class CommandsTest extends TestCase
         yield 'unknown option' => ['get', ['key' => 'k', '--jsno' => true], 'jsno'];
         yield 'unknown command' => ['flsh', [], 'Did you mean'];
         yield 'ttl' => ['set', ['key' => 'k', 'value' => 'v', '--ttl' => '1h'], '--ttl=3600'];
-        yield 'type' => ['set', ['key' => 'k', 'value' => 'v', '--type' => 'integer'], 'It can be: string'];
+        yield 'type' => ['set', ['key' => 'k', 'value' => 'v', '--type' => 'integer'], 'Choose one of: string'];
         yield 'not an int' => ['set', ['key' => 'k', 'value' => '1.5', '--type' => 'int'], 'not of the type int'];
         yield 'not json' => ['set', ['key' => 'k', 'value' => '{', '--type' => 'json'], 'Syntax error'];
-        yield 'order' => ['top', ['--once' => true, '--sort' => 'colour'], 'It can be: size'];
+        yield 'order' => ['top', ['--once' => true, '--sort' => 'colour'], 'Choose one of: size'];
         yield 'interval' => ['top', ['--once' => true, '--interval' => 'often'], 'interval'];
         yield 'doctor' => ['doctor', ['--dsn' => 'sqlite://relative'], 'sqlite:///relative'];
     }

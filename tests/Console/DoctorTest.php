@@ -35,7 +35,7 @@ final class DoctorTest extends TestCase
     }
 
     /**
-     * @return array{int, array<string, array{level: string, text: string, mend: string}>} status, findings by subject
+     * @return array{int, array<string, array{level: string, text: string, fix: string}>} status, findings by subject
      */
     private function doctor(string $dsn): array
     {
@@ -54,9 +54,9 @@ final class DoctorTest extends TestCase
             self::assertIsString($finding['level']);
             self::assertIsString($finding['subject']);
             self::assertIsString($finding['text']);
-            self::assertIsString($finding['mend']);
-            self::assertSame($finding['level'] === 'ok', $finding['mend'] === '', 'a mend where it is needed: ' . $finding['subject']);
-            $findings[$finding['subject']] = ['level' => $finding['level'], 'text' => $finding['text'], 'mend' => $finding['mend']];
+            self::assertIsString($finding['fix']);
+            self::assertSame($finding['level'] === 'ok', $finding['fix'] === '', 'a fix where it is needed: ' . $finding['subject']);
+            $findings[$finding['subject']] = ['level' => $finding['level'], 'text' => $finding['text'], 'fix' => $finding['fix']];
         }
 
         return [$tester->getStatusCode(), $findings];
@@ -121,7 +121,7 @@ final class DoctorTest extends TestCase
         [, $findings] = $this->doctor($dsn);
         self::assertSame('warn', $findings['lost files']['level']);
         self::assertStringContainsString($says, $findings['lost files']['text']);
-        self::assertStringContainsString($this->root->path . '/cache', $findings['lost files']['mend']);
+        self::assertStringContainsString($this->root->path . '/cache', $findings['lost files']['fix']);
         self::assertSame($how === 'cut', isset($findings['damaged']));
     }
 
@@ -143,7 +143,7 @@ final class DoctorTest extends TestCase
 
         self::assertSame(0, $tester->getStatusCode());
         self::assertStringContainsString(' ok  php ', $tester->getDisplay());
-        self::assertMatchesRegularExpression('/^warn truth tier .*\n +-> Give a DSN/m', $tester->getDisplay());
+        self::assertMatchesRegularExpression('/^warn truth tier .*\n +-> Use a DSN/m', $tester->getDisplay());
     }
 
     public function testAServerThatIsNotThereFails(): void
@@ -206,7 +206,7 @@ final class DoctorTest extends TestCase
     #[RequiresPhpExtension('apcu')]
     #[RequiresPhpExtension('Zend OPcache')]
     #[DataProvider('settings')]
-    public function testSettings(array $settings, string $subject, string $level, string $mend): void
+    public function testSettings(array $settings, string $subject, string $level, string $fix): void
     {
         $dsn = 'file://' . $this->root->path . '/cache?near=apcu';
         $child = Child::run([\PHP_BINARY, ...$settings, \dirname(__DIR__, 2) . '/bin/larder', 'doctor', '--json', '--dsn=' . $dsn]);
@@ -218,8 +218,8 @@ final class DoctorTest extends TestCase
             self::assertIsArray($finding);
             if ($finding['subject'] === $subject) {
                 self::assertSame($level, $finding['level']);
-                self::assertIsString($finding['mend']);
-                self::assertStringContainsString($mend, $finding['mend']);
+                self::assertIsString($finding['fix']);
+                self::assertStringContainsString($fix, $finding['fix']);
 
                 return;
             }
@@ -229,7 +229,7 @@ final class DoctorTest extends TestCase
 
     public function testMissingExtensionsAreNamedWithTheirPackages(): void
     {
-        $code = 'foreach (Larder\Console\Doctor\Machine::findings(Larder\Config\Options::from("file:///d")) as $f) { echo $f->subject, ": ", $f->text, " ", $f->mend, "\n"; }';
+        $code = 'foreach (Larder\Console\Doctor\Machine::findings(Larder\Config\Options::from("file:///d")) as $f) { echo $f->subject, ": ", $f->text, " ", $f->fix, "\n"; }';
         $output = Child::php($code, options: ['-n'])->output;
         if (\extension_loaded('redis') && !\str_contains($output, 'redis: not loaded')) {
             self::markTestSkipped('redis is compiled into this PHP');

@@ -34,7 +34,7 @@ final class SegmentDoctorTest extends TestCase
         self::assertStringContainsString($this->directory->file('segment') . ', used: values are read in place, at 0x', $findings[0]->text);
         self::assertStringContainsString('1 entries, ', $findings[1]->text);
         self::assertStringContainsString('not read yet', $findings[1]->text);
-        self::assertStringNotContainsString('asked for', $findings[1]->text);
+        self::assertStringNotContainsString('were configured', $findings[1]->text);
         // In another process, which has ended when the doctor looks.
         $process = Process::snippet('
             $segment = Larder\Segment::open($argv[1]);
@@ -45,7 +45,7 @@ final class SegmentDoctorTest extends TestCase
         ', [$this->directory->file('segment')]);
         self::assertSame(0, $process->wait(), $process->errors());
         self::assertStringContainsString('75.0 % of 4 gets hit', $this->segmentOf('2M')[1]->text);
-        self::assertStringContainsString('64.0 MiB are asked for: a file that is there keeps its size', $this->segmentOf('64M')[1]->text);
+        self::assertStringContainsString('64.0 MiB were configured: an existing file keeps its size', $this->segmentOf('64M')[1]->text);
     }
 
     public function testItSaysWhenItIsTooSmall(): void
@@ -56,13 +56,13 @@ final class SegmentDoctorTest extends TestCase
             $segment->set("k$i", \random_bytes(1000));
         }
         self::assertSame(['ok', 'warn'], $this->levels($this->segmentOf('1M')));
-        self::assertStringContainsString('?bytes=2M, remove ' . $this->directory->file('segment'), $this->segmentOf('1M')[1]->mend);
+        self::assertStringContainsString('?bytes=2M, remove ' . $this->directory->file('segment'), $this->segmentOf('1M')[1]->fix);
         for ($i = 0; $i < 100; $i++) {
             self::assertFalse($segment->set('large', \str_repeat('x', 1 << 20)));
         }
         $findings = $this->segmentOf('1M');
         self::assertSame('segment, room', $findings[2]->subject);
-        self::assertStringStartsWith('100 values of 2000 found no room', $findings[2]->text);
+        self::assertStringStartsWith('100 values of 2000 were not stored', $findings[2]->text);
     }
 
     public function testItSaysWhoseFileItIsAndThatAnotherBuildHasOneBeside(): void
@@ -94,7 +94,7 @@ final class SegmentDoctorTest extends TestCase
             $findings = $this->segmentOf('1M');
             self::assertSame('segment, damaged', $findings[2]->subject);
             self::assertSame('warn', $findings[2]->level);
-            self::assertStringContainsString('truncated or written over by another program, ' . $times . ' times in all', $findings[2]->text);
+            self::assertStringContainsString('another program truncated or overwrote its file, ' . $times . ' times in all', $findings[2]->text);
             $this->segment(1 << 20);
         }
         \ini_set('error_log', (string) $log);
@@ -106,8 +106,8 @@ final class SegmentDoctorTest extends TestCase
         $dsn = 'file://' . $this->directory->path . '/cache';
         foreach ([
             'near=none' => [['dsn' => $dsn, 'near' => 'none'], 'near=none, or larder.segment=none'],
-            'memory' => [['dsn' => 'memory://'], 'near=memory is in its place'],
-            'before' => [['dsn' => $dsn, 'near' => 'memory'], 'near=memory is in its place'],
+            'memory' => [['dsn' => 'memory://'], 'near=memory takes its place'],
+            'before' => [['dsn' => $dsn, 'near' => 'memory'], 'near=memory takes its place'],
         ] as [$options, $text]) {
             $findings = $this->findings($options);
             self::assertSame(['ok'], $this->levels($findings));
@@ -120,10 +120,10 @@ final class SegmentDoctorTest extends TestCase
         $settings = $this->directory->write('php.ini', "; extension=larder.so\n");
         [$level, $text, $value] = $this->withSettings($settings);
         self::assertSame(['warn', 'v'], [$level, $value]);
-        self::assertStringContainsString('near=segment was asked for', $text);
+        self::assertStringContainsString('the configuration says near=segment', $text);
         [$level, $text, $value] = $this->withSettings($this->directory->write('other.ini', "extension=\"/of/another/build/larder.so\"\n"));
         self::assertSame(['warn', 'v'], [$level, $value]);
-        self::assertStringContainsString('other.ini names the extension larder, and this PHP has not loaded it', $text);
+        self::assertStringContainsString('other.ini names the extension larder, but this PHP has not loaded it', $text);
     }
 
     /** @return array{string, string, mixed} */

@@ -73,7 +73,7 @@ final class SqliteTest extends FaultCase
         }
         if (\count($fresh->log()) === 1) {
             // Not one of Larder's own: nobody deletes what may be somebody else's.
-            self::assertStringContainsString('not one of Larder\'s own', $fresh->log()[0]);
+            self::assertStringContainsString('does not belong to Larder', $fresh->log()[0]);
             \unlink($this->directory . '/larder.db');
         }
         $this->assertWorks($this->open($this->options()), $this->open($this->options()));

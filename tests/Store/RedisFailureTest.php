@@ -340,7 +340,7 @@ final class RedisFailureTest extends RedisFixture
             $reader->get('deleted'), $reader->get('tagged'), $reader->group('flushed')->get('k'), $reader->get('there'),
         ]);
         self::assertCount(1, $log->lines, 'One line a process and minute, however many were refused.');
-        self::assertMatchesRegularExpression('/^warning: larder: (predis|redis):.* has no room for a value.*maxmemory/', $log->lines[0]);
+        self::assertMatchesRegularExpression('/^warning: larder: (predis|redis):.* did not store a value.*maxmemory/', $log->lines[0]);
     }
 
     /** @param class-string<Connection> $connection */

@@ -46,7 +46,7 @@ final class ActivationTest extends TestCase
         $page = $this->site->activate();
         $notices = PluginSite::notices($page);
         self::assertCount(1, $notices);
-        self::assertStringContainsString('success: Larder is the object cache of this site now, and works.', $notices[0]);
+        self::assertStringContainsString('success: Larder is now the object cache of this site, and works.', $notices[0]);
         self::assertSame([], PluginSite::notices($this->site->plugins()));
         self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
 

@@ -218,7 +218,7 @@ final class AdminPageTest extends TestCase
             self::site()->define([]);
         }
         // The configuration's mistake, once a request.
-        self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: What was given is not a DSN:[^\n]*(\n|$))+$~D', \substr(self::site()->errors(), \strlen(self::$known)));
+        self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: This is not a DSN:[^\n]*(\n|$))+$~D', \substr(self::site()->errors(), \strlen(self::$known)));
         self::$known = self::site()->errors();
 
         self::assertStringContainsString('No persistent cache is in use.', $page);

@@ -115,7 +115,7 @@ final class CliCommandsTest extends TestCase
         self::assertIsArray($findings);
         self::assertGreaterThan(3, \count($findings));
         self::assertSame(
-            ['level' => 'ok', 'subject' => 'user', 'text' => $site->site->account->name . ', to whom the cache belongs', 'mend' => ''],
+            ['level' => 'ok', 'subject' => 'user', 'text' => $site->site->account->name . ', who owns the cache', 'fix' => ''],
             $findings[0],
         );
         self::assertNotContains('fail', \array_column($findings, 'level'));
@@ -169,7 +169,7 @@ final class CliCommandsTest extends TestCase
 
     /** @param list<string> $words */
     #[TestWith([['flush', '--group=options', '--network'], '--group or --network'])]
-    #[TestWith([['flush', '--network'], 'no network'])]
+    #[TestWith([['flush', '--network'], 'not part of a network'])]
     #[TestWith([['flush', '--group=counts'], 'not persistent'])]
     #[TestWith([['why', 'counts', 'x'], 'not persistent'])]
     #[TestWith([['why', 'options', ''], 'key'])]
@@ -240,7 +240,7 @@ final class CliCommandsTest extends TestCase
             \unlink($file);
         }
         self::assertSame([1, ''], [$result->status, $result->output], $result->errors);
-        self::assertStringContainsString('did not come back as it was', $result->errors);
+        self::assertStringContainsString('came back changed', $result->errors);
     }
 
     private function text(mixed $value): string

@@ -57,7 +57,7 @@ final class CliUserTest extends TestCase
         $site->wpAsRoot('larder', 'disable')->printed();
         self::assertFileDoesNotExist($site->site->content('object-cache.php'));
         $findings = $this->document($site->wpAsRoot('larder', 'doctor', '--format=json')->json());
-        self::assertSame($site->site->account->name . ', to whom the cache belongs', $this->document($findings[0])['text']);
+        self::assertSame($site->site->account->name . ', who owns the cache', $this->document($findings[0])['text']);
         $site->wpAsRoot('larder', 'enable')->printed();
 
         self::assertSame($site->site->account->user, \fileowner($site->site->content('object-cache.php')));

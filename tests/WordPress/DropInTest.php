@@ -88,9 +88,9 @@ final class DropInTest extends TestCase
     public static function foreign(): iterable
     {
         yield 'with a name' => [self::FOREIGN, '<b>Redis</b> Object Cache Drop-In'];
-        yield 'without one' => ['<?php class WP_Object_Cache {}', 'a plugin that does not give its name'];
-        yield 'ours in its text only' => ["<?php // instead of Larder object cache\n", 'a plugin that does not give its name'];
-        yield 'empty' => ['', 'a plugin that does not give its name'];
+        yield 'without one' => ['<?php class WP_Object_Cache {}', 'a plugin without a name'];
+        yield 'ours in its text only' => ["<?php // instead of Larder object cache\n", 'a plugin without a name'];
+        yield 'empty' => ['', 'a plugin without a name'];
     }
 
     public function testOnlyTheLastOneIsKept(): void
@@ -144,7 +144,7 @@ final class DropInTest extends TestCase
             PHP;
         $answer = BuiltPlugin::run($code, [$this->directory->path], user: $nobody);
         self::assertSame('unwritable', $answer[0]);
-        self::assertStringContainsString('could not be put in its place', $answer[1]);
+        self::assertStringContainsString('could not install its drop-in', $answer[1]);
         self::assertStringContainsString($this->directory->file('source.php'), $answer[1]);
         self::assertSame('true', $answer[2]);
         self::assertSame([], $this->names());

@@ -70,7 +70,7 @@ final class NewUserTest extends TestCase
         self::assertStringContainsString('WordPress', $this->step('login', Site::USER, Site::PASSWORD));
 
         $installed = $this->step('install');
-        self::assertStringStartsWith('Larder is the object cache of this site now, and works.', $installed['said'][0]);
+        self::assertStringStartsWith('Larder is now the object cache of this site, and works.', $installed['said'][0]);
         self::assertSame([], $installed['again'], 'It says so once.');
         self::assertContains('active', $installed['active']);
         self::assertFileExists($this->site->content('object-cache.php'));

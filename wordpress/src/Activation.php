@@ -73,7 +73,7 @@ final class Activation
         $dropIn = DropIn::here();
         if (!$dropIn->remove()) {
             /* translators: %s: path of a file */
-            return \sprintf(\__('The drop-in could not be removed. Delete %s.', 'larder'), $dropIn->target);
+            return \sprintf(\__('Larder could not remove its drop-in. Delete %s.', 'larder'), $dropIn->target);
         }
         Notes::put(['on' => null, 'updating' => null]);
         self::flush();
@@ -151,9 +151,9 @@ final class Activation
     {
         $directory = Site::current()->directory();
         Notes::put(['notice' => $problem === '' ? [true, $directory === null
-            ? \__('Larder is the object cache of this site now, and works.', 'larder')
+            ? \__('Larder is now the object cache of this site, and works.', 'larder')
             /* translators: %s: path of a directory */
-            : \sprintf(\__('Larder is the object cache of this site now, and works. It keeps its data in %s.', 'larder'), $directory),
+            : \sprintf(\__('Larder is now the object cache of this site, and works. It keeps its data in %s.', 'larder'), $directory),
         ] : [
             false,
             /* translators: %s: what went wrong, one or more sentences */

@@ -36,7 +36,7 @@ final readonly class DropIn
             WP_CONTENT_DIR . '/object-cache.php',
             \wp_is_file_mod_allowed('larder_drop_in') ? '' : \sprintf(
                 /* translators: %s: name of a constant */
-                \__('this site\'s files may not be changed from here (%s)', 'larder'),
+                \__('this site does not allow changes to its files from here (%s)', 'larder'),
                 'DISALLOW_FILE_MODS',
             ),
             self::folder(),
@@ -92,7 +92,7 @@ final readonly class DropIn
         }
         $name = self::name(Quietly::call(fn(): string => (string) \file_get_contents($this->target, length: self::HEADER)));
 
-        return $name === '' ? \__('a plugin that does not give its name', 'larder') : $name;
+        return $name === '' ? \__('a plugin without a name', 'larder') : $name;
     }
 
     /** Where another's drop-in was put aside; '' there is none. */
@@ -116,7 +116,7 @@ final readonly class DropIn
         }
         if ($state === DropInState::Foreign && !$replace) {
             /* translators: %s: name of a plugin */
-            return \sprintf(\__('The object cache of this site is already that of %s.', 'larder'), $this->foreignName());
+            return \sprintf(\__('%s is already the object cache of this site.', 'larder'), $this->foreignName());
         }
         if ($this->refusal !== '') {
             return $this->cannot($this->refusal);
@@ -151,7 +151,7 @@ final readonly class DropIn
     {
         return \sprintf(
             /* translators: 1: path of a file, 2: path of a directory */
-            \__('%1$s is there, but WordPress has loaded another object cache before it, or it does not find the plugin in %2$s: when a page was asked for, that folder could not be read.', 'larder'),
+            \__('%1$s is in place, but WordPress loaded another object cache before it, or it cannot find the plugin in %2$s: PHP could not read that folder during a request.', 'larder'),
             $this->target,
             $this->folder[0] === '/' ? $this->folder : \WP_PLUGIN_DIR . '/' . $this->folder,
         );
@@ -223,13 +223,13 @@ final readonly class DropIn
     {
         return \sprintf(
             /* translators: 1: reason, 2: path of a file, 3: path of a file */
-            \__('The drop-in could not be put in its place: %1$s. Copy %2$s to %3$s, or let the web server write there.', 'larder'),
-            $reason === '' ? \__('the directory cannot be written', 'larder') : $reason,
+            \__('Larder could not install its drop-in: %1$s. Copy %2$s to %3$s, or let the web server write there.', 'larder'),
+            $reason === '' ? \__('PHP cannot write to the directory', 'larder') : $reason,
             $this->source,
             $this->target,
         ) . ($this->folder === self::FOLDER ? '' : ' ' . \sprintf(
             /* translators: 1: a piece of PHP, 2: what is to stand there instead */
-            \__('In that copy, write %2$s in place of %1$s.', 'larder'),
+            \__('In that copy, replace %1$s with %2$s.', 'larder'),
             '$plugins . \'/' . self::FOLDER . '\'',
             $this->place(),
         ));

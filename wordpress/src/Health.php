@@ -36,7 +36,7 @@ final class Health
         $direct = [
             'drop_in' => \__('Larder\'s drop-in', 'larder'),
             'works' => \__('Larder keeps what is stored', 'larder'),
-            'machine' => \__('What Larder stands on', 'larder'),
+            'machine' => \__('What Larder uses', 'larder'),
             'flushes' => \__('Flushes of the object cache', 'larder'),
         ];
         foreach ($direct as $name => $label) {
@@ -75,7 +75,7 @@ final class Health
                 \__('Another plugin replaces Larder\'s drop-in', 'larder'),
                 \sprintf(
                     /* translators: 1: name of a plugin, 2: how often, 3: date and time */
-                    \__('%1$s has put its object cache in the place of Larder\'s (%2$d times, last on %3$s). Only one can be there, so deactivate one of the two.', 'larder'),
+                    \__('%1$s has replaced Larder\'s object cache with its own (%2$d times, last on %3$s). WordPress can have only one, so deactivate one of the two.', 'larder'),
                     $rival['name'],
                     $rival['times'],
                     \wp_date('Y-m-d H:i', $rival['at']) ?: '?',
@@ -84,20 +84,20 @@ final class Health
         }
 
         if ($state === DropInState::Ours && self::cache() === null && !Site::isDisabled()) {
-            return self::result('drop_in', 'critical', \__('Larder\'s drop-in is in place, and not in use', 'larder'), $dropIn->idle());
+            return self::result('drop_in', 'critical', \__('Larder\'s drop-in is in place, but not in use', 'larder'), $dropIn->idle());
         }
 
         return match ($state) {
             DropInState::Ours => self::result('drop_in', 'good', \__('Larder\'s drop-in is in place', 'larder'), \__('WordPress loads Larder as its object cache.', 'larder')),
-            DropInState::Outdated => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is of another version', 'larder'), $dropIn->advice()),
+            DropInState::Outdated => self::result('drop_in', 'recommended', \__('Larder\'s drop-in has another version', 'larder'), $dropIn->advice()),
             DropInState::Foreign => self::result(
                 'drop_in',
                 'recommended',
                 \__('Another plugin is the object cache', 'larder'),
                 /* translators: %s: name of a plugin */
-                \sprintf(\__('The object cache is that of %s, so Larder does nothing. On the page of the plugins you can choose Larder; or deactivate it.', 'larder'), $dropIn->foreignName()),
+                \sprintf(\__('The object cache belongs to %s, so Larder does nothing. Choose Larder on the plugins\' page, or deactivate it.', 'larder'), $dropIn->foreignName()),
             ),
-            DropInState::Missing => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is not in place', 'larder'), \__('Larder is active, but does nothing. It can be switched on on the page of the plugins.', 'larder')),
+            DropInState::Missing => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is not in place', 'larder'), \__('Larder is active, but does nothing. You can switch it on on the plugins\' page.', 'larder')),
             DropInState::Unwritable => self::result('drop_in', 'recommended', \__('Larder\'s drop-in is not in place', 'larder'), $dropIn->advice()),
         };
     }
@@ -108,7 +108,7 @@ final class Health
         $problem = self::problem() ?: SelfCheck::problem();
 
         return $problem === ''
-            ? self::result('works', 'good', \__('Larder keeps what is stored', 'larder'), \__('A value was stored, and read again from where it is kept.', 'larder'))
+            ? self::result('works', 'good', \__('Larder keeps what is stored', 'larder'), \__('Larder stored a value and read it back from its store.', 'larder'))
             : self::result('works', 'critical', \__('Larder keeps nothing beyond a request', 'larder'), $problem);
     }
 
@@ -121,12 +121,12 @@ final class Health
         foreach (self::findings() as $finding) {
             if ($finding->level !== 'ok' && ($apcu || !\in_array($finding->subject, self::APCU, true))) {
                 $worst = $finding->level === 'fail' ? 'critical' : ($worst === 'good' ? 'recommended' : $worst);
-                $lines[] = $finding->subject . ': ' . $finding->text . '. ' . $finding->mend;
+                $lines[] = $finding->subject . ': ' . $finding->text . '. ' . $finding->fix;
             }
         }
 
         return $lines === []
-            ? self::result('machine', 'good', \__('Larder has what it needs', 'larder'), \__('PHP, the file system and the servers behind the cache are as they should be.', 'larder'))
+            ? self::result('machine', 'good', \__('Larder has what it needs', 'larder'), \__('Larder found no problem with PHP, the file system or the servers behind the cache.', 'larder'))
             : self::result('machine', $worst, \__('Larder could work better here', 'larder'), ...$lines);
     }
 
@@ -140,8 +140,8 @@ final class Health
         }
 
         return $lines === []
-            ? self::result('flushes', 'good', \__('Nobody flushes the object cache all the time', 'larder'), \__('A cache that is emptied again and again helps nobody.', 'larder'))
-            : self::result('flushes', 'recommended', \__('The object cache is flushed all the time', 'larder'), ...[...$lines, \__('A cache that is emptied again and again helps nobody. Ask the author of that plugin to delete what has changed instead, or deactivate it.', 'larder')]);
+            ? self::result('flushes', 'good', \__('Nobody flushes the object cache all the time', 'larder'), \__('A cache that is emptied again and again is of no use.', 'larder'))
+            : self::result('flushes', 'recommended', \__('The object cache is flushed all the time', 'larder'), ...[...$lines, \__('A cache that is emptied again and again is of no use. Ask the author of that plugin to delete only what has changed, or deactivate the plugin.', 'larder')]);
     }
 
     /** @return Result */
@@ -154,23 +154,23 @@ final class Health
                 'privacy',
                 // The found one's name nobody can guess.
                 \preg_match(DataDirectory::NAME, $directory) === 1 ? 'recommended' : 'critical',
-                \__('The web server gives away Larder\'s data', 'larder'),
+                \__('The web server exposes Larder\'s data', 'larder'),
                 /* translators: %s: address */
-                \sprintf(\__('A file in the directory of the cache could be read at %s. That is only as safe as nobody knows the address.', 'larder'), $url),
+                \sprintf(\__('Anybody who knows the address can read a file in the cache\'s directory: %s.', 'larder'), $url),
                 /* translators: %s: example of a line of PHP */
-                \sprintf(\__('Choose a directory outside of what the web server serves, in wp-config.php: %s', 'larder'), "define('LARDER_DIRECTORY', '/var/cache/larder-site');"),
+                \sprintf(\__('In wp-config.php, choose a directory that the web server does not serve: %s', 'larder'), "define('LARDER_DIRECTORY', '/var/cache/larder-site');"),
                 /* translators: %s: example of a line of configuration */
-                \sprintf(\__('Or forbid it, in nginx by: %s', 'larder'), 'location ~ "/larder-[0-9a-f]{24}/" { deny all; }'),
+                \sprintf(\__('Or tell the web server not to serve it. For nginx: %s', 'larder'), 'location ~ "/larder-[0-9a-f]{24}/" { deny all; }'),
             );
         }
         $label = \__('Nobody can read Larder\'s data over the web', 'larder');
         if ($url === '') {
-            return self::result('privacy', 'good', $label, \__('It is kept outside of what the web server serves.', 'larder'));
+            return self::result('privacy', 'good', $label, \__('The data is in a directory that the web server does not serve.', 'larder'));
         }
 
         return $served === false
-            ? self::result('privacy', 'good', $label, \__('The web server was asked for a file in the directory of the cache, and refused it.', 'larder'))
-            : self::result('privacy', 'recommended', \__('It is not known whether Larder\'s data can be read over the web', 'larder'), \__('The site could not send a request to itself.', 'larder'));
+            ? self::result('privacy', 'good', $label, \__('Site Health asked the web server for a file in the cache\'s directory, and the web server refused.', 'larder'))
+            : self::result('privacy', 'recommended', \__('Larder could not check whether its data can be read over the web', 'larder'), \__('The site could not send a request to itself.', 'larder'));
     }
 
     /** @return list<Finding> the library's doctor on this site: it looks and tries, for up to two seconds */
@@ -191,7 +191,7 @@ final class Health
                     }
                 }
             } catch (\Throwable $failure) {
-                $found[] = Finding::fail('cache', $failure->getMessage(), 'Mend that first.');
+                $found[] = Finding::fail('cache', $failure->getMessage(), 'Fix that first.');
             }
 
             return $found;
@@ -214,7 +214,7 @@ final class Health
             'persistent' => self::field(\__('Persistent', 'larder'), $problem === '' ? \__('yes', 'larder') : $problem, $problem !== ''),
         ];
         if ($directory !== null) {
-            $fields['directory'] = self::field(\__('Directory', 'larder'), $directory === '' ? \__('none could be made', 'larder') : $directory, true);
+            $fields['directory'] = self::field(\__('Directory', 'larder'), $directory === '' ? \__('could not be created', 'larder') : $directory, true);
         }
         foreach (Owner::run(static fn(): array => self::cache()?->larder()?->stats() ?? []) as $tier => $stats) {
             if (isset($stats['engine'], $stats['entries'], $stats['bytes'])) {
@@ -227,7 +227,7 @@ final class Health
         foreach (self::findings() as $number => $finding) {
             $fields['doctor_' . $number] = self::field(
                 $finding->subject,
-                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->mend === '' ? '' : '. ' . $finding->mend)),
+                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->fix === '' ? '' : '. ' . $finding->fix)),
                 true,
             );
         }

@@ -43,7 +43,7 @@ final class Notices
         if ($problem === '' && $name !== '') {
             $done = Notes::all()['notice'][1] ?? '';
             /* translators: 1: name of a plugin, 2: path of a file */
-            $aside = \sprintf(\__('The drop-in of %1$s was put aside as %2$s, and goes when Larder is deleted. It is not put back by itself, as what that cache holds is from before.', 'larder'), $name, $dropIn->backup());
+            $aside = \sprintf(\__('Larder keeps a copy of the drop-in of %1$s as %2$s, and removes it when you delete Larder. Larder does not put it back, because that cache holds old values.', 'larder'), $name, $dropIn->backup());
             Notes::put(['notice' => [true, $done . ' ' . $aside]]);
         }
         \wp_safe_redirect(\wp_get_referer() ?: \self_admin_url('plugins.php'));
@@ -57,9 +57,9 @@ final class Notices
         if ($state === DropInState::Foreign) {
             $text = $rival === null
                 /* translators: %s: name of a plugin */
-                ? \__('The object cache of this site is that of %s, so Larder does nothing. Larder can take its place: the other drop-in is then put aside, and the cache begins empty.', 'larder')
+                ? \__('The object cache of this site belongs to %s, so Larder does nothing. Larder can replace it: it then keeps a copy of the other drop-in, and the cache begins empty.', 'larder')
                 /* translators: %s: name of a plugin */
-                : \__('%s has put its object cache in the place of Larder\'s, so Larder does nothing. Deactivate that plugin first, or it may do so again.', 'larder');
+                : \__('%s has replaced Larder\'s object cache with its own, so Larder does nothing. Deactivate that plugin first, or it may do so again.', 'larder');
             self::box('warning', \sprintf($text, $dropIn->foreignName()), \__('Use Larder', 'larder'));
         } elseif ($state === DropInState::Missing) {
             self::box('warning', \__('Larder is active, but its drop-in is not in place, so this site has no persistent object cache.', 'larder'), \__('Switch it on', 'larder'));
@@ -70,7 +70,7 @@ final class Notices
             $problem = $cache instanceof ObjectCache ? $cache->problem() : $dropIn->idle();
             if ($problem !== '') {
                 /* translators: %s: what is wrong, one or more sentences */
-                self::box('error', \sprintf(\__('Larder keeps nothing beyond the request now. %s', 'larder'), $problem));
+                self::box('error', \sprintf(\__('Larder currently keeps nothing beyond a request. %s', 'larder'), $problem));
             }
         }
     }

@@ -94,7 +94,7 @@ final class Presence
         $web = \PHP_SAPI === 'cli' && Ownership::status($directory . self::ENGINE) !== null
             ? Quietly::call(static fn(): string => (string) \file_get_contents($directory . self::ENGINE, length: 10)) : '';
         if ($web === 'sqlite' && $own !== 'sqlite') {
-            throw new \RuntimeException('this PHP has no pdo_sqlite, and that of the web has. Install the extension for the command line too.');
+            throw new \RuntimeException('this PHP has no pdo_sqlite, but the web\'s PHP has. Install the extension for the command line too.');
         }
 
         return $web === 'file' ? $web : $own;

@@ -14,7 +14,7 @@ final class SelfCheck
     public static function problem(): string
     {
         if (Site::current()->isDisabled()) {
-            return \__('It is switched off by the constant LARDER_DISABLED.', 'larder');
+            return \__('The constant LARDER_DISABLED switches Larder off.', 'larder');
         }
 
         return Owner::run(self::tried(...));
@@ -38,7 +38,7 @@ final class SelfCheck
             return '';
         }
 
-        return \implode(' ', $complaints->take()) ?: \__('What was stored in it could not be read again.', 'larder');
+        return \implode(' ', $complaints->take()) ?: \__('Larder could not read back a value that it had stored.', 'larder');
     }
 
     /** @param array<string, mixed> $source */

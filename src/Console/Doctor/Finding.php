@@ -12,7 +12,7 @@ final readonly class Finding
         public string $level,
         public string $subject,
         public string $text,
-        public string $mend,
+        public string $fix,
     ) {}
 
     public static function ok(string $subject, string $text): self
@@ -20,19 +20,19 @@ final readonly class Finding
         return new self('ok', $subject, $text, '');
     }
 
-    public static function warn(string $subject, string $text, string $mend): self
+    public static function warn(string $subject, string $text, string $fix): self
     {
-        return new self('warn', $subject, $text, $mend);
+        return new self('warn', $subject, $text, $fix);
     }
 
-    public static function fail(string $subject, string $text, string $mend): self
+    public static function fail(string $subject, string $text, string $fix): self
     {
-        return new self('fail', $subject, $text, $mend);
+        return new self('fail', $subject, $text, $fix);
     }
 
-    /** @return array{level: string, subject: string, text: string, mend: string} */
+    /** @return array{level: string, subject: string, text: string, fix: string} */
     public function document(): array
     {
-        return ['level' => $this->level, 'subject' => $this->subject, 'text' => $this->text, 'mend' => $this->mend];
+        return ['level' => $this->level, 'subject' => $this->subject, 'text' => $this->text, 'fix' => $this->fix];
     }
 }

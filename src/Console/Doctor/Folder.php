@@ -36,14 +36,14 @@ final class Folder
         try {
             Directory::prepare($path);
         } catch (InvalidConfiguration|Failure $e) {
-            yield Finding::fail('directory', $e->getMessage(), 'Do as it says, or give another directory.');
+            yield Finding::fail('directory', $e->getMessage(), 'Do what it says, or name another directory.');
 
             return;
         }
         yield Finding::ok('directory', \sprintf(
             '%s, %s, of %s, mode %04o',
             $path,
-            $there ? 'there' : 'made just now',
+            $there ? 'there' : 'created just now',
             Ownership::name(PrivateDirectory::owner($path)),
             (int) \fileperms($path) & 0o7777,
         ));
@@ -71,8 +71,8 @@ final class Folder
                 if (\is_readable($unit) && \preg_match('/^\s*PrivateTmp\s*=\s*(true|yes|1|on|disconnected)\s*$/mi', (string) \file_get_contents($unit)) === 1) {
                     yield Finding::warn(
                         'private /tmp',
-                        \basename($unit) . ' has a /tmp and /var/tmp of its own (PrivateTmp), so web and command line have two caches',
-                        'Give both a directory elsewhere, as LARDER_DSN=sqlite:///var/cache/app.',
+                        \basename($unit) . ' uses its own /tmp and /var/tmp (PrivateTmp), so web and command line have two caches',
+                        'Give both a directory elsewhere, for example LARDER_DSN=sqlite:///var/cache/app.',
                     );
 
                     return;
@@ -87,7 +87,7 @@ final class Folder
         foreach (\scandir($path) ?: [] as $name) {
             $flaw = \is_dir($path . '/' . $name) && !\is_link($path . '/' . $name) ? null : Ownership::flaw($path . '/' . $name);
             if ($flaw !== null) {
-                yield Finding::fail('foreign file', $flaw, 'Larder does not open it. Remove it, and see who could write there.');
+                yield Finding::fail('foreign file', $flaw, 'Larder does not open it. Remove it, and find out who could write there.');
             }
         }
         $lines = Mishaps::of($path);
@@ -95,15 +95,15 @@ final class Folder
             yield Finding::warn(
                 'lost files',
                 (\count($lines) === 1 ? '' : \count($lines) . ' times, last ') . \end($lines)
-                . ': the cache began empty, and a process that was using the file may have died (SIGBUS)',
-                'Find what empties or removes files there (a cleaner of caches or temporary files, a deployment), and leave out ' . $path . '; then delete ' . Mishaps::FILE . ' in it.',
+                . ': the cache started empty, and a process that was using the file may have died (SIGBUS)',
+                'Find the program that empties or removes files there (a clean-up of caches or temporary files, a deployment), and exclude ' . $path . '; then delete ' . Mishaps::FILE . ' in it.',
             );
         }
         if (\is_file($path . '/larder.db.damaged')) {
             yield Finding::warn(
                 'damaged',
-                'a damaged database was put aside on ' . \gmdate('Y-m-d H:i', (int) \filemtime($path . '/larder.db.damaged')) . ' UTC',
-                'See that the disk is sound; then delete ' . $path . '/larder.db.damaged.',
+                'Larder moved a damaged database aside on ' . \gmdate('Y-m-d H:i', (int) \filemtime($path . '/larder.db.damaged')) . ' UTC',
+                'Check the disk; then delete ' . $path . '/larder.db.damaged.',
             );
         }
     }
@@ -118,10 +118,10 @@ final class Folder
             yield Finding::warn(
                 'file system',
                 $mount->type . ' at ' . $mount->point . ', over a network: locks and SQLite\'s log are not reliable there (sqlite.org/wal.html), and each call takes milliseconds',
-                'Give a directory on a local disk, as LARDER_DSN=sqlite:///var/cache/app; to share between servers add far=redis://… or far=memcached://….',
+                'Use a directory on a local disk, for example LARDER_DSN=sqlite:///var/cache/app; to share between servers add far=redis://… or far=memcached://….',
             );
         } elseif ($mount->isMemory()) {
-            yield Finding::warn('file system', $mount->type . ' at ' . $mount->point . ': in memory, so the cache is cold after a restart of the machine', 'Give a directory on a disk, as LARDER_DSN=sqlite:///var/cache/app.');
+            yield Finding::warn('file system', $mount->type . ' at ' . $mount->point . ': in memory, so the cache is cold after a restart of the machine', 'Use a directory on a disk, for example LARDER_DSN=sqlite:///var/cache/app.');
         } else {
             yield Finding::ok('file system', $mount->type . ' at ' . $mount->point);
         }
@@ -136,7 +136,7 @@ final class Folder
         }
         $text = Text::bytes((int) $free) . ' free, budget ' . Text::bytes($budget);
         yield $free < $budget
-            ? Finding::warn('space', $text, 'Make room, or give a smaller budget, as ?budget=' . \max(1, (int) ($free / 2) >> 20) . 'M.')
+            ? Finding::warn('space', $text, 'Make room, or set a smaller budget, for example ?budget=' . \max(1, (int) ($free / 2) >> 20) . 'M.')
             : Finding::ok('space', $text);
     }
 
@@ -157,7 +157,7 @@ final class Folder
             for ($i = 0; $i < self::ROUNDS && \hrtime(true) < $end; $i++) {
                 $start = \hrtime(true);
                 if (\file_put_contents($name . '.new', $bytes) !== 1024 || !\rename($name . '.new', $name) || self::size($name) !== 1024) {
-                    return Finding::fail('latency', 'a file cannot be written and renamed there', 'Make room on the disk, and see that it is not mounted read-only.');
+                    return Finding::fail('latency', 'cannot write and rename a file there', 'Make room on the disk, and check that it is not mounted read-only.');
                 }
                 $times[] = (\hrtime(true) - $start) / 1e9;
             }
@@ -169,7 +169,7 @@ final class Folder
         $text = \sprintf('%s to write, rename and stat a file of 1 kB (median of %d)', Text::duration($median), \count($times));
 
         return $median > self::SLOW
-            ? Finding::warn('latency', $text . ': slow', 'Give a directory on a local disk, as LARDER_DSN=sqlite:///var/cache/app.')
+            ? Finding::warn('latency', $text . ': slow', 'Use a directory on a local disk, for example LARDER_DSN=sqlite:///var/cache/app.')
             : Finding::ok('latency', $text);
     }
 }

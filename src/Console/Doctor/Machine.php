@@ -81,12 +81,12 @@ final class Machine
         }
         $enabled = self::on('apc.enabled');
         if (!$enabled) {
-            yield Finding::warn('apc.enabled', 'APCu is loaded and switched off', 'Set apc.enabled=1 in php.ini, or do not ask for near=apcu.');
+            yield Finding::warn('apc.enabled', 'APCu is loaded and switched off', 'Set apc.enabled=1 in php.ini, or drop near=apcu.');
 
             return;
         }
         yield Finding::ok('apc.enable_cli', self::on('apc.enable_cli')
-            ? 'on: each command has an APCu of its own, which helps nobody but tests; the web\'s cannot be seen from here'
+            ? 'on: each command has an APCu of its own, which is useful only for tests; it does not show the web\'s APCu'
             : 'off, as it should be: the command line cannot see the web\'s APCu, and Larder tells the web by the journal what changed');
         $size = self::bytes((string) \ini_get('apc.shm_size'));
         yield $size >= self::LEAST_SHARED_MEMORY
@@ -96,7 +96,7 @@ final class Machine
             yield Finding::warn(
                 'near=apcu',
                 'APCu\'s lock is not robust: a php-fpm worker that is killed while it writes can leave all others hanging',
-                'Keep request_terminate_timeout and the memory killer away from the workers, and restart php-fpm if they hang; or leave out near=apcu.',
+                'Make sure that neither request_terminate_timeout nor the memory killer kills workers, and restart php-fpm if they hang; or drop near=apcu.',
             );
         }
     }
@@ -108,7 +108,7 @@ final class Machine
 
         return \is_readable($file)
             ? Finding::ok('boot id', 'readable: after a restart of the machine the disk tier knows that it may be behind')
-            : Finding::warn('boot id', $file . ' cannot be read, so a restart of the machine is recognised less surely', 'Mount /proc for the user of the web server, and add /proc/sys/kernel/random to open_basedir if that is set.');
+            : Finding::warn('boot id', $file . ' cannot be read, so Larder recognizes a restart of the machine less reliably', 'Mount /proc for the user of the web server, and add /proc/sys/kernel/random to open_basedir if that is set.');
     }
 
     private static function on(string $setting): bool

@@ -21,7 +21,7 @@ final class RoundTrip
     {
         $name = $place->options->truth->toString();
         if ($place->options->truth->scheme === 'memory') {
-            return Finding::warn('truth tier', $name . ' dies with each process, and nothing is shared', 'Give a DSN that stays, as sqlite:///var/cache/app.');
+            return Finding::warn('truth tier', $name . ' ends with each process, and nothing is shared', 'Use a DSN that outlives the process, for example sqlite:///var/cache/app.');
         }
         $truth = $place->openTruth();
         $cache = $truth->group('larder-doctor', true);
@@ -43,10 +43,10 @@ final class RoundTrip
         $cache->delete($key);
         $complaints = $place->complaints->take();
         if ($complaints !== []) {
-            return Finding::fail('truth tier', \implode(' ', $complaints), self::mend($place));
+            return Finding::fail('truth tier', \implode(' ', $complaints), self::fix($place));
         }
         if (!$same) {
-            return Finding::fail('truth tier', $name . ' does not give back what it got', self::mend($place));
+            return Finding::fail('truth tier', $name . ' does not return what was stored', self::fix($place));
         }
 
         return Finding::ok('truth tier', \sprintf(
@@ -58,14 +58,14 @@ final class RoundTrip
         ));
     }
 
-    private static function mend(Place $place): string
+    private static function fix(Place $place): string
     {
         $truth = $place->options->truth;
 
         return match (true) {
-            $place->directory !== null && $truth === $place->options->disk => 'See that ' . $place->directory . ' is on a local disk with room, and that this user can write there.',
-            $truth->path !== '' => 'See that the server runs, that it listens on ' . $truth->path . ', and that this user may write to that socket (its group).',
-            default => 'See that the server runs and that ' . $truth->toString() . ' is its address and password; a slow network may need a longer ?timeout=' . 4 * $place->options->timeout . '.',
+            $place->directory !== null && $truth === $place->options->disk => 'Check that ' . $place->directory . ' is on a local disk with free space, and that this user can write there.',
+            $truth->path !== '' => 'Check that the server runs, that it listens on ' . $truth->path . ', and that this user may write to that socket (its group).',
+            default => 'Check that the server runs and that ' . $truth->toString() . ' is its address and password; a slow network may need a longer ?timeout=' . 4 * $place->options->timeout . '.',
         };
     }
 }

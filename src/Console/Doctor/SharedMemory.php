@@ -33,13 +33,13 @@ final class SharedMemory
         if (!\extension_loaded('larder')) {
             yield self::notLoaded($options);
         } elseif (!SegmentPlace::isUsable()) {
-            yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' is older than this library needs', 'Build it anew (type "make ext" where Larder is) and restart php-fpm.');
+            yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' is older than this library needs', 'Rebuild it (type "make ext" where Larder is) and restart php-fpm.');
         } elseif ($options->near?->scheme !== 'segment') {
             yield Finding::ok('segment', 'not used: ' . match (true) {
-                $options->near !== null => 'near=' . $options->near->scheme . ' is in its place',
-                $options->withoutApcu => 'near=apcu was asked for, which is switched off here',
-                $options->disk === null && $options->far === null => 'there is no tier that outlives the process, before which it could stand',
-                default => 'near=none, or larder.segment=none in php.ini, says so',
+                $options->near !== null => 'near=' . $options->near->scheme . ' takes its place',
+                $options->withoutApcu => 'the configuration says near=apcu, which is switched off here',
+                $options->disk === null && $options->far === null => 'no tier outlives the process, so there is nothing to copy',
+                default => 'near=none, or larder.segment=none in php.ini, switches it off',
             });
         } else {
             yield from self::opened($options->near, $options);
@@ -52,13 +52,13 @@ final class SharedMemory
         if ($line !== null) {
             return Finding::warn(
                 'segment',
-                'not used: ' . $line . ' names the extension larder, and this PHP has not loaded it',
-                'See what "php -v" says first: a module of another version or build of PHP is refused. Build it with this PHP\'s php-config ("make ext" where Larder is).',
+                'not used: ' . $line . ' names the extension larder, but this PHP has not loaded it',
+                'Look at the first lines of "php -v": PHP refuses a module of another version or build. Build it with this PHP\'s php-config ("make ext" where Larder is).',
             );
         }
 
         return $options->segment === 'missing'
-            ? Finding::warn('segment', 'near=segment was asked for, and this PHP (' . \PHP_SAPI . ') has not the extension larder: values come from the next tier', Extension::advice('larder'))
+            ? Finding::warn('segment', 'the configuration says near=segment, but this PHP (' . \PHP_SAPI . ') does not load the extension larder: values come from the next tier', Extension::advice('larder'))
             : Finding::ok('segment', 'not used: the extension larder is not loaded');
     }
 
@@ -82,7 +82,7 @@ final class SharedMemory
         try {
             $segment = SegmentPlace::open($dsn, $options->nearBudget);
         } catch (Failure $failure) {
-            yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Mend that, or give another file (near=segment:///dev/shm/app/segment), or near=none.');
+            yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Fix that, or name another file (near=segment:///dev/shm/app/segment), or write near=none.');
 
             return;
         }
@@ -92,29 +92,29 @@ final class SharedMemory
             ? Finding::ok('segment', $path . ', used: values are read in place, at ' . $stats['address'])
             : Finding::warn(
                 'segment',
-                $path . ', used, but values are copied: this process could not have it at ' . $stats['address'] . ', or more processes use it than it has slots for',
-                'It works, and is slower for large values. If it is so at the web too, restart php-fpm; then remove the file while nothing uses it.',
+                $path . ', used, but values are copied: this process could not map it at ' . $stats['address'] . ', or more processes use it than it has slots for',
+                'It works, but is slower for large values. If the web copies too, restart php-fpm; then remove the file while nothing uses it.',
             );
         yield self::size($stats, $dsn, $options);
         if ($stats['refused'] > 0 && $stats['refused'] * 100 > $stats['sets']) {
-            yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' found no room, since they were too large or long requests held what could go', self::larger($path, $stats['bytes_total']));
+            yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' were not stored: they were too large, or long requests held the values that could have been evicted', self::larger($path, $stats['bytes_total']));
         }
         if ($stats['copied'] > 0 && $stats['copied'] * 100 > $stats['hits']) {
-            yield Finding::ok('segment, long requests', $stats['copied'] . ' gets of ' . $stats['hits'] . ' were copied, by requests that had read an eighth of it already');
+            yield Finding::ok('segment, long requests', $stats['copied'] . ' gets of ' . $stats['hits'] . ' were copied, by requests that had already read an eighth of the segment');
         }
         if ($stats['damaged_at'] > \time() - self::RECENT) {
             yield Finding::warn(
                 'segment, damaged',
-                'its file was truncated or written over by another program, ' . $stats['damaged'] . ' times in all, seen last on ' . \date('Y-m-d H:i', $stats['damaged_at']) . '; requests that were reading from it were ended (an error 502)',
-                'Find what empties files in ' . \dirname($path) . ' as user ' . Ownership::user() . ' or root: to remove a segment does no harm, to empty it does. Or name another place: larder.segment in php.ini.',
+                'another program truncated or overwrote its file, ' . $stats['damaged'] . ' times in all, last seen on ' . \date('Y-m-d H:i', $stats['damaged_at']) . '; requests that were reading from it were killed (an error 502)',
+                'Find what empties files in ' . \dirname($path) . ' as user ' . Ownership::user() . ' or root: removing a segment does no harm, emptying it does. Or name another place: larder.segment in php.ini.',
             );
         }
         if ($stats['recoveries'] > 0) {
-            yield Finding::ok('segment, deaths', $stats['recoveries'] . ' times a process died while it wrote, and another put all in order');
+            yield Finding::ok('segment, deaths', $stats['recoveries'] . ' times a process died while it wrote, and another process repaired the segment');
         }
         $beside = \glob($path . '-????????') ?: [];
         if ($beside !== []) {
-            yield Finding::ok('segment, others', \implode(', ', $beside) . ': of other builds of PHP that use the same configuration; they learn of changes by the journal');
+            yield Finding::ok('segment, others', \implode(', ', $beside) . ': segments of other builds of PHP that use the same configuration; they learn of changes from the journal');
         }
     }
 
@@ -134,12 +134,12 @@ final class SharedMemory
         );
         $path = SegmentPlace::path($dsn);
         if ($gets >= self::MANY && $ratio < self::POOR && $stats['evictions'] > 0 && $stats['bytes_used'] > self::FULL * $stats['bytes_total']) {
-            return Finding::warn('segment, size', $text . ': it is full, and much of what is asked for has gone', self::larger($path, $stats['bytes_total']));
+            return Finding::warn('segment, size', $text . ': it is full, and many gets ask for evicted values', self::larger($path, $stats['bytes_total']));
         }
         $asked = SegmentPlace::bytes($dsn, $options->nearBudget);
         // A segment has whole pages, so its size may differ a little from the configured one.
         if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
-            $text .= '. ' . Text::bytes($asked) . ' are asked for: a file that is there keeps its size, and a new one is smaller where there is no room';
+            $text .= '. ' . Text::bytes($asked) . ' were configured: an existing file keeps its size, and a new one is smaller if there is not enough room';
         }
 
         return Finding::ok('segment, size', $text);
@@ -147,6 +147,6 @@ final class SharedMemory
 
     private static function larger(string $path, int $bytes): string
     {
-        return 'Give it more, as near=segment://' . $path . '?bytes=' . \max(2, 2 * $bytes >> 20) . 'M, remove ' . $path . ' and restart php-fpm.';
+        return 'Make it larger, for example near=segment://' . $path . '?bytes=' . \max(2, 2 * $bytes >> 20) . 'M, remove ' . $path . ' and restart php-fpm.';
     }
 }

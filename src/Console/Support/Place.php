@@ -102,16 +102,16 @@ final readonly class Place
             $text .= ', without near=apcu (switched off for this process)';
         }
         if ($this->options->segment === 'missing') {
-            $text .= ', without near=segment (this PHP has not the extension)';
+            $text .= ', without near=segment (this PHP does not load the extension)';
         }
         if ($truth->scheme === 'memory') {
-            $text .= ' (this process\'s own: nothing stays)';
+            $text .= ' (of this process alone: nothing is kept)';
         } elseif ($truth->scheme === 'apcu') {
-            $text .= ' (the command line\'s own: the web\'s APCu cannot be seen from here)';
+            $text .= ' (of the command line alone: it does not show the web\'s APCu)';
         }
         $text .= ', as ' . Ownership::name(Ownership::user());
         if ($this->directory !== null && Ownership::user() === 0 && !\is_dir($this->directory)) {
-            $text .= ' (a new directory, which will be root\'s: to share it with the web, run this as the web\'s user)';
+            $text .= ' (a new directory, which will belong to root: to share it with the web, run this as the web\'s user)';
         }
 
         return $text;

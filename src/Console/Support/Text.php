@@ -26,7 +26,7 @@ final class Text
     public static function duration(?float $seconds): string
     {
         return match (true) {
-            $seconds === null => 'no end',
+            $seconds === null => 'no expiry',
             $seconds < 0.0 => 'over',
             $seconds < 0.001 => \sprintf('%.0f us', $seconds * 1e6),
             $seconds < 1.0 => \sprintf('%.1f ms', $seconds * 1e3),

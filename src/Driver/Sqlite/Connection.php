@@ -117,10 +117,10 @@ class Connection
             throw Failure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
         }
         if (self::value($pdo, 'PRAGMA application_id') !== $application) {
-            throw Failure::because('sqlite', 'the database is not one of Larder\'s own; move it away, or name another directory');
+            throw Failure::because('sqlite', 'the database does not belong to Larder; move it away, or name another directory');
         }
         if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
-            throw Failure::because('sqlite', 'no write-ahead log is possible there (a network file system?); name a local directory');
+            throw Failure::because('sqlite', 'SQLite cannot use a write-ahead log there (a network file system?); name a local directory');
         }
         $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$logPages;"
             . ' PRAGMA journal_size_limit=' . $logPages * 4096);

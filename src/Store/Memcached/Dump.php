@@ -33,7 +33,7 @@ final class Dump
         for ($server = 0; $server < $this->servers->count; $server++) {
             $found = \fopen('php://temp', 'w+');
             if ($found === false) {
-                throw Failure::because('memcached', 'no temporary file can be made');
+                throw Failure::because('memcached', 'cannot create a temporary file');
             }
             foreach ($this->ask($server, 'lru_crawler metadump all') as $line) {
                 // key=<percent-encoded> exp=... la=... cas=...

@@ -160,7 +160,7 @@ final class DatabaseFiles
             \is_file($lock) && \file_put_contents($lock, (int) \file_get_contents($lock) . self::CLEARED);
         });
         if ($keep) {
-            Mishaps::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is larder.db.damaged now');
+            Mishaps::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is now named larder.db.damaged');
         }
         if ($this->inode() !== 0) {
             throw Failure::because('sqlite', "cannot remove $this->database; give the directory to the user who runs this");

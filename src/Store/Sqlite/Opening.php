@@ -137,7 +137,7 @@ final class Opening
                 $this->files->clear(true);
             }
         }
-        throw Failure::because('sqlite', $this->files->database . ' is damaged as soon as it is made; is the disk sound?');
+        throw Failure::because('sqlite', $this->files->database . ' is damaged as soon as it is created; is the disk sound?');
     }
 
     private function connect(int $pid, int $inode): \PDO

@@ -44,10 +44,10 @@ final class Flush
     public static function notice(): ?array
     {
         return match ($_GET[self::NOTICE] ?? '') {
-            'site' => ['success', \__('The cache of this site was flushed. It fills again as pages are asked for.', 'larder')],
+            'site' => ['success', \__('The cache of this site was flushed. It fills again as visitors load pages.', 'larder')],
             'group' => ['success', \__('The group was flushed.', 'larder')],
-            'network' => ['success', \__('The cache of all sites was flushed. It fills again as pages are asked for.', 'larder')],
-            'failed' => ['error', \__('Nothing was flushed: no cache is in use, or what it keeps its values in cannot be written.', 'larder')],
+            'network' => ['success', \__('The cache of all sites was flushed. It fills again as visitors load pages.', 'larder')],
+            'failed' => ['error', \__('Nothing was flushed: no cache is in use, or Larder cannot write to its store.', 'larder')],
             default => null,
         };
     }

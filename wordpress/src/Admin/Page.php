@@ -52,12 +52,12 @@ final readonly class Page
     {
         $this->heading('figures', \__('The last 48 hours', 'larder'));
         if ($figures->requests === 0) {
-            echo '<p>', \esc_html__('Nothing has been counted yet. One request in 16 is, so figures come after some page views.', 'larder'), '</p>';
+            echo '<p>', \esc_html__('Nothing has been counted yet. Larder counts one request in 16, so figures appear after some page views.', 'larder'), '</p>';
 
             return;
         }
         if (\is_multisite()) {
-            echo '<p>', \esc_html__('Of all sites of this network together.', 'larder'), '</p>';
+            echo '<p>', \esc_html__('These are the figures of all sites of this network together.', 'larder'), '</p>';
         }
         $query = self::query();
         $saved = $figures->saved($query);
@@ -70,24 +70,24 @@ final readonly class Page
         ));
         $this->tile(\__('Kept from earlier requests', 'larder'), Text::number($figures->kept / $figures->requests, 1), \sprintf(
             /* translators: %s: percentage */
-            \__('reads a request, %s of those that it could not answer itself', 'larder'),
+            \__('reads per request; the cache answered %s of those that the request\'s own copies could not', 'larder'),
             Text::percentage($figures->kept, $figures->misses),
         ));
         $this->tile(\__('Time in the store', 'larder'), Text::duration($figures->seconds / $figures->requests), \sprintf(
             /* translators: %s: number of times the store was asked */
-            \__('a request, with %s round trips', 'larder'),
+            \__('per request, with %s round trips', 'larder'),
             Text::number($figures->roundTrips / $figures->requests, 1),
         ));
         $this->tile(\__('Database time saved', 'larder'), Text::duration($saved / $figures->requests), \sprintf(
             /* translators: %s: time with its unit */
-            \__('a request; %s altogether (estimate)', 'larder'),
+            \__('per request; %s in total (estimate)', 'larder'),
             Text::duration($saved),
         ));
         echo '</dl>';
         $this->chart($figures);
         echo '<p class="description">', \esc_html(\sprintf(
             /* translators: %s: time with its unit */
-            \__('One request in 16 is counted and stands for 16. Time saved is an estimate: each read kept from earlier requests is taken for one look-up of a row in the database, which takes %s now, and the time in the store is subtracted. What a plugin computes beyond such a look-up is not counted; of what WordPress reads many at once, too much is.', 'larder'),
+            \__('Larder counts one request in 16 and multiplies by 16. The time saved is an estimate: each read kept from earlier requests counts as one look-up of a row in the database, which takes %s now, minus the time in the store. The estimate leaves out what a plugin computes beyond such a look-up, and counts too much where WordPress reads many values at once.', 'larder'),
             Text::duration($query),
         )), "</p>\n";
     }
@@ -100,7 +100,7 @@ final readonly class Page
     /** The chart is drawn by the script, out of the table, which stays for whoever would rather read. */
     private function chart(Figures $figures): void
     {
-        $about = \__('Reads by hour: what each tier answered, and what was not found. The table below has the same figures.', 'larder');
+        $about = \__('Reads by hour: how many each tier answered, and how many found nothing. The table below has the same figures.', 'larder');
         echo '<div class="larder-chart" hidden><div class="larder-plot" dir="ltr" role="img" tabindex="0" aria-label="', \esc_attr($about), '"></div>',
         '<div class="larder-keys" role="group" aria-label="', \esc_attr__('What the chart shows', 'larder'), '"></div>',
         '<output class="larder-reading" aria-live="polite">', \esc_html__('Point at an hour, or move through them with the arrow keys.', 'larder'), '</output></div>';
@@ -114,7 +114,7 @@ final readonly class Page
             /* translators: %s: a tier of the cache, as: Disk */
             echo self::head(\sprintf(\__('%s: misses', 'larder'), Text::tier($tier)));
         }
-        echo self::head(\__('Not found', 'larder'), true, ' data-series="misses"'), self::head(\__('Share found', 'larder'), true, ' data-series="ratio"'), '</tr></thead><tbody>';
+        echo self::head(\__('Not found', 'larder'), true, ' data-series="misses"'), self::head(\__('Hit rate', 'larder'), true, ' data-series="ratio"'), '</tr></thead><tbody>';
         foreach ($figures->hours as $row) {
             $at = Text::time('time_format', $row['hour']);
             $day = Text::time('date_format', $row['hour']);
@@ -143,13 +143,13 @@ final readonly class Page
         foreach ([Health::drop_in(), Health::works(), Health::machine(), Health::flushes()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
             echo '<li class="larder-', \esc_attr($status), '"><strong>', \esc_html($label), '</strong> <span class="larder-level">', \esc_html($levels[$status] ?? $status), '</span>', \wp_kses_post($description), '</li>';
         }
-        echo '</ul><p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('All that was looked at', 'larder'), "</a></p>\n";
+        echo '</ul><p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('Everything that was checked', 'larder'), "</a></p>\n";
     }
 
     private function flush(Contents $contents): void
     {
         $this->heading('flush', \__('Flush', 'larder'));
-        echo '<p>', \esc_html__('Nothing but speed is lost: what is flushed is read from the database again.', 'larder'), '</p><div class="larder-flushes">';
+        echo '<p>', \esc_html__('You lose only speed: WordPress reads the flushed values from the database again.', 'larder'), '</p><div class="larder-flushes">';
         if ($this->network) {
             echo Flush::form('network', \__('Flush all sites', 'larder'), '', true), '</div>';
 
@@ -166,13 +166,13 @@ final readonly class Page
 
     private function groups(Contents $contents): void
     {
-        $this->heading('groups', \__('What lies in the cache', 'larder'));
+        $this->heading('groups', \__('What the cache holds', 'larder'));
         echo '<p>', \esc_html(\sprintf(
             /* translators: 1: number of entries, 2: size with its unit */
             \_n('%1$s entry, %2$s.', '%1$s entries, %2$s.', $contents->entries, 'larder'),
             Text::number($contents->entries),
             Text::bytes($contents->bytes),
-        )), ' ', $contents->complete ? '' : \esc_html__('This is a sample: there is more than can be looked at while you wait.', 'larder'), '</p>';
+        )), ' ', $contents->complete ? '' : \esc_html__('This is a sample: the cache holds more than Larder can list while you wait.', 'larder'), '</p>';
         if ($contents->groups === []) {
             return;
         }
@@ -202,7 +202,7 @@ final readonly class Page
         $this->openTable(\__('Largest keys', 'larder'));
         echo '<thead><tr>', self::head(\__('Key', 'larder'), false), self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '',
         $this->sorting('size', \__('Size', 'larder'), !$byTime), $this->sorting('time', \__('Read', 'larder'), $byTime),
-        self::head(\__('Age', 'larder'), false), self::head(\__('Ends in', 'larder'), false), '</tr></thead><tbody>';
+        self::head(\__('Age', 'larder'), false), self::head(\__('Expires in', 'larder'), false), '</tr></thead><tbody>';
         foreach ($order as $i) {
             $key = $contents->keys[$i];
             echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr">', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td>' . \esc_html(self::site($key['site'])) . '</td>' : '',

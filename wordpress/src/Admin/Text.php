@@ -57,7 +57,7 @@ final class Text
     /** @param ?float $seconds from now, or since; null: for ever */
     public static function span(?float $seconds): string
     {
-        return $seconds === null ? \__('no end', 'larder') : \human_time_diff(0, (int) \max(1, $seconds));
+        return $seconds === null ? \__('no expiry', 'larder') : \human_time_diff(0, (int) \max(1, $seconds));
     }
 
     /** @param string $format the option that has it */

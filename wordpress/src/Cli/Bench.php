@@ -12,21 +12,21 @@ final class Bench
     /**
      * Measures what setting, getting and deleting a transient costs on this site.
      *
-     * In each round so many transients are set, then read, each checked, then deleted: once with the copies that a
-     * request keeps of what it has seen, once with these dropped in between, so that the tiers below answer. Which
-     * comes first is drawn anew in each round, and one round before the first is not counted. A sample is the mean of
-     * one operation in one round, in microseconds; n, median and MAD (median of the distances from it) are of these.
+     * Each round sets the transients, reads and checks them, and deletes them. It does so twice: once with the request's
+     * own copies, and once without them, so that the tiers below answer. Each round draws at random which comes first,
+     * and one extra round at the start does not count. A sample is the mean of one operation in one round, in
+     * microseconds; n, median and MAD (the median distance from the median) describe these samples.
      *
      * ## OPTIONS
      *
      * [--rounds=<rounds>]
-     * : How many rounds, from 3 to 1000.
+     * : Number of rounds, from 3 to 1000.
      * ---
      * default: 20
      * ---
      *
      * [--count=<count>]
-     * : How many transients in each, from 1 to 10000.
+     * : Number of transients in each round, from 1 to 10000.
      * ---
      * default: 200
      * ---
@@ -111,7 +111,7 @@ final class Bench
         }
         $delete = \hrtime(true) - $start;
         if (!$done || $found !== $values) {
-            \WP_CLI::error('A transient was not stored, or did not come back as it was: nothing was measured. Type: wp larder doctor');
+            \WP_CLI::error('A transient was not stored, or came back changed, so nothing was measured. Type: wp larder doctor');
         }
 
         return ['set' => $set / $count / 1000, 'get' => $get / $count / 1000, 'delete' => $delete / $count / 1000];

@@ -12,25 +12,25 @@ use Larder\WordPress\DropInState;
 final class Disable
 {
     /**
-     * Gives the site back WordPress's own object cache: removes Larder's drop-in from wp-content.
+     * Removes Larder's drop-in from wp-content, so that the site uses WordPress's own object cache.
      *
-     * Another plugin's drop-in stays.
+     * Leaves another plugin's drop-in alone.
      *
      * ## EXAMPLES
      *
      *     $ wp larder disable
-     *     Success: This site has WordPress's own object cache from the next request on.
+     *     Success: This site uses WordPress's own object cache from the next request on.
      */
     public function __invoke(): void
     {
         $dropIn = DropIn::here();
         if ($dropIn->state() === DropInState::Foreign) {
-            \WP_CLI::error('The object cache of this site is that of ' . $dropIn->foreignName() . ', and stays.');
+            \WP_CLI::error('The object cache of this site belongs to ' . $dropIn->foreignName() . ', so nothing was changed.');
         }
         $problem = Activation::disable();
         if ($problem !== '') {
             \WP_CLI::error($problem);
         }
-        \WP_CLI::success('This site has WordPress\'s own object cache from the next request on.');
+        \WP_CLI::success('This site uses WordPress\'s own object cache from the next request on.');
     }
 }

@@ -15,10 +15,10 @@ use Larder\WordPress\Site;
 final class Doctor
 {
     /**
-     * Looks at this machine, the directory and the servers behind the cache, and says what is wrong and the mend.
+     * Checks this machine, the directory and the servers behind the cache, and says what is wrong and how to fix it.
      *
-     * What it says of PHP is true of the command line's, which is not always the web's: Site Health in wp-admin has the
-     * same about that one. The exit status is 1 if something fails.
+     * The findings about PHP are about the command line's PHP. The web may use another one: see Site Health in wp-admin
+     * for that. The exit status is 1 if a check fails.
      *
      * ## OPTIONS
      *
@@ -42,7 +42,7 @@ final class Doctor
     public function __invoke(array $args, array $options): void
     {
         $findings = \array_map(static fn(Finding $finding): array => $finding->document(), [self::user(), ...Health::findings()]);
-        \WP_CLI\Utils\format_items($options['format'], $findings, ['level', 'subject', 'text', 'mend']);
+        \WP_CLI\Utils\format_items($options['format'], $findings, ['level', 'subject', 'text', 'fix']);
         if (\in_array('fail', \array_column($findings, 'level'), true)) {
             \WP_CLI::halt(1);
         }
@@ -61,13 +61,13 @@ final class Doctor
         if ($uploads !== false && $uploads !== $owner) {
             return Finding::warn(
                 'user',
-                \sprintf('the cache belongs to %s, and what the web has uploaded to %s', Ownership::name($owner), Ownership::name($uploads)),
-                'If the web server works as ' . Ownership::name($uploads) . ', remove ' . $directory . ': the next page makes it anew.',
+                \sprintf('the cache belongs to %s, but the files that the web has uploaded belong to %s', Ownership::name($owner), Ownership::name($uploads)),
+                'If the web server works as ' . Ownership::name($uploads) . ', remove ' . $directory . ': the next page creates it again.',
             );
         }
 
         return $me === $owner
-            ? Finding::ok('user', Ownership::name($me) . ', to whom the cache belongs')
-            : Finding::warn('user', Ownership::name($me) . ', and the cache belongs to ' . Ownership::name($owner), 'Run it as that user, or as root.');
+            ? Finding::ok('user', Ownership::name($me) . ', who owns the cache')
+            : Finding::warn('user', Ownership::name($me) . ', but the cache belongs to ' . Ownership::name($owner), 'Run this command as that user, or as root.');
     }
 }

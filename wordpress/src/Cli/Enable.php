@@ -14,7 +14,7 @@ final class Enable
     /**
      * Makes Larder the object cache of this site: puts its drop-in into wp-content.
      *
-     * Another plugin's drop-in is left alone unless that is asked for; a copy of it is kept beside.
+     * Leaves another plugin's drop-in alone unless you give --force, and then keeps a copy of it beside.
      *
      * ## OPTIONS
      *
@@ -34,7 +34,7 @@ final class Enable
         $dropIn = DropIn::here();
         $state = $dropIn->state();
         if ($state === DropInState::Ours) {
-            \WP_CLI::success('Larder is the object cache of this site already.');
+            \WP_CLI::success('Larder is already the object cache of this site.');
 
             return;
         }
@@ -44,7 +44,7 @@ final class Enable
             \WP_CLI::error($problem . ($state === DropInState::Foreign && !$force ? ' To replace it, type: wp larder enable --force' : ''));
         }
         if ($state === DropInState::Foreign) {
-            \WP_CLI::log('The other plugin\'s drop-in was put aside: ' . $dropIn->backup());
+            \WP_CLI::log('A copy of the other plugin\'s drop-in is kept: ' . $dropIn->backup());
         }
         \WP_CLI::success('Larder is the object cache of this site from the next request on.');
     }

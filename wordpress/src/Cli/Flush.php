@@ -10,15 +10,15 @@ final class Flush
     /**
      * Empties the cache of this site, or a part of it, for the web too.
      *
-     * It takes the same time however much there is. On a network, --url says which site.
+     * This takes the same time however much the cache holds. On a network, --url says which site.
      *
      * ## OPTIONS
      *
      * [--group=<group>]
-     * : This group only, as `options`. One that a network's sites share is emptied for all of them.
+     * : Empty only this group, for example `options`. A group that the sites of a network share is emptied for all of them.
      *
      * [--network]
-     * : All sites of the network.
+     * : Empty the cache of all sites of the network.
      *
      * ## EXAMPLES
      *
@@ -37,10 +37,10 @@ final class Flush
         $group = $options['group'] ?? null;
         $network = Door::flag($options, 'network');
         if ($group !== null && $network) {
-            \WP_CLI::error('Either --group or --network: a group is emptied for one site.');
+            \WP_CLI::error('Give either --group or --network: a group is emptied for one site.');
         }
         if ($network && !\is_multisite()) {
-            \WP_CLI::error('This site belongs to no network. Type: wp larder flush');
+            \WP_CLI::error('This site is not part of a network. Type: wp larder flush');
         }
         if (\is_string($group)) {
             if ($cache->space($group) === null) {

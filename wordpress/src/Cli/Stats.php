@@ -14,18 +14,18 @@ final class Stats
     /**
      * Prints what each tier holds, and how often it answered.
      *
-     * Hits and misses are those of all requests of the last hours, estimated from one in some of them.
+     * Hits and misses cover all requests of the last hours, estimated from a sample of them.
      *
      * ## OPTIONS
      *
      * [--hours=<hours>]
-     * : Of how many hours, from 1 to 168.
+     * : Number of hours, from 1 to 168.
      * ---
      * default: 24
      * ---
      *
      * [--by-hour]
-     * : Print the hours instead: requests, hits, misses, and milliseconds a request spent in the cache.
+     * : Print one row for each hour: requests, hits, misses, and the milliseconds that a request spent in the cache.
      *
      * [--format=<format>]
      * : How to print it.

@@ -14,9 +14,9 @@ use Larder\WordPress\Site;
 final class Status
 {
     /**
-     * Says whether Larder works as the object cache of this site, and with what.
+     * Says whether Larder works as the object cache of this site, and with which engine.
      *
-     * The exit status is 1 if it does not.
+     * The exit status is 1 if it does not work.
      *
      * ## OPTIONS
      *
@@ -55,14 +55,14 @@ final class Status
             $larder !== null => self::tried(),
             Site::current()->isDisabled() => 'LARDER_DISABLED switches it off.',
             $cache !== null => $cache->problem(),
-            $state->isOurs() => 'The drop-in left the field to WordPress\'s own cache. Type: wp larder doctor',
+            $state->isOurs() => 'The drop-in fell back to WordPress\'s own cache. Type: wp larder doctor',
             default => Door::ABSENT,
         };
         $row = [
             'works' => $problem === '' ? 'yes' : 'no',
             'drop-in' => match ($state) {
                 DropInState::Ours => 'in place',
-                DropInState::Outdated => 'in place, of another version',
+                DropInState::Outdated => 'in place, with another version',
                 DropInState::Foreign => 'that of ' . $dropIn->foreignName(),
                 DropInState::Missing, DropInState::Unwritable => 'none',
             },

@@ -13,17 +13,17 @@ final class Top
     private const MOST = 100_000;
 
     /**
-     * Lists what takes the room: the groups, or the keys, largest first.
+     * Lists the groups or the keys that take the most room, largest first.
      *
      * Goes through all entries, at most 100,000 of them.
      *
      * ## OPTIONS
      *
      * [--keys]
-     * : The keys instead of the groups.
+     * : List the keys instead of the groups.
      *
      * [--limit=<limit>]
-     * : How many, from 1 to 20.
+     * : Number of rows, from 1 to 20.
      * ---
      * default: 10
      * ---
@@ -70,7 +70,7 @@ final class Top
         }
         \WP_CLI\Utils\format_items($options['format'], \array_slice($rows, 0, $limit), $fields);
         if (!$contents->complete) {
-            \WP_CLI::warning('There are more entries than the ' . self::MOST . ' that were looked at.');
+            \WP_CLI::warning('The cache has more entries than the ' . self::MOST . ' that this command looked at.');
         }
     }
 }

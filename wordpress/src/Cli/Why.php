@@ -11,17 +11,17 @@ use Larder\Tier\InvalidKey;
 final class Why
 {
     /**
-     * Says in which tier a key lies, and since when; or why not.
+     * Says which tier holds a key, and since when; or why none does.
      *
      * The exit status is 1 if no tier has it.
      *
      * ## OPTIONS
      *
      * <group>
-     * : The group, as WordPress calls it: `options`, `posts`, `transient`, ...
+     * : The group, by its name in WordPress: `options`, `posts`, `transient`, ...
      *
      * <key>
-     * : The key in it. On a network, --url says of which site.
+     * : The key in that group. On a network, --url says which site.
      *
      * [--format=<format>]
      * : How to print it.
