@@ -19,9 +19,9 @@ final readonly class Destination
             $file === '' => 'no name was given',
             \str_contains($file, "\0") => 'there is a zero byte in its name',
             \is_dir($file) => 'it is a directory',
-            \file_exists($file) => \is_writable($file) ? null : 'no right to write to it',
+            \file_exists($file) => \is_writable($file) ? null : 'you may not write to it',
             !\is_dir(\dirname($file)) => 'there is no directory ' . Name::shown(\dirname($file), 200),
-            !\is_writable(\dirname($file)) => 'no right to write in ' . Name::shown(\dirname($file), 200),
+            !\is_writable(\dirname($file)) => 'you may not write in ' . Name::shown(\dirname($file), 200),
             default => null,
         };
         foreach ($why === null ? $others : [] as $other) {

@@ -46,7 +46,7 @@ final readonly class Findings
             $warnings[] = \sprintf(
                 'Everything together took %s times as long as before (the median of all timed cells). %s',
                 self::number($comparison->shift),
-                $comparison->relative ? 'Each ratio here is divided by that.' : 'With --relative each cell is judged against that.',
+                $comparison->relative ? 'Each ratio here is divided by that.' : 'Use --relative to judge each cell against that.',
             );
         }
 
@@ -91,7 +91,7 @@ final readonly class Findings
         $lists = [
             ['Only in the old report', \array_map(static fn(Cell $cell): string => Name::shown($cell->id() . ($reasons[$cell->scenario . "\0" . $cell->subject] ?? ''), 300), $comparison->missing)],
             ['Only in the new report', \array_map($name, $comparison->added)],
-            ['Measured in another unit than before', \array_map($name, $comparison->otherUnit)],
+            ['Measured in a different unit', \array_map($name, $comparison->otherUnit)],
             ['With too few rounds to tell (' . Comparison::ROUNDS . ' are needed)', \array_map(static fn(Change $change): string => $name($change->cell), $this->those(Verdict::Unknown))],
         ];
         $apart = [];

@@ -9,7 +9,7 @@ final class NotComparable extends \RuntimeException
 {
     public static function limit(string $text): self
     {
-        return new self(\sprintf('The limit "%s" is not understood. Give a percentage from 0 to 10000, as in --limit=5%%, or a part of 1, as in --limit=0.05.', Name::shown($text)));
+        return new self(\sprintf('Cannot read the limit "%s". Give a percentage from 0 to 10000, as in --limit=5%%, or a part of 1, as in --limit=0.05.', Name::shown($text)));
     }
 
     public static function file(string $file, string $why): self
@@ -20,7 +20,7 @@ final class NotComparable extends \RuntimeException
     /** @param string $id of a cell with a round that took no time at all */
     public static function noTime(string $file, string $id): self
     {
-        return self::file($file, Name::shown($id) . ' took 0 us, which is no measurement');
+        return self::file($file, Name::shown($id) . ' took 0 us, which cannot be a measurement');
     }
 
     public static function output(string $option, string $file, string $why): self
@@ -46,6 +46,6 @@ final class NotComparable extends \RuntimeException
     /** @param int $needed that many timed cells in both */
     public static function tooFewToBeRelative(int $cells, int $needed): self
     {
-        return new self(\sprintf('--relative judges each cell by what happened to all of them, which takes %d timed cells in both reports; there are %d. Leave --relative away.', $needed, $cells));
+        return new self(\sprintf('--relative judges each cell against the change of all cells, which needs %d timed cells in both reports; there are %d. Leave out --relative.', $needed, $cells));
     }
 }

@@ -20,7 +20,7 @@ final readonly class Source
     public function read(string $file): Report
     {
         if ($file === '' || \str_contains($file, "\0")) {
-            throw NotComparable::file($file === '' ? 'An empty name' : $file, 'no file has such a name');
+            throw NotComparable::file($file === '' ? 'An empty name' : $file, 'there is no such file');
         }
         $report = $this->reader->read($file);
         foreach ($report->results as $result) {

@@ -51,16 +51,16 @@ final class BenchCommand extends Command
     protected function configure(): void
     {
         $this
-            ->addArgument('scenario', InputArgument::IS_ARRAY, 'Scenarios, or "all"; none: a representative part, in under ten minutes')
+            ->addArgument('scenario', InputArgument::IS_ARRAY, 'Scenarios, or "all"; without any: a representative part, in under ten minutes')
             ->addOption('subjects', null, InputOption::VALUE_REQUIRED, 'Only these, separated by commas: redis, redis:socket, larder-sqlite:process:igbinary …')
             ->addOption('quick', null, InputOption::VALUE_NONE, 'Every combination with few samples; each serializer only on the array')
             ->addOption('rounds', null, InputOption::VALUE_REQUIRED, \sprintf('Fresh processes per subject (%d; with --quick %d)', self::MOST_ROUNDS, self::QUICK_ROUNDS))
-            ->addOption('seed', null, InputOption::VALUE_REQUIRED, 'For the order of everything (drawn, and printed in the report)')
-            ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write the report as JSON here')
-            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write it as Markdown here')
-            ->addOption('html', null, InputOption::VALUE_REQUIRED, 'Write it as one HTML file here')
-            ->addOption('wordpress', null, InputOption::VALUE_REQUIRED, 'The WordPress of transients and catalog: its directory, or a version (what Debian has)')
-            ->addOption('dropin', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'NAME=FILE: measure this object-cache.php in them too; a plugin\'s directory is put among the plugins and activated')
+            ->addOption('seed', null, InputOption::VALUE_REQUIRED, 'For the random order of everything (default: random; the report prints it)')
+            ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write the report as JSON to this file')
+            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the report as Markdown to this file')
+            ->addOption('html', null, InputOption::VALUE_REQUIRED, 'Write the report as HTML to this file')
+            ->addOption('wordpress', null, InputOption::VALUE_REQUIRED, 'The WordPress for transients and catalog: its directory, or a version (default: Debian\'s)')
+            ->addOption('dropin', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'NAME=FILE: also measure this object-cache.php there; if it is a plugin\'s directory, the plugin is installed and activated')
             ->addOption('list', null, InputOption::VALUE_NONE, 'List the scenarios and their subjects, and what is missing on this machine')
             ->setHelp(<<<'HELP'
                 Starts private servers, measures, stops them, and reports. Without --json, --markdown or --html all three
@@ -68,7 +68,7 @@ final class BenchCommand extends Command
 
                   <info>%command.full_name%</info>                     a representative part, in under ten minutes
                   <info>%command.full_name% engines --quick</info>     every combination of one scenario, few samples
-                  <info>%command.full_name% all</info>                 every cell; goes on where it was stopped
+                  <info>%command.full_name% all</info>                 every cell; resumes where it was stopped
                   <info>%command.full_name% transients catalog --dropin=redis=plugins/redis-cache</info>
                                                     WordPress with its own object cache, Larder's and another's
                   <info>%command.full_name% --list</info>              what there is
@@ -123,7 +123,7 @@ final class BenchCommand extends Command
         $request->checkFiles();
         $plan = Plan::make($request->scenarios, $request->scope);
         if ($plan->tasks === []) {
-            $errors->writeln('<error>Nothing of that can be measured on this machine:</error>');
+            $errors->writeln('<error>This machine cannot measure any of that:</error>');
             foreach ($plan->missing as $missing) {
                 $errors->writeln(OutputFormatter::escape("  $missing[subject] needs $missing[what]: $missing[advice]"));
             }
@@ -137,7 +137,7 @@ final class BenchCommand extends Command
             $request->seed ?? \random_int(1, 999_999_999),
         );
         if ($ledger->kept() !== []) {
-            $errors->writeln(\sprintf('Going on where the last run was stopped: %d measurements are there (%s).', \count($ledger->kept()), "$state/bench.jsonl"));
+            $errors->writeln(\sprintf('Resuming where the last run was stopped: %d measurements are kept (%s).', \count($ledger->kept()), "$state/bench.jsonl"));
         }
         $scratch = Directory::temporary($state);
         $services = new Services();
@@ -158,8 +158,8 @@ final class BenchCommand extends Command
         $request->write($report, $output);
         if ($report->partial) {
             $errors->writeln($request->scope->level === Scope::EVERY
-                ? 'Stopped. The same command goes on from here; what was measured so far is reported as partial.'
-                : 'Stopped: what was measured so far is reported as partial.');
+                ? 'Stopped. The same command resumes from here. The report has what was measured so far, marked as partial.'
+                : 'Stopped. The report has what was measured so far, marked as partial.');
 
             return self::INTERRUPTED;
         }
@@ -176,7 +176,7 @@ final class BenchCommand extends Command
         \set_error_handler(static fn(): bool => true);
         try {
             if (!\is_dir($directory) && !\mkdir($directory, 0o700, true) && !\is_dir($directory)) {
-                throw new NotWritable("$directory cannot be made: set XDG_CACHE_HOME to a directory that can be written, on the disk that is to be measured.");
+                throw new NotWritable("Cannot create $directory: set XDG_CACHE_HOME to a writable directory on the disk that you want to measure.");
             }
         } finally {
             \restore_error_handler();

@@ -24,7 +24,7 @@ use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-#[AsCommand('bench:compare', 'What changed between two reports of the laboratory')]
+#[AsCommand('bench:compare', 'Compare two reports of the laboratory')]
 final class CompareCommand extends Command
 {
     public function __construct(private readonly Source $source = new Source())
@@ -35,17 +35,17 @@ final class CompareCommand extends Command
     protected function configure(): void
     {
         $this
-            ->addArgument('old', InputArgument::REQUIRED, 'The report of before, written with --json')
-            ->addArgument('new', InputArgument::REQUIRED, 'The report of after')
-            ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'How much a cell may lose: 5%, 5 or 0.05', '10%')
-            ->addOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell by what became of all of them')
+            ->addArgument('old', InputArgument::REQUIRED, 'The older report, written with --json')
+            ->addArgument('new', InputArgument::REQUIRED, 'The newer report')
+            ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'How much worse a cell may get: 5%, 5 or 0.05', '10%')
+            ->addOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell against the change of all cells')
             ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file')
             ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the findings to this file')
             ->setHelp(<<<'HELP'
-                Compares two reports cell by cell: the ratio new to old with its 95 % interval. A cell is lost when the whole
-                interval lies beyond the limit and chance does not explain it, counting how many cells there are; so two runs
-                of the same thing pass, 19 times in 20 at least. Sizes are exact: any growth beyond the limit counts.
-                What was measured before and gives wrong values now is lost as well.
+                Compares two reports cell by cell: the ratio of new to old with its 95 % interval. A cell is lost if the whole
+                interval is beyond the limit and chance does not explain it, given the number of cells. So two runs of the
+                same thing pass at least 19 times in 20. Sizes are exact: any growth beyond the limit counts.
+                A subject that was measured before and returns wrong values now is lost as well.
 
                 The exit status is 0 if nothing was lost, 1 if something was, 2 if the two cannot be compared.
 

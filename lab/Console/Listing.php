@@ -41,7 +41,7 @@ final class Listing
             }
             $output->writeln('');
         }
-        $output->writeln('In brackets: cannot be measured here. A subject\'s name is its words with colons between, as redis:socket:igbinary.');
+        $output->writeln('In brackets: this machine cannot measure it. A subject\'s name is its words joined by colons, for example redis:socket:igbinary.');
     }
 
     /** All of the name but its last word. */

@@ -105,7 +105,7 @@ final readonly class Request
                 $made = \mkdir($directory);
                 \restore_error_handler();
                 if (!$made) {
-                    throw new NotWritable("The directory $directory for the reports cannot be made here. Go to a directory that you may write to, or name files: --html=FILE --json=FILE");
+                    throw new NotWritable("Cannot create the directory $directory for the reports here. Change to a directory that you may write to, or name files: --html=FILE --json=FILE");
                 }
             }
             NotWritable::check($file);
@@ -155,7 +155,7 @@ final readonly class Request
         }
         $number = \filter_var($value, \FILTER_VALIDATE_INT, ['options' => ['min_range' => $least, 'max_range' => $most]]);
 
-        return \is_int($number) ? $number : throw new InvalidArgumentException("--$option=$value is no whole number from $least to $most.");
+        return \is_int($number) ? $number : throw new InvalidArgumentException("--$option=$value is not a whole number from $least to $most.");
     }
 
     /**

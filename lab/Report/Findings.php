@@ -34,7 +34,7 @@ final class Findings
         $rank = $this->rank($report);
         $group = $this->group($rank, $scenario, $payload, $operation, $concurrency);
         if ($group === []) {
-            return 'Nothing was measured of this.';
+            return 'This run did not measure this.';
         }
         [$first, $last] = [$group[0], $group[\count($group) - 1]];
         $sentence = \sprintf('%s, %s: ', \ucfirst(Words::doing($first->cell)), Words::together($first->cell));
@@ -87,16 +87,16 @@ final class Findings
             }
         }
         if ($steady === []) {
-            return 'Nothing was measured of this.';
+            return 'This run did not measure this.';
         }
         \usort($steady, static fn(array $a, array $b): int => $a[0] <=> $b[0]);
         [$least, $best] = $steady[0];
         [$most, $worst] = $steady[\count($steady) - 1];
 
         return \count($steady) === 1
-            ? \sprintf('Of the samples of %s one in a hundred is above %s, %s times the median.', Words::subject($best->cell), Units::one($best->cell->unit, $best->summary->p99), Units::digits($least))
+            ? \sprintf('One in a hundred samples of %s is above %s, %s times the median.', Words::subject($best->cell), Units::one($best->cell->unit, $best->summary->p99), Units::digits($least))
             : \sprintf(
-                'The steadiest is %s, of whose samples one in a hundred is above %s times the median (%s); the least steady is %s, with %s times (%s).',
+                'The steadiest subject is %s: one in a hundred of its samples is above %s times the median (%s). The least steady is %s, with %s times (%s).',
                 Words::subject($best->cell),
                 Units::digits($least),
                 Units::one($best->cell->unit, $best->summary->p99),
@@ -126,7 +126,7 @@ final class Findings
             }
         }
         if ($ways === []) {
-            return 'No engine was measured with more than one serializer.';
+            return 'This run measured no engine with more than one serializer.';
         }
         \arsort($wins);
         $parts = [];
@@ -151,7 +151,7 @@ final class Findings
     {
         $limits = (new Losses($this->rank($report)))->limits();
 
-        return $limits === null ? 'No promised limit was measured.' : \ucfirst($limits) . '.';
+        return $limits === null ? 'This run measured no promised limit.' : \ucfirst($limits) . '.';
     }
 
     private function fastest(Rank $rank): string
@@ -164,7 +164,7 @@ final class Findings
             }
         }
         if ($group === []) {
-            return 'No read was measured on one machine, so this run cannot tell who is the fastest there.';
+            return 'This run measured no read on one machine, so it cannot tell which subject is the fastest there.';
         }
         $first = $group[0];
         $what = Words::doing($first->cell) . ', ' . Words::crowd($first->cell->concurrency);
@@ -193,7 +193,7 @@ final class Findings
         $parts = \array_filter([$this->networkCost($rank), $this->serializerCost($rank)], static fn(?string $part): bool => $part !== null);
 
         return $parts === []
-            ? 'Nothing was measured both over the network and on one machine, and nothing with several serializers, so this run cannot tell what either costs.'
+            ? 'This run measured nothing both over the network and on one machine, and nothing with several serializers, so it cannot tell what either costs.'
             : \ucfirst(\implode('; ', $parts)) . '.';
     }
 
@@ -301,7 +301,7 @@ final class Findings
     public static function compared(string $of, string $to, Interval $interval): string
     {
         return match (true) {
-            !$interval->bounded() => \sprintf('%s takes about %s times as long as %s, from too few rounds to tell how sure that is', $of, Units::digits($interval->median), $to),
+            !$interval->bounded() => \sprintf('%s takes about %s times as long as %s; there were too few rounds to tell how certain that is', $of, Units::digits($interval->median), $to),
             !$interval->excludesOne() => \sprintf('this run cannot tell whether %s takes longer than %s: %s times', $of, $to, Units::ratio($interval)),
             default => \sprintf('%s takes %s times as long as %s (%s)', $of, Units::digits($interval->median), $to, Units::interval($interval)),
         };

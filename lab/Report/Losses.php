@@ -61,7 +61,7 @@ final readonly class Losses
             return null;
         }
         if ($worst === null) {
-            return \sprintf('of %d promised %s all hold%s', $count, $count === 1 ? 'limit' : 'limits', $unsure > 0 ? ", $unsure of them not surely" : '');
+            return \sprintf('of %d promised %s all hold%s', $count, $count === 1 ? 'limit' : 'limits', $unsure > 0 ? ", $unsure of them not certain" : '');
         }
 
         return \sprintf(
@@ -74,7 +74,7 @@ final readonly class Losses
             Plain::line($worst->title !== '' ? $worst->title : "$worst->of against $worst->to"),
             Units::ratio($worst),
             Units::digits($worst->limit ?? 1.0),
-            $worst->low <= $worst->limit && $worst->high >= $worst->limit ? ', which this run is not sure of' : '',
+            $worst->low <= $worst->limit && $worst->high >= $worst->limit ? ', but this run is not certain of that' : '',
         );
     }
 

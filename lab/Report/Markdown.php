@@ -12,16 +12,16 @@ final class Markdown
     public function render(Report $report): string
     {
         $tables = new Tables($report);
-        $parts = ['# What the laboratory found' . ($report->partial ? ', as far as it came' : '')];
+        $parts = ['# What the laboratory found' . ($report->partial ? ' (partial)' : '')];
         if ($report->partial) {
-            $parts[] = '**It was stopped before its end.**';
+            $parts[] = '**This run was stopped before its end.**';
         }
         if ($report->notes !== []) {
             $parts[] = $this->items(\array_map(static fn(string $note): string => $report->quiet && !$report->partial ? self::text($note) : '**' . self::text($note) . '**', $report->notes));
         }
         $parts[] = '## In three sentences';
         $parts[] = $this->items(\array_map(self::text(...), (new Findings())->sentences($report)));
-        $parts[] = '## To have it again';
+        $parts[] = '## How to repeat it';
         $parts[] = self::code($report->command);
         $parts[] = \sprintf('%s, %s rounds in random order, %s seconds.', self::text($report->started), Units::whole($report->rounds), Units::digits($report->seconds));
         $this->section($parts, $tables->disqualified());

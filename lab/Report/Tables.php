@@ -192,8 +192,8 @@ final class Tables
 
         return $rows === [] ? null : (new Table(
             'ratios',
-            'Compared in turn, and what was promised',
-            'How many times the time of the second the first takes. Not sure: the interval has the limit in it, so another run may find otherwise.',
+            'Measured in turn, and the promised limits',
+            'The time of the first divided by the time of the second. Not sure: the interval contains the limit, so another run may decide differently.',
             [new Column('what'), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('limit', 0, true), new Column('promise'), new Column('rounds', 2, true)],
             $rows,
         ))->withoutEmptyColumns();
@@ -218,8 +218,8 @@ final class Tables
 
         return $rows === [] ? null : new Table(
             'noise',
-            'The same with itself: the noise of this machine',
-            'Of a hundred such intervals about five leave out 1, as nothing is different.',
+            'Each subject against itself: the noise of this machine',
+            'About five of a hundred such intervals do not contain 1, although nothing differs.',
             [new Column('what'), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('different?'), new Column('rounds', 2, true)],
             $rows,
         );
@@ -241,7 +241,7 @@ final class Tables
             'missing',
             'Not measured here',
             '',
-            [new Column('subject'), new Column('scenario', 1), new Column('is missing'), new Column('to have it')],
+            [new Column('subject'), new Column('scenario', 1), new Column('missing'), new Column('how to install it')],
             $rows,
         );
     }
@@ -255,7 +255,7 @@ final class Tables
 
         return $rows === [] ? null : new Table(
             'disqualified',
-            'Disqualified: a wrong value, or a failure; their figures count for nothing',
+            'Disqualified for a wrong value or a failure; their figures do not count',
             '',
             [new Column('subject'), new Column('scenario', 1), new Column('why')],
             $rows,
@@ -316,7 +316,7 @@ final class Tables
         $base = self::common(\array_map(\strval(...), \array_keys($bases)));
 
         if ($group[0]->cell->moreIsBetter()) {
-            return 'Of all processes together; more is better. '
+            return 'All processes together; more is better. '
                 . ($base === '' ? '× one process: how many times what one process alone did' : "Base: $base; × base: how many times as much") . ', and the 95 % interval of that.'
                 . ($tied > 1 ? " The first $tied cannot be told apart." : '');
         }

@@ -34,7 +34,7 @@ final class Ledger
         $end = $this->load($path, $what);
         $file = \fopen($path, 'c+');
         if ($file === false) {
-            throw new NotWritable("$path cannot be written.");
+            throw new NotWritable("Cannot write $path.");
         }
         \ftruncate($file, $end);
         \fseek($file, $end);
@@ -109,7 +109,7 @@ final class Ledger
     {
         $line = \json_encode($entry, \JSON_THROW_ON_ERROR | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PRESERVE_ZERO_FRACTION) . "\n";
         if ($this->file === null || \fwrite($this->file, $line) !== \strlen($line)) {
-            throw new NotWritable("$this->path cannot be written any more: is there no space left? What it holds is kept, and the same command goes on from there.");
+            throw new NotWritable("Cannot write to $this->path any more: is the disk full? Its content is kept, and the same command resumes from there.");
         }
     }
 }

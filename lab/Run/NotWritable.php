@@ -19,10 +19,10 @@ final class NotWritable extends \RuntimeException
             throw new self("$file is a directory: name a file in it.");
         }
         if (!\is_dir($directory)) {
-            throw new self("$file cannot be written: there is no directory $directory. Type: mkdir -p $directory");
+            throw new self("Cannot write $file: there is no directory $directory. Type: mkdir -p $directory");
         }
         if (\is_file($file) ? !\is_writable($file) : !\is_writable($directory)) {
-            throw new self("$file cannot be written: it is not allowed. Name another place, or another user has to run this.");
+            throw new self("Cannot write $file: you may not write there. Name another place, or run this as another user.");
         }
         // Root may write everywhere, says is_writable(), but not on a disk that is read-only or full.
         $probe = "$file.part";
@@ -33,7 +33,7 @@ final class NotWritable extends \RuntimeException
         }
         \restore_error_handler();
         if ($written !== 4096) {
-            throw new self("$file cannot be written: is the disk full, or read-only?");
+            throw new self("Cannot write $file: is the disk full, or read-only?");
         }
     }
 
@@ -43,7 +43,7 @@ final class NotWritable extends \RuntimeException
         \set_error_handler(static fn(): bool => true);
         try {
             if (\file_put_contents("$file.part", $content) !== \strlen($content) || !\rename("$file.part", $file)) {
-                throw new self("$file cannot be written: is the disk full?");
+                throw new self("Cannot write $file: is the disk full?");
             }
         } finally {
             \restore_error_handler();

@@ -36,19 +36,19 @@ final readonly class Reporting
 
         $notes = [];
         if ($partial) {
-            $notes[] = 'This run was stopped before its end: what follows is a part.';
+            $notes[] = 'This run was stopped before its end, so the report is partial.';
         }
         $notes[] = $noise->sentence();
         if ($rounds < Runner::LEAST) {
-            $notes[] = \sprintf('There were fewer than %d rounds, which is too few for intervals of 95 %%.', Runner::LEAST);
+            $notes[] = \sprintf('There were fewer than %d rounds, too few for 95 %% intervals.', Runner::LEAST);
         }
         $versions = $services->versions();
         if (isset($versions['Network'])) {
             $notes[] = 'The network: ' . $versions['Network'] . '.';
         }
         if (isset($plan->scenarios[Engines::NAME])) {
-            $notes[] = 'APCu stands where the published tables have XCache, which ended with PHP 5.';
-            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each sample is what one of the processes took for an operation on average, its waits for a turn included.';
+            $notes[] = 'APCu takes the place that the published tables give to XCache, which ended with PHP 5.';
+            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each sample is the average time of an operation in one of the processes, including its waits for a turn.';
         }
 
         if (isset($plan->scenarios[Segment::NAME])) {

@@ -124,8 +124,8 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     {
         $remarks = [
             'Catalogue: time inside wp_cache_* is that of all functions of this name and of the start of the object cache, with the loading of the drop-in, less what the watch itself costs; not what a drop-in does in hooks and shutdown functions of its own. CPU: of php-fpm, MariaDB and Redis together, while ab asks two at once.',
-            \sprintf('Catalogue: %d workers of php-fpm. "Reboot": php-fpm starts again, and what was in APCu and in the segment is gone. A machine that really starts again has another boot id, and Larder over SQLite then starts cold on purpose, for what it has written had not all reached the disk.', Stage::WORKERS),
-            'Catalogue: round trips are reads of the Redis server, counted by itself, the end of the connection among them; calls below are those that Larder makes of its tiers.',
+            \sprintf('Catalogue: %d workers of php-fpm. "Reboot": php-fpm starts again, and what was in APCu and in the segment is gone. A machine that really restarts has another boot id, and Larder over SQLite then starts cold on purpose, because its last writes may not have reached the disk.', Stage::WORKERS),
+            'Catalogue: round trips are reads by the Redis server, as it counts them, including the end of the connection; calls below are Larder\'s calls of its tiers.',
         ];
         $firsts = [];
         foreach ($results as $result) {

@@ -172,7 +172,7 @@ final readonly class Segment implements Scenario
         }
 
         return [
-            \sprintf('Read shuffled: %s keys, each once, in an order that chance decides; all of them were read and compared before.', \implode(', ', $counts)),
+            \sprintf('Read shuffled: %s keys, each once, in random order; all of them were read and compared before.', \implode(', ', $counts)),
             \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores; the writer beside them writes as fast as it can, and takes its share of the cores.', $cores),
         ];
     }

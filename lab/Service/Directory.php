@@ -40,7 +40,7 @@ final class Directory
         $written = Silence::of(static fn(): int|false => \file_put_contents($probe, \str_repeat('.', self::ROOM)));
         if ($written !== self::ROOM) {
             $directory->remove();
-            throw new ServiceFailure("No space is left in $parent. Make room there, or set TMPDIR to a directory that has some.");
+            throw new ServiceFailure("There is no space left in $parent. Make room there, or set TMPDIR to a directory with free space.");
         }
         \unlink($probe);
 
@@ -77,7 +77,7 @@ final class Directory
     {
         $path = $this->file($name);
         if (\strlen($path) > self::LONGEST_SOCKET) {
-            throw new ServiceFailure("$path is too long for a unix socket. Set TMPDIR to a directory with a shorter name, as /tmp.");
+            throw new ServiceFailure("$path is too long for a unix socket. Set TMPDIR to a directory with a shorter name, for example /tmp.");
         }
 
         return $path;
@@ -147,6 +147,6 @@ final class Directory
         if (\is_dir($path)) {
             return false;
         }
-        throw new ServiceFailure("Cannot make the directory $path: " . \lcfirst(\str_replace('mkdir(): ', '', $warning)) . '. Set TMPDIR to a directory that is there, can be written and has room.');
+        throw new ServiceFailure("Cannot make the directory $path: " . \lcfirst(\str_replace('mkdir(): ', '', $warning)) . '. Set TMPDIR to an existing, writable directory with free space.');
     }
 }

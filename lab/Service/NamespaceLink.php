@@ -99,7 +99,7 @@ final class NamespaceLink implements Link
 
     private function make(): void
     {
-        \posix_geteuid() === 0 || throw new ServiceFailure('they take root');
+        \posix_geteuid() === 0 || throw new ServiceFailure('they need root');
         Signals::held(function (): void {
             $this->names = [Label::make('-server'), Label::make('-client')];
             [$server, $client] = $this->names;

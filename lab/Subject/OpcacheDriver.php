@@ -59,7 +59,7 @@ final class OpcacheDriver implements Driver
     {
         $status = \opcache_get_status(false);
         if ($status === false || $status['cache_full'] || $status['restart_pending'] || !\opcache_is_script_cached($file)) {
-            throw EngineFailure::off('OPcache does not hold what was included', \sprintf(
+            throw EngineFailure::off('OPcache does not hold the included file', \sprintf(
                 'give it more memory, opcache.memory_consumption (now %s MB) and opcache.max_accelerated_files (now %s)',
                 \ini_get('opcache.memory_consumption'),
                 \ini_get('opcache.max_accelerated_files'),

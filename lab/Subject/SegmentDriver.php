@@ -39,7 +39,7 @@ final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
         $segment = $this->segment = SharedFile::open($this->path);
         if (($segment->stats()['mode'] ?? null) !== 'zero-copy') {
             // What would be measured then is something else.
-            throw EngineFailure::off('The segment cannot be read in place by this process', 'see bin/larder doctor: its address is taken, or all of its slots for readers are');
+            throw EngineFailure::off('This process cannot read the segment in place', 'see bin/larder doctor: its address is taken, or all of its slots for readers are');
         }
     }
 

@@ -143,7 +143,7 @@ final class Bench implements Measurable
                 $driver->connect();
                 // A value that went with the connection would be missed in no time.
                 if (($got ?? null) !== $this->value) {
-                    throw new \RuntimeException('What was written is not there on another connection.');
+                    throw new \RuntimeException('Another connection does not see the written value.');
                 }
 
                 return $time;
@@ -181,7 +181,7 @@ final class Bench implements Measurable
     /** That another value came back. */
     public static function wrong(mixed $written, mixed $got): string
     {
-        return \sprintf('%s was written and %s came back', self::describe($written), self::describe($got));
+        return \sprintf('%s was written, but %s came back', self::describe($written), self::describe($got));
     }
 
     private static function describe(mixed $value): string

@@ -33,11 +33,11 @@ final readonly class Crew
         for ($member = 0; $member < $this->members + $this->beside; ++$member) {
             $pair = \stream_socket_pair(\STREAM_PF_UNIX, \STREAM_SOCK_STREAM, 0);
             if ($pair === false) {
-                throw new \RuntimeException('No pair of sockets: are there too many open files (ulimit -n)?');
+                throw new \RuntimeException('Cannot create a pair of sockets: are there too many open files (ulimit -n)?');
             }
             $pid = \pcntl_fork();
             if ($pid === -1) {
-                throw new \RuntimeException('No other process can be made: is there a limit (ulimit -u)?');
+                throw new \RuntimeException('Cannot start another process: is there a limit (ulimit -u)?');
             }
             if ($pid === 0) {
                 \fclose($pair[0]);
@@ -152,6 +152,6 @@ final readonly class Crew
     {
         $said = \fgets($line);
 
-        return $said === false ? throw new \RuntimeException('One of the processes at once has died.') : \rtrim($said);
+        return $said === false ? throw new \RuntimeException('One of the concurrent processes has died.') : \rtrim($said);
     }
 }

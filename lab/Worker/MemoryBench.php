@@ -273,7 +273,7 @@ final class MemoryBench implements Measurable
         foreach ($this->driver->names($this->keys) as $name) {
             $got = $this->driver->read([$name]);
             if ($got !== null && $got !== false) {
-                return 'nothing was written and ' . \get_debug_type($got) . ' came back';
+                return 'nothing was written, but ' . \get_debug_type($got) . ' came back';
             }
         }
 

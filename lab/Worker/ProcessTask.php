@@ -116,7 +116,7 @@ final readonly class ProcessTask implements Task
             $said = \trim($process->getErrorOutput() . ' ' . $process->getOutput());
             $how = $process->hasBeenSignaled() ? 'was ended by signal ' . $process->getTermSignal() : 'ended with status ' . $process->getExitCode();
 
-            throw new \RuntimeException("The process that measures $how" . ($said === '' ? '' : ': ' . \substr($said, -500)));
+            throw new \RuntimeException("The measuring process $how" . ($said === '' ? '' : ': ' . \substr($said, -500)));
         }
 
         return $process->getOutput();
@@ -127,14 +127,14 @@ final readonly class ProcessTask implements Task
     {
         $found = \json_decode($answer, true);
         if (!\is_array($found) || \count($found) !== \count($this->sides)) {
-            throw new \RuntimeException('The process that measures answers what is no measurement: ' . \substr($answer, 0, 300));
+            throw new \RuntimeException('The measuring process did not answer with a measurement: ' . \substr($answer, 0, 300));
         }
         $measured = [];
         foreach ($found as $one) {
             \assert(\is_array($one));
             $samples = [];
             foreach (\is_array($one['samples'] ?? null) ? $one['samples'] : [] as $sample) {
-                $samples[] = \is_int($sample) || \is_float($sample) ? (float) $sample : throw new \RuntimeException('A sample that is no number.');
+                $samples[] = \is_int($sample) || \is_float($sample) ? (float) $sample : throw new \RuntimeException('A sample is not a number.');
             }
             $measured[] = new Measured(
                 $samples,

@@ -217,7 +217,7 @@ final class ComparisonTest extends TestCase
         foreach ([
             'No cell is in both reports' => static fn(): Comparison => self::comparison($one, Reports::report([Reports::of(2, self::CALM)])),
             'No cell has 3 rounds or more' => static fn(): Comparison => self::comparison($one, Reports::report([Reports::of(1, [1.0, 2.0])])),
-            'takes 10 timed cells in both reports; there are 1' => static fn(): Comparison => self::comparison($one, $one, relative: true),
+            'needs 10 timed cells in both reports; there are 1' => static fn(): Comparison => self::comparison($one, $one, relative: true),
         ] as $message => $compare) {
             try {
                 $compare();

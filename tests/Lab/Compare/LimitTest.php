@@ -47,7 +47,7 @@ final class LimitTest extends TestCase
             Limit::of($text);
             self::fail('It was taken.');
         } catch (NotComparable $e) {
-            self::assertMatchesRegularExpression('/^The limit ".*" is not understood\. Give .*--limit=5%.*0\.05\.$/', $e->getMessage());
+            self::assertMatchesRegularExpression('/^Cannot read the limit ".*"\. Give .*--limit=5%.*0\.05\.$/', $e->getMessage());
             self::assertStringNotContainsString("\e", $e->getMessage());
         }
     }

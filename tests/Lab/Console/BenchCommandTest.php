@@ -63,12 +63,12 @@ final class BenchCommandTest extends TestCase
         yield 'a scenario' => [['engine'], ['There is no scenario "engine"', 'engines, serializers, loop', 'all']];
         yield 'a subject' => [['loop', '--subjects=redis,couchbase'], ['no subject "couchbase" in loop', 'memcached', 'files']];
         yield 'no subject' => [['loop', '--subjects=,'], ['names none']];
-        yield 'rounds' => [['--rounds=none'], ['--rounds=none is no whole number']];
-        yield 'no rounds' => [['--rounds=0'], ['--rounds=0 is no whole number']];
-        yield 'seed' => [['--seed=-1'], ['--seed=-1 is no whole number']];
-        yield 'a directory that is not there' => [['--json=/nowhere/at/all.json'], ['/nowhere/at/all.json cannot be written', 'mkdir -p']];
+        yield 'rounds' => [['--rounds=none'], ['--rounds=none is not a whole number']];
+        yield 'no rounds' => [['--rounds=0'], ['--rounds=0 is not a whole number']];
+        yield 'seed' => [['--seed=-1'], ['--seed=-1 is not a whole number']];
+        yield 'a directory that is not there' => [['--json=/nowhere/at/all.json'], ['Cannot write /nowhere/at/all.json', 'mkdir -p']];
         yield 'a directory as a file' => [['--html=/tmp'], ['/tmp is a directory']];
-        yield 'a file system that takes nothing' => [['--markdown=/proc/report.md'], ['/proc/report.md cannot be written']];
+        yield 'a file system that takes nothing' => [['--markdown=/proc/report.md'], ['Cannot write /proc/report.md']];
     }
 
     /**
@@ -135,7 +135,7 @@ final class BenchCommandTest extends TestCase
         $bench->signal(\SIGINT);
 
         self::assertSame(130, $bench->wait(60), $bench->errors());
-        self::assertStringContainsString('The same command goes on from here', $bench->errors());
+        self::assertStringContainsString('The same command resumes from here', $bench->errors());
         $report = (new JsonReader())->read($this->directory->file('a.json'));
         self::assertTrue($report->partial);
         self::assertNotSame([], $report->results);
@@ -146,8 +146,8 @@ final class BenchCommandTest extends TestCase
 
         $kept = \count((array) \file($ledger)) - 1;
         $bench = $this->bench(...$arguments);
-        self::until(static fn(): bool => \str_contains($bench->errors(), 'Going on'), 'that it goes on');
-        self::assertStringContainsString("$kept measurements are there", $bench->errors());
+        self::until(static fn(): bool => \str_contains($bench->errors(), 'Resuming'), 'that it resumes');
+        self::assertStringContainsString("$kept measurements are kept", $bench->errors());
         // It says so before it has begun, and only what it has begun is ended in good order.
         self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
         $bench->signal(\SIGTERM);

@@ -321,7 +321,7 @@ final class CompareCommandTest extends TestCase
         $old = $this->old([self::redis(1)]);
         [$status, , $errors] = $this->tell($old, $old, ['--limit' => 'ten']);
         self::assertSame(Application::USAGE, $status);
-        self::assertStringContainsString('The limit "ten" is not understood', $errors);
+        self::assertStringContainsString('Cannot read the limit "ten"', $errors);
         self::assertSame(Application::USAGE, $this->tell($this->root->path, $old)[0]);
         self::assertSame(Application::USAGE, $this->tell($old, "\0")[0]);
         self::assertSame(Application::USAGE, $this->tell($old, '')[0]);

@@ -51,7 +51,7 @@ final class FindingsTest extends TestCase
     {
         [$first] = self::sentences([self::cell('apcu:process:php', 10.0, [1.0]), self::cell('files:process:php', 20.0, [1.0])]);
 
-        self::assertStringContainsString('takes about 2.00 times as long as it, from too few rounds to tell how sure that is', $first);
+        self::assertStringContainsString('takes about 2.00 times as long as it; there were too few rounds to tell how certain that is', $first);
     }
 
     public function testTheReportsOwnRatioIsTakenWhereThereIsOne(): void
@@ -64,8 +64,8 @@ final class FindingsTest extends TestCase
     public function testOneAloneAndNobodyAtAll(): void
     {
         self::assertSame('On one machine only apcu:process:php was measured at reading a 50x50 array, one process: 10.0 µs; there is nothing to compare it with.', self::sentences([self::cell('apcu:process:php', 10.0)])[0]);
-        self::assertSame('No read was measured on one machine, so this run cannot tell who is the fastest there.', self::sentences([self::cell('redis:network:php', 10.0)])[0]);
-        self::assertSame('No read was measured on one machine, so this run cannot tell who is the fastest there.', self::sentences([])[0]);
+        self::assertSame('This run measured no read on one machine, so it cannot tell which subject is the fastest there.', self::sentences([self::cell('redis:network:php', 10.0)])[0]);
+        self::assertSame('This run measured no read on one machine, so it cannot tell which subject is the fastest there.', self::sentences([])[0]);
     }
 
     public function testWhatTheNetworkAndASerializerCost(): void
@@ -91,7 +91,7 @@ final class FindingsTest extends TestCase
     public function testOneOfTheTwoCostsIsEnoughForASentence(): void
     {
         self::assertStringStartsWith('Reading a 50x50 array from apcu by process with php takes 2.00 times', self::sentences([self::cell('apcu:process:php', 10.0), self::cell('apcu:process:igbinary', 5.0)])[1]);
-        self::assertStringStartsWith('Nothing was measured both over the network and on one machine, and nothing with several serializers', self::sentences([self::cell('apcu:process:php', 10.0)])[1]);
+        self::assertStringStartsWith('This run measured nothing both over the network and on one machine, and nothing with several serializers', self::sentences([self::cell('apcu:process:php', 10.0)])[1]);
     }
 
     public function testWhereLarderLoses(): void
@@ -141,8 +141,8 @@ final class FindingsTest extends TestCase
         $sentence = self::sentences([], [$ratio('one', 1.0, 3.0), $ratio('two', 1.8, 1.5), $ratio('three', 4.0, 2.0)])[2];
 
         self::assertSame('Of 3 promised limits 2 do not hold, worst three: 4.00 (3.60–4.40) where at most 2.00 was promised.', $sentence);
-        self::assertSame('Of 1 promised limit 1 does not hold, two: 1.60 (1.44–1.76) where at most 1.50 was promised, which this run is not sure of.', self::sentences([], [$ratio('two', 1.6, 1.5)])[2]);
-        self::assertSame('Of 2 promised limits all hold, 1 of them not surely.', self::sentences([], [$ratio('one', 1.0, 3.0), $ratio('two', 1.45, 1.5)])[2]);
+        self::assertSame('Of 1 promised limit 1 does not hold, two: 1.60 (1.44–1.76) where at most 1.50 was promised, but this run is not certain of that.', self::sentences([], [$ratio('two', 1.6, 1.5)])[2]);
+        self::assertSame('Of 2 promised limits all hold, 1 of them not certain.', self::sentences([], [$ratio('one', 1.0, 3.0), $ratio('two', 1.45, 1.5)])[2]);
     }
 
     public function testADisqualifiedLarderIsALoss(): void
@@ -174,8 +174,8 @@ final class FindingsTest extends TestCase
         $report = self::report([self::cell('apcu:process:php', 10.0), self::cell('larder-apcu:process:php', 30.0), self::cell('redis:socket:php', 60.0)]);
 
         self::assertMatchesRegularExpression('/^Reading a 50x50 array, one process: apcu:process:php is first of 3 with 10\.0 µs, redis:socket:php is last with 60\.0 µs, 6\.00 \([\d.]+–[\d.]+\) times as much; the best of Larder that processes share, larder-apcu:process:php, is number 2\.$/', (new Findings())->forPicture($report, '50x50'));
-        self::assertSame('Nothing was measured of this.', (new Findings())->forPicture($report, '50x50', 'write'));
-        self::assertSame('Nothing was measured of this.', (new Findings())->forCurves($report, 'short'));
+        self::assertSame('This run did not measure this.', (new Findings())->forPicture($report, '50x50', 'write'));
+        self::assertSame('This run did not measure this.', (new Findings())->forCurves($report, 'short'));
     }
 
     public function testOneFindingsSpeaksOfTheReportItIsGiven(): void
@@ -200,7 +200,7 @@ final class FindingsTest extends TestCase
             new Result(self::cell('files:process:php', 1.0)->cell, [[10.0, 10.0, 10.0, 50.0]]),
         ]);
 
-        self::assertMatchesRegularExpression('/^The steadiest is apcu:process:php, .* above 1\.00 times the median \(10\.0 µs\); the least steady is files:process:php, with 4\.\d\d times \(48\.8 µs\)\.$/', (new Findings())->forCurves($report, '50x50'));
+        self::assertMatchesRegularExpression('/^The steadiest subject is apcu:process:php: .* above 1\.00 times the median \(10\.0 µs\)\. The least steady is files:process:php, with 4\.\d\d times \(48\.8 µs\)\.$/', (new Findings())->forCurves($report, '50x50'));
     }
 
     public function testWhatAMapShows(): void
@@ -215,12 +215,12 @@ final class FindingsTest extends TestCase
         ]);
 
         self::assertSame('Of the 4 ways to an engine that were measured with several serializers, igbinary is the fastest serializer in 2, php is the fastest serializer in 1 and the first two cannot be told apart in 1 (reading a 50x50 array, one process).', (new Findings())->forHeatMap($report, '50x50'));
-        self::assertSame('No engine was measured with more than one serializer.', (new Findings())->forHeatMap(self::report([self::cell('apcu:process:php', 1.0)]), '50x50'));
+        self::assertSame('This run measured no engine with more than one serializer.', (new Findings())->forHeatMap(self::report([self::cell('apcu:process:php', 1.0)]), '50x50'));
     }
 
     public function testWhatThePictureOfLimitsShows(): void
     {
-        self::assertSame('No promised limit was measured.', (new Findings())->forRatios(self::report([])));
+        self::assertSame('This run measured no promised limit.', (new Findings())->forRatios(self::report([])));
         self::assertStringStartsWith('Of 2 promised limits 1 does not hold, ', (new Findings())->forRatios(Fixture::report()));
     }
 

@@ -67,7 +67,7 @@ final class MarkdownTest extends TestCase
         foreach ([...$report->notes, ...(new Findings())->sentences($report)] as $sentence) {
             self::assertStringContainsString($sentence, $markdown);
         }
-        self::assertStringContainsString('**It was stopped before its end.**', $markdown);
+        self::assertStringContainsString('**This run was stopped before its end.**', $markdown);
         self::assertStringContainsString('apt-get install php8.2-lzf', $markdown);
         self::assertStringContainsString('| **memcached:tcp:msgpack** | engines | read gave', $markdown);
         self::assertStringContainsString('| processor | Made Up 3000 |', $markdown);

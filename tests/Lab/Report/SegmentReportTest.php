@@ -67,7 +67,7 @@ final class SegmentReportTest extends TestCase
 
         self::assertSame('Getting a short string beside a writer, 4 processes at once: segment:process:none 12.0 million/s, 1.20 (1.15–1.25) times what one process does; apcu:process:php 4.00 million/s, 0.800 (0.750–0.850) times what one process does.', $says);
         self::assertStringStartsWith('Getting a short string, one process: segment:process:none is first of 2 with 20.0 million/s, apcu:process:php is last with 5.00 million/s, 0.250', (new Findings())->forPicture(self::report(), 'short', 'gets', 1, 'segment'));
-        self::assertSame('Nothing was measured of this.', (new Findings())->forCurves(self::report(), 'short', 'gets', 1, 'segment'));
+        self::assertSame('This run did not measure this.', (new Findings())->forCurves(self::report(), 'short', 'gets', 1, 'segment'));
     }
 
     /** Seen to fail: Losses without moreIsBetter(), isLarder() without the segment. */

@@ -163,7 +163,7 @@ final class TablesTest extends TestCase
 
         self::assertNotNull($table);
         self::assertSame(['predis:socket, predis:tcp, larder (9 subjects)', 'redis:socket'], $this->column($table, 'subject'));
-        self::assertSame(['install predis', 'install redis'], $this->column($table, 'to have it'));
+        self::assertSame(['install predis', 'install redis'], $this->column($table, 'how to install it'));
     }
 
     public function testNothingToSayIsNoTable(): void

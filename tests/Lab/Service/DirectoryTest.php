@@ -121,7 +121,7 @@ final class DirectoryTest extends TestCase
             'unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o size=32k none "$2" && exec "$0" -r "$3" -- "$1" "$2"',
             \PHP_BINARY, \dirname(__DIR__, 3) . '/vendor/autoload.php', $this->parent->path, $code,
         ]);
-        self::assertSame("No space is left in $this->parent. Make room there, or set TMPDIR to a directory that has some.0", $child->output(), $child->errors());
+        self::assertSame("There is no space left in $this->parent. Make room there, or set TMPDIR to a directory with free space.0", $child->output(), $child->errors());
     }
 
     public function testASocketsPathHasToFit(): void

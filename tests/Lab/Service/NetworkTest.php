@@ -65,7 +65,7 @@ final class NetworkTest extends TestCase
     {
         $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('no');
-        $this->network($this->refusing('they take root'), $this->refusing('no'))->start();
+        $this->network($this->refusing('they need root'), $this->refusing('no'))->start();
     }
 
     public function testHasNoAddressBeforeItsStart(): void

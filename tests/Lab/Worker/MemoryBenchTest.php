@@ -96,7 +96,7 @@ final class MemoryBenchTest extends TestCase
         yield 'keeps the first, written' => ['keeps the first', 'write', 'a string of 14 bytes'];
         yield 'forgets one of all' => ['forgets one', 'shuffled', 'null came back'];
         yield 'forgets one of the common' => ['forgets one', 'gets', 'null came back'];
-        yield 'finds what is not there' => ['finds everything', 'missing', 'nothing was written and string came back'];
+        yield 'finds what is not there' => ['finds everything', 'missing', 'nothing was written, but string came back'];
     }
 
     /** Seen to fail: a check of the first, the middle and the last key only. */

@@ -165,7 +165,7 @@ final class ProcessTaskTest extends TestCase
     public function aProcessThatDiesIsSaidToHave(): void
     {
         $this->expectException(\RuntimeException::class);
-        $this->expectExceptionMessageMatches('/measures ended with status 3/');
+        $this->expectExceptionMessageMatches('/measuring process ended with status 3/');
 
         $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyDriver::class, ['fault' => 'exits'])));
     }
