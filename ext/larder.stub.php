@@ -5,10 +5,10 @@
 namespace Larder;
 
 /**
- * Values in memory that all processes of a user share, read where they lie.
+ * Values in memory that all processes of a user share. Readers read them in place.
  *
- * What get() gives is the value itself, not a copy, until somebody changes it: then PHP copies it, as it does with any
- * array or string of its own. Reading takes no lock; every write is atomic, for all processes.
+ * get() returns the value itself and not a copy. If a script changes the value, PHP copies it first, as it does with any
+ * shared array or string. Reading takes no lock. Every write is atomic for all processes.
  *
  * @strict-properties
  * @not-serializable
@@ -18,33 +18,33 @@ final class Segment
     private function __construct() {}
 
     /**
-     * Attaches to the segment of that file, or makes it.
+     * Attaches to the segment in that file, or creates it.
      *
-     * @param int $bytes of a segment that is made, from 1 MiB; one that is there keeps its size
+     * @param int $bytes size of a new segment, at least 1 MiB; an existing one keeps its size
      *
-     * @throws SegmentException which says what is wrong with the file and what to do; its code is 1 if something is in
-     *                          the file that never was a segment, and else 0
+     * @throws SegmentException its message says what is wrong with the file and what to do; its code is 1 if the file
+     *                          holds something that never was a segment, and otherwise 0
      */
     public static function open(string $path, int $bytes = 67108864): Segment {}
 
     public function get(string $key, mixed $default = null): mixed {}
 
-    /** @return array what was found, by key */
+    /** @return array the values found, by key */
     public function getMultiple(array $keys): array {}
 
     /**
-     * False: there was no room, not even after evicting; then the older value is gone too.
+     * False: there was no room, not even after evicting; then the older value is removed too.
      *
-     * @param int $ttl seconds; 0: for ever; less: it is over already
+     * @param int $ttl seconds; 0: no expiry; negative: already expired
      *
      * @throws SegmentException|\ValueError|\Exception if the key or the value cannot be stored; then nothing has changed
      */
     public function set(string $key, mixed $value, int $ttl = 0): bool {}
 
-    /** Only if there is no value. */
+    /** Stores the value only if the key has none. */
     public function add(string $key, mixed $value, int $ttl = 0): bool {}
 
-    /** Only if there is a value. */
+    /** Stores the value only if the key has one. */
     public function replace(string $key, mixed $value, int $ttl = 0): bool {}
 
     public function has(string $key): bool {}
@@ -53,57 +53,57 @@ final class Segment
     public function delete(string $key): bool {}
 
     /**
-     * A missing value becomes $initial + $by; the ttl is only for that. False, and nothing changed: the value is no
-     * integer, or the result would be none.
+     * A missing value becomes $initial + $by; the ttl applies only then. False, with nothing changed: the value is not an
+     * integer, or the result would not be one.
      */
     public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false {}
 
     public function flush(): bool {}
 
     /**
-     * Lets go of all that this request has read from here: for a process that does many jobs in one request, between
-     * two of them. Nothing that get() and getMultiple() gave may be used after it, nor anything that holds it; where
-     * that cannot be said for certain, do not call it: a request that has read much copies what it reads, and no more.
-     * Called by code of an object that is just being read or stored, it does nothing.
+     * Releases all values that this request has read from the segment. Call it between two jobs of a process that runs
+     * many jobs in one request. After it, use no value that get() or getMultiple() returned before, and nothing that
+     * contains one. If you are not certain of that, do not call it: a request that has read a lot then only copies what
+     * it reads. Called by code of an object that is being read or stored, it does nothing.
      */
     public function release(): void {}
 
     /**
-     * Stores a copy of what is elsewhere, as a near tier has them: if the integer under $guard is there and not above
-     * $at, and there is no copy with a later $position. All of it is one step: who first raises the guard and then drops
-     * a key leaves no copy of it there that was allowed by the guard as it was before.
+     * Stores a near tier's copy of a value from another store, if the integer under $guard exists and is not above $at,
+     * and no copy with a later $position exists. All of this is one step: a process that first raises the guard and then
+     * drops a key leaves no copy of it that only the lower guard had allowed.
      *
-     * False: not stored; then an older copy is gone. What set(), add(), replace() and increment() store counts as older
-     * than any copy. A guard that is gone allows nothing more, and must not be made again under the same key.
+     * False: not stored; then an older copy is removed. A value stored by set(), add(), replace() or increment() counts
+     * as older than any copy. A missing guard allows nothing more, and must not be created again under the same key.
      *
-     * @param int $ttl      as of set()
-     * @param int $position of the copy, in the journal of what is elsewhere; from 1
+     * @param int $ttl      as in set()
+     * @param int $position the copy's position in the other store's journal; at least 1
      * @param int $at       position up to which that journal was known when the copy was read
      *
      * @throws SegmentException|\ValueError|\Exception as set()
      */
     public function fill(string $key, mixed $value, int $ttl, int $position, string $guard, int $at): bool {}
 
-    /** Makes an integer that is less than $to that much. False: there is no integer. */
+    /** Raises an integer to $to if it is lower. False: there is no integer. */
     public function raise(string $key, int $to): bool {}
 
-    /** Deletes what has an earlier position. False: there was no such value. */
+    /** Deletes the key's value if its position is earlier. False: there was no such value. */
     public function drop(string $key, int $position): bool {}
 
     /**
-     * entries; bytes_used by them, each with what its block has more than it needs; bytes_total of the file; hits, misses
-     * and copied (of this request, and of all that have ended: gets that hit, that did not, and of the hits those that
-     * were copied, since their request had read its eighth of the segment); sets, evictions, expired, refused;
-     * mode, by which this request reads ("zero-copy": in place; "mixed": in place and, since it has had its share, by
-     * copying; "copy": by copying, for want of the address or a slot; "closed": not at all, since something else was
-     * written over the file); address; retired_bytes, readers, recoveries; damaged, how
-     * often a segment of this name was found truncated or written over, and damaged_at, when last (Unix time; 0: never)
+     * entries; bytes_used by them, each rounded up to its block; bytes_total of the file; hits, misses and copied (of this
+     * request and of all ended ones: gets that hit, gets that missed, and the hits that were copied because their request
+     * had already read its eighth of the segment); sets, evictions, expired, refused; mode, how this request reads
+     * ("zero-copy": in place; "mixed": in place and, after its share is used up, by copying; "copy": by copying, because the
+     * address or a slot was not available; "closed": not at all, because something overwrote the file); address;
+     * retired_bytes, readers, recoveries; damaged, how often a segment of this name was found truncated or overwritten,
+     * and damaged_at, when last (Unix time; 0: never)
      *
      * @return array
      */
     public function stats(): array {}
 
-    /** Goes over everything. Null; or what is wrong. */
+    /** Checks the whole segment. Null: all is well; otherwise what is wrong. */
     public function check(): ?string {}
 }
 

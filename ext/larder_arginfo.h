@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 5363e5f498d9f7df66e2685a1668f96f91e5d1a0 */
+ * Stub hash: c8d8676fbc1115daec511f02efe4272e5c6afd63 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
