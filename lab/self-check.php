@@ -30,7 +30,7 @@ require __DIR__ . '/../vendor/autoload.php';
 $options = ['pairs' => 100, 'rounds' => 10, 'seed' => 1];
 foreach (\array_slice($argv, 1) as $argument) {
     if (\preg_match('/^--(pairs|rounds|seed)=([1-9][0-9]{0,5})$/D', $argument, $match) !== 1) {
-        \fwrite(\STDERR, "$argument is unknown here: --pairs=100, --rounds=10 and --seed=1 are possible.\n");
+        \fwrite(\STDERR, "Unknown argument $argument. Possible are --pairs=100, --rounds=10 and --seed=1.\n");
         exit(2);
     }
     $options[$match[1]] = (int) $match[2];

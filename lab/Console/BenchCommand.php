@@ -63,15 +63,15 @@ final class BenchCommand extends Command
             ->addOption('dropin', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'NAME=FILE: also measure this object-cache.php there; if it is a plugin\'s directory, the plugin is installed and activated')
             ->addOption('list', null, InputOption::VALUE_NONE, 'List the scenarios and their subjects, and what is missing on this machine')
             ->setHelp(<<<'HELP'
-                Starts private servers, measures, stops them, and reports. Without --json, --markdown or --html all three
-                reports are written into the directory larder-bench.
+                Starts private servers, measures, stops the servers, and reports. Without --json, --markdown or --html it writes
+                all three reports into the directory larder-bench.
 
                   <info>%command.full_name%</info>                     a representative part, in under ten minutes
                   <info>%command.full_name% engines --quick</info>     every combination of one scenario, few samples
                   <info>%command.full_name% all</info>                 every cell; resumes where it was stopped
                   <info>%command.full_name% transients catalog --dropin=redis=plugins/redis-cache</info>
-                                                    WordPress with its own object cache, Larder's and another's
-                  <info>%command.full_name% --list</info>              what there is
+                                                    WordPress with its own object cache, Larder's and another one
+                  <info>%command.full_name% --list</info>              lists the scenarios
                   <info>%command.full_name% compare OLD.json NEW.json</info>
                                                     what changed between two reports; exit status 1 on a loss
                                                     (%command.full_name%:compare --help)

@@ -54,7 +54,7 @@ final class Html
         $path = __DIR__ . "/Page/$name";
         $text = \is_file($path) ? \file_get_contents($path) : false;
 
-        return $text !== false ? $text : throw new \RuntimeException("The page's part $path cannot be read: install Larder again.");
+        return $text !== false ? $text : throw new \RuntimeException("Cannot read the page's part $path: install Larder again.");
     }
 
     private static function hash(string $script): string

@@ -16,7 +16,7 @@ final class ReportUnreadable extends \RuntimeException
 
     public static function closed(string $file): self
     {
-        return new self("The report $file cannot be read: it is a directory, or this user may not.");
+        return new self("Cannot read the report $file: it is a directory, or this user may not read it.");
     }
 
     public static function notJson(string $file, string $why): self

@@ -50,11 +50,11 @@ final readonly class Noise
     public function sentence(): string
     {
         if ($this->pairs === []) {
-            return 'Nothing was measured against itself, so this run cannot say how noisy the machine is: do not trust differences of less than 10 %.';
+            return 'This run measured nothing against itself, so it cannot say how noisy the machine is: do not trust differences of less than 10 %.';
         }
         $reach = $this->reach();
         if (!\is_finite($reach)) {
-            return 'There were too few rounds to say how noisy the machine is: give it at least five (--rounds=5).';
+            return 'There were too few rounds to say how noisy the machine is: use at least five (--rounds=5).';
         }
         $found = \sprintf(
             'In %s of a subject with itself the greatest difference was %.1f %% and the widest interval %.1f %% to each side',

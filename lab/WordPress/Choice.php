@@ -29,7 +29,7 @@ final readonly class Choice
         if ($wordpress !== null && \preg_match('/^(debian|\d+\.\d+)$/', $wordpress) !== 1) {
             $path = \realpath($wordpress);
             if ($path === false || !\is_file("$path/wp-includes/version.php")) {
-                throw new \InvalidArgumentException("--wordpress=$wordpress is the directory of no WordPress. Name one that has wp-load.php in it, or a version that Debian has: 6.8");
+                throw new \InvalidArgumentException("--wordpress=$wordpress is not a directory of WordPress. Name one that contains wp-load.php, or a version that Debian has: 6.8");
             }
             $wordpress = $path;
         }

@@ -83,7 +83,7 @@ final class Stopwatch
     public static function read(Response $page): Timing
     {
         if (\preg_match('/<!--larder-lab (\{.*\})-->/', $page->body, $found) !== 1) {
-            throw new SiteFailure("A page of status $page->status tells no time of its object cache: " . \substr(\trim(\strip_tags($page->body)), -300));
+            throw new SiteFailure("A page with status $page->status does not report the time of its object cache: " . \substr(\trim(\strip_tags($page->body)), -300));
         }
         /** @var array{nanoseconds: float, calls: int, reads: int, queries: int, below: ?int} $figures of Shop/stopwatch.php */
         $figures = \json_decode($found[1], true, 8, \JSON_THROW_ON_ERROR);

@@ -18,8 +18,8 @@ final class FlushCommand extends CacheCommand
     {
         parent::configure();
         $this->setHelp(<<<'HELP'
-            Empties this cache, and no other one on the same server: what has another prefix stays. With --group, that
-            group only. It takes the same time however much there is.
+            Empties this cache and no other cache on the same server: caches with another prefix stay. With --group, empties
+            only that group. This takes the same time however much the cache holds.
 
               <info>%command.full_name%</info>
               <info>%command.full_name% --group=users</info>

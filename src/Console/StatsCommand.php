@@ -19,8 +19,8 @@ final class StatsCommand extends CacheCommand
     {
         parent::configure();
         $this->setHelp(<<<'HELP'
-            Prints what each tier holds: its engine, entries, bytes and budget. Hits and misses are counted in each process
-            for itself, so those of the web are not among them: the application reads its own by Cache::stats().
+            Prints the engine, entries, bytes and budget of each tier. Each process counts its own hits and misses, so this
+            command cannot show those of the web: the application reads its own by Cache::stats().
 
               <info>%command.full_name%</info>
               <info>%command.full_name% --json</info>

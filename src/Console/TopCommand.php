@@ -33,8 +33,8 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
             ->addOption('limit', 'l', InputOption::VALUE_REQUIRED, 'How many keys to show', '10')
             ->addOption('sort', 's', InputOption::VALUE_REQUIRED, 'Sort by: ' . \implode(', ', Census::ORDERS), 'size')
             ->setHelp(<<<'HELP'
-                Shows the groups and the keys of the truth tier, until Ctrl-C. Each look goes through all entries, at most
-                100,000 of them, so choose a longer interval where there are many. With --json, a line for each look.
+                Shows the groups and the keys of the truth tier until Ctrl-C. Each update reads all entries, at most 100,000 of
+                them, so choose a longer interval for a large cache. With --json, prints a line for each update.
 
                   <info>%command.full_name%</info>
                   <info>%command.full_name% --sort=age --limit=20 --interval=5</info>

@@ -73,7 +73,7 @@ final class ActivationTest extends TestCase
         $page = $this->site->activate();
         $notices = PluginSite::notices($page);
         self::assertCount(1, $notices);
-        self::assertStringContainsString('that of &lt;b&gt;Other&lt;/b&gt; Cache, so Larder does nothing', $notices[0]);
+        self::assertStringContainsString('belongs to &lt;b&gt;Other&lt;/b&gt; Cache, so Larder does nothing', $notices[0]);
         self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
 
         // Whoever has no right to it, or was only led there, changes nothing.
@@ -109,7 +109,7 @@ final class ActivationTest extends TestCase
                 $page = $this->site->plugins();
                 self::assertStringEqualsFile($this->site->dropIn(), self::FOREIGN);
             }
-            self::assertStringContainsString('&lt;b&gt;Other&lt;/b&gt; Cache has put its object cache in the place', PluginSite::notices($page)[0]);
+            self::assertStringContainsString('&lt;b&gt;Other&lt;/b&gt; Cache has replaced Larder', PluginSite::notices($page)[0]);
             $health = $this->site->web($drop);
             self::assertSame('critical', $health['status']);
             self::assertStringContainsString('&lt;b&gt;Other&lt;/b&gt; Cache', $health['description']);
@@ -126,7 +126,7 @@ final class ActivationTest extends TestCase
         $this->site = new PluginSite(folder: 'larder-main');
         $page = $this->site->activate();
         self::assertSame('Larder\WordPress\ObjectCache', $this->site->web('return get_class($GLOBALS["wp_object_cache"]);'));
-        self::assertStringStartsWith('success: Larder is the object cache of this site now', PluginSite::notices($page)[0] ?? '');
+        self::assertStringStartsWith('success: Larder is now the object cache of this site', PluginSite::notices($page)[0] ?? '');
         self::assertSame('good', $this->site->web('return Larder\WordPress\Health::drop_in()["status"];', '/wp-admin/index.php'));
 
         // Another name again, as of a copy that somebody unpacks by hand.
@@ -146,7 +146,7 @@ final class ActivationTest extends TestCase
         $disabled = \implode(',', \array_diff(\explode(',', DisabledFunctionsTest::COMMON), ['ini_set', 'error_log', 'phpversion', 'posix_getppid']));
         $this->site = new PluginSite(ini: ['disable_functions' => $disabled]);
         $page = $this->site->activate();
-        self::assertStringStartsWith('success: Larder is the object cache of this site now', PluginSite::notices($page)[0] ?? '');
+        self::assertStringStartsWith('success: Larder is now the object cache of this site', PluginSite::notices($page)[0] ?? '');
         $this->site->web('return wp_cache_set("k", "kept", "plugin");');
         self::assertSame('kept', $this->site->web('return wp_cache_get("k", "plugin");'));
         self::assertSame('kept', $this->site->site->cli('echo wp_cache_get("k", "plugin");'));
@@ -294,7 +294,7 @@ final class ActivationTest extends TestCase
         \chown($this->site->site->content(), \posix_geteuid());
         $notices = PluginSite::notices($this->site->activate());
         self::assertStringStartsWith('error: Larder is not the object cache of this site yet.', $notices[0]);
-        self::assertStringContainsString('warning: The drop-in could not be put in its place', $notices[1]);
+        self::assertStringContainsString('warning: Larder could not install its drop-in', $notices[1]);
         self::assertSame('Larder', $this->site->title());
         \chmod($this->site->site->content(), 0o755);
         $this->site->site->account->receive($this->site->site->content());

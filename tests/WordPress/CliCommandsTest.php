@@ -88,8 +88,8 @@ final class CliCommandsTest extends TestCase
         } finally {
             $replaced = $site->wp('larder', 'enable', '--force')->printed();
         }
-        self::assertMatchesRegularExpression('~put aside: (\S+)$~m', $replaced);
-        \preg_match('~put aside: (\S+)$~m', $replaced, $match);
+        self::assertMatchesRegularExpression('~drop-in is kept: (\S+)$~m', $replaced);
+        \preg_match('~drop-in is kept: (\S+)$~m', $replaced, $match);
         self::assertStringEqualsFile($match[1], self::FOREIGN);
         $site->wp('larder', 'status')->printed();
     }

@@ -74,7 +74,7 @@ final class HealthTest extends TestCase
         self::assertCount(1, \glob(\dirname($this->site->site->root) . '/larder-*') ?: []);
         $privacy = $this->test('privacy');
         self::assertSame('good', $privacy['status']);
-        self::assertStringContainsString('outside', $privacy['description']);
+        self::assertStringContainsString('does not serve', $privacy['description']);
         self::assertSame('Larder', $this->site->title());
         $this->site->deactivate();
         $this->site->delete();
@@ -95,7 +95,7 @@ final class HealthTest extends TestCase
         $works = $this->test('works');
         self::assertSame('critical', $works['status']);
         self::assertStringContainsString('root', $works['description']);
-        self::assertStringContainsString('error: Larder keeps nothing beyond the request now.', PluginSite::notices($this->site->plugins())[0]);
+        self::assertStringContainsString('error: Larder currently keeps nothing beyond a request.', PluginSite::notices($this->site->plugins())[0]);
         self::assertSame('critical', $this->test('machine')['status']);
     }
 

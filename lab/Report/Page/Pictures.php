@@ -85,7 +85,7 @@ final readonly class Pictures
                 $pictures["$name rates " . Plain::line($payload)] = [
                     'kind' => 'intervals', 'scenario' => $name, 'only' => ['payload' => Plain::line($payload), 'unit' => Cell::PER_SECOND],
                     'title' => ($scenario === 'catalog' ? 'Pages a second, ' : 'Gets a second, ') . Words::payload($payload),
-                    'about' => 'Of all processes together, on a logarithmic scale. Right is more.',
+                    'about' => 'All processes together, on a logarithmic scale. Right is more.',
                     'says' => $this->says($scenario, $this->findings->forPicture(...), $payload, Cell::PER_SECOND),
                 ];
             }
@@ -125,10 +125,10 @@ final readonly class Pictures
 
         $pictures = [];
         if ($apart !== []) {
-            $pictures['ratios'] = ['kind' => 'ratios', 'ratios' => $apart, 'title' => 'Compared in turn', 'about' => 'Left of the line at 1 the first takes less time than the second.', 'says' => ['' => $this->findings->forRatios($this->report)]];
+            $pictures['ratios'] = ['kind' => 'ratios', 'ratios' => $apart, 'title' => 'Measured in turn', 'about' => 'Left of the line at 1 the first takes less time than the second.', 'says' => ['' => $this->findings->forRatios($this->report)]];
         }
         if ($noise !== []) {
-            $pictures['noise'] = ['kind' => 'ratios', 'ratios' => $noise, 'title' => 'The same with itself', 'about' => 'What is not at 1 here is noise.', 'says' => ['' => (new Noise($same))->sentence()]];
+            $pictures['noise'] = ['kind' => 'ratios', 'ratios' => $noise, 'title' => 'Each subject against itself', 'about' => 'Any distance from 1 here is noise.', 'says' => ['' => (new Noise($same))->sentence()]];
         }
 
         return $pictures;

@@ -21,7 +21,7 @@ final class Sections
     private const TITLES = ['engines' => 'Engines', 'serializers' => 'Serializers', 'loop' => 'The loop', 'segment' => 'The segment', 'transients' => 'WordPress: transients', 'catalog' => 'WordPress: a catalogue'];
 
     /** What stands before the first picture, where the scenario's own line is not enough. */
-    private const ASIDE = ['engines' => 'APCu stands where the published comparisons have XCache, which ended with PHP 5. Two are no cache that processes share, and stand here for comparison: lookup, an array of PHP itself, and larder-request, Larder\'s tier that dies with its request.', 'segment' => 'Here one operation takes so little that the loop around it counts: lookup, a look-up in an array by a method of one line, is the least that PHP can do. OPcache\'s file is included by a path that was there before; it is not written to be read by others at once, and does not count.'];
+    private const ASIDE = ['engines' => 'APCu takes the place that the published comparisons give to XCache, which ended with PHP 5. Two subjects are not shared between processes and are here only for comparison: lookup, a PHP array, and larder-request, Larder\'s tier that dies with its request.', 'segment' => 'One operation takes so little time here that the loop around it matters: lookup, a look-up in an array by a one-line method, is the least that PHP can do. OPcache\'s file is included by a ready-made path; it is not written for concurrent readers, and it does not count.'];
 
     /** @var array<string, Result> by the cell's id */
     private array $results = [];
@@ -96,7 +96,7 @@ final class Sections
             . Markup::element('p', $picture['about'], ['class' => 'how'])
             . '<div class="controls" hidden></div><p class="chosen"></p><ul class="legend"></ul>'
             . Markup::around('div', '', ['class' => 'picture', 'role' => 'img', 'aria-label' => $picture['title']])
-            . '<p class="nothing" hidden>Nothing was measured of this choice.</p>'
+            . '<p class="nothing" hidden>This run did not measure this choice.</p>'
             . ($where === '' ? '' : Markup::element('p', $where, ['class' => 'where'])),
             ['data-figure' => $key],
         ) . "\n$tables";

@@ -39,7 +39,7 @@ final class JsonReaderTest extends TestCase
 
     public function testADirectory(): void
     {
-        $this->refused('/cannot be read/', static fn() => (new JsonReader())->read(__DIR__));
+        $this->refused('/Cannot read/', static fn() => (new JsonReader())->read(__DIR__));
     }
 
     /** @return iterable<string, array{string, string}> */

@@ -40,7 +40,7 @@ final class ChoiceTest extends TestCase
     /** @return iterable<string, array{?string, list<string>, string}> */
     public static function mistakes(): iterable
     {
-        yield 'no WordPress' => ['/tmp', [], 'directory of no WordPress'];
+        yield 'no WordPress' => ['/tmp', [], 'not a directory of WordPress'];
         yield 'no name' => [null, [self::FILE], 'write NAME=FILE'];
         yield 'a name that is there' => [null, ['larder-x=' . self::FILE], 'write NAME=FILE'];
         yield 'WordPress itself' => [null, ['wordpress=' . self::FILE], 'write NAME=FILE'];
