@@ -271,7 +271,10 @@ final class Truth
             return true;
         }
         try {
-            $applied = $this->pending->apply($this->invalidate(...));
+            // Under a name of no request: another one may have kept them, and a request's own changes do not count against
+            // the fills that it has still to write.
+            $writer = \bin2hex(\random_bytes(6));
+            $applied = $this->pending->apply(fn(array $keys) => $this->invalidate($keys, $writer));
             if ($applied) {
                 $this->breaker->close();
             } else {
@@ -293,14 +296,14 @@ final class Truth
      *
      * @throws Failure
      */
-    private function invalidate(array $keys): void
+    private function invalidate(array $keys, string $writer): void
     {
         $this->store->write(\array_map(
-            fn(string $key): Change => match ($key[0]) {
-                'e' => new Change($key, null, $this->writer, kind: Entry::DELETED, strict: true),
+            static fn(string $key): Change => match ($key[0]) {
+                'e' => new Change($key, null, $writer, kind: Entry::DELETED, strict: true),
                 // A lease that could not be given back.
-                'l' => new Change($key, null, $this->writer, logged: false, kind: Entry::DELETED, strict: true),
-                default => new Change($key, Entry::MARKER, $this->writer, kind: Entry::MARKER, strict: true),
+                'l' => new Change($key, null, $writer, logged: false, kind: Entry::DELETED, strict: true),
+                default => new Change($key, Entry::MARKER, $writer, kind: Entry::MARKER, strict: true),
             },
             $keys,
         ));
@@ -316,7 +319,7 @@ final class Truth
             $keys = $this->deferred;
             $this->deferred = [];
             try {
-                $this->invalidate($keys);
+                $this->invalidate($keys, $this->writer);
             } catch (StoreBusy) {
                 // This one was inside another call too, which will.
                 $this->deferred = [...$keys, ...$this->deferred];

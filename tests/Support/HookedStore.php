@@ -18,6 +18,7 @@ use Larder\Tier\PendingInvalidations;
 use Larder\Tier\Request;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
+use Psr\Log\NullLogger;
 
 /** A store with somebody else in each of its moments: before and after a call a closure may do what it likes. */
 final class HookedStore implements Store
@@ -39,9 +40,9 @@ final class HookedStore implements Store
      *
      * @param list<Near> $nears
      */
-    public function cache(array $nears = []): Cache
+    public function cache(array $nears = [], PendingInvalidations $pending = new PendingInvalidations(null)): Cache
     {
-        $truth = new Truth($this, 'hooked', new PendingInvalidations(null), new FailureLog(null), \bin2hex(\random_bytes(6)));
+        $truth = new Truth($this, 'hooked', $pending, new FailureLog(new NullLogger()), \bin2hex(\random_bytes(6)));
         $tiers = new Request($truth, $nears, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
         $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 

@@ -8,8 +8,11 @@ use Larder\Cache;
 use Larder\Store\Change;
 use Larder\Store\MemoryStore;
 use Larder\Store\StoreBusy;
+use Larder\System\Failure;
 use Larder\Tests\Support\HookedStore;
+use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Near\StoreNear;
+use Larder\Tier\PendingInvalidations;
 use PHPUnit\Framework\TestCase;
 
 /** What happens to a request when somebody else comes between two of its calls of the store. */
@@ -37,6 +40,26 @@ final class MomentsTest extends TestCase
         self::assertSame(2, $count);
         self::assertSame(2, $store->cache()->remember('k', $compute, 3600, [], 10));
         self::assertFalse(isset($store->read(['l::k'])->records['l::k']), 'the lease is free');
+    }
+
+    // Seen to fail: what another request had kept was applied as this one's own change, which does not count against its fill.
+    public function testWhatAnotherRequestKeptWhileTheStoreWasAwayCountsAgainstAFill(): void
+    {
+        foreach (['delete' => 'k', 'invalidateTags' => 't', 'flush' => null] as $method => $what) {
+            $store = new HookedStore();
+            $directory = new TemporaryDirectory();
+            $pending = static fn(): PendingInvalidations => new PendingInvalidations("$directory->path/pending");
+            $request = $store->cache([], $pending());
+            self::assertNull($request->get('k'));
+            $writer = $store->cache([], $pending());
+            $store->before = static fn() => throw Failure::because('hooked', 'away');
+            self::assertFalse($writer->$method(...\array_filter([$what])));
+            $store->before = null;
+            // Its value is from before the writer's change of the database.
+            $request->fill('k', 'old', 0, ['t']);
+            unset($request, $writer);
+            self::assertNull($store->cache([], $pending())->get('k'), $method);
+        }
     }
 
     // Seen to fail: a tag's marker was read without comparing epochs.
