@@ -16,6 +16,7 @@ use Larder\Tier\Request;
 use Larder\Tier\RequestHistory;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
+use Psr\Log\NullLogger;
 
 /**
  * One request: an application with a database, over the real front door.
@@ -44,7 +45,7 @@ final class Application
         /** @var array<string, int> $must */
         $must = Machine::step('begin');
         $this->must = $must;
-        $failureLog = new FailureLog(null);
+        $failureLog = new FailureLog(new NullLogger());
         $truth = new Truth(new ShelfStore('truth', $forgets), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
         $nears = match ($near) {
             'apcu' => [new ApcuNear('n', "lock$server", 1 << 20)],

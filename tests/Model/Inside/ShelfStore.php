@@ -5,11 +5,13 @@ declare(strict_types=1);
 namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\JournalSlice;
+use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
+use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
 
-/** A Shelf, reached by steps. */
+/** A Shelf, reached by steps. It fails for a server that cannot reach it. */
 final class ShelfStore implements Store
 {
     public function __construct(private readonly string $shelf, private readonly bool $forgets) {}
@@ -17,19 +19,26 @@ final class ShelfStore implements Store
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         /** @var JournalSlice */
-        return Machine::step("$this->shelf.since", $epoch, $position);
+        return $this->ask('since', $epoch, $position);
     }
 
     public function read(array $keys): Snapshot
     {
         /** @var Snapshot */
-        return Machine::step("$this->shelf.read", $keys, !$this->forgets);
+        return $this->ask('read', $keys, !$this->forgets);
     }
 
     public function write(array $changes): array
     {
-        /** @var non-empty-list<\Larder\Store\Outcome> */
-        return Machine::step("$this->shelf.write", $changes);
+        /** @var non-empty-list<Outcome> */
+        return $this->ask('write', $changes);
+    }
+
+    private function ask(string $call, mixed ...$arguments): mixed
+    {
+        $answer = Machine::step("$this->shelf.$call", ...$arguments);
+
+        return $answer === false ? throw Failure::because($this->shelf, 'away') : $answer;
     }
 
     public function now(): int

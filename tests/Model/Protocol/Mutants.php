@@ -17,7 +17,7 @@ final class Mutants
     {
         return \array_map(
             static fn(array $mutant): array => $mutant + [5 => false, 6 => 0],
-            self::table() + self::near() + self::marks() + self::waits() + self::epochs() + self::transactions(),
+            self::table() + self::near() + self::marks() + self::waits() + self::epochs() + self::transactions() + self::failures(),
         );
     }
 
@@ -246,6 +246,60 @@ final class Mutants
             'what was set in a transaction is stored whatever came between' => [
                 [$transaction => ['$verdict = $this->writer->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->writer->set($key, $space, $entry);']],
                 ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
+    private static function failures(): array
+    {
+        $truth = 'Tier\Truth';
+        $away = ['reads and fills', 'writes and deletes', 'is away'];
+
+        return [
+            'the truth is read before what is pending is applied' => [
+                [$truth => ['if (!$this->pending->pending()) {' => 'if (true) {']],
+                $away, [0, 0], 'none', true,
+            ],
+            'the truth is read while another process applies what is pending' => [
+                [$truth => ['if ($applied) { $this->breaker->close();' => 'if (true) { $applied = true; $this->breaker->close();']],
+                ['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', true,
+            ],
+            'an invalidation that fails is not kept' => [
+                [$truth => ['catch (Failure $failure) { $this->keep($invalidated);' => 'catch (Failure $failure) {']],
+                $away, [0, 1], 'none', true,
+            ],
+            'an invalidation is not kept while the truth is left alone' => [
+                [$truth => ['!$this->reachable()) { $this->keep($invalidated);' => '!$this->reachable()) {']],
+                $away, [0, 1], 'none', true,
+            ],
+            'a set that fails over a conflict is not kept' => [
+                [$truth => ['catch (Failure $failure) { $this->keep($invalidated);' => 'catch (Failure $failure) {']],
+                ['reads, modifies, writes', 'writes and sets', 'is away'], [0, 1], 'none', true,
+            ],
+            'a flush that fails is not kept' => [
+                ['Tier\Writer' => ['$markers, ), $markers);' => '$markers, ));']],
+                ['reads and fills', 'writes, flushes', 'is away'], [0, 1], 'none', true,
+            ],
+            'what is pending is forgotten before it is applied' => [
+                ['Tests\Model\Inside\Pending' => ['$apply($keys); $done' => "Machine::step('take', \count(\$keys)); \$apply(\$keys); \$done"]],
+                $away, [0, 0], 'none', true,
+            ],
+            'what is pending is forgotten although it could not be applied' => [
+                [$truth => ['fn(array $keys) => $this->invalidate($keys, $writer)'
+                    => 'function (array $keys) use ($writer): void { try { $this->invalidate($keys, $writer); } catch (Failure) { } }']],
+                $away, [0, 0], 'none', true,
+            ],
+            'what another request kept is applied under the name of this one' => [
+                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;']],
+                $away, [0, 0], 'none', false,
+            ],
+            'a fill waits although the deletion after it failed, and is not judged by it' => [
+                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;'], 'Tier\Writer' => [
+                    '$waited[$key] = isset($this->pending[$key]); unset($this->pending[$key]);' => '$waited[$key] = isset($this->pending[$key]);',
+                    'foreach ($keys as $i => $key) { $this->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->pending[$key]); } $this->gone($key, $space);',
+                ]],
+                ['fills, writes, deletes, lives on', 'is away'], [0], 'none', false,
             ],
         ];
     }

@@ -18,7 +18,7 @@ use PHPUnit\Framework\TestCase;
 final class ProtocolTest extends TestCase
 {
     /** The locks of near tiers are no files here. */
-    private const DOUBLES = ['System\FileLock' => 'Lock'];
+    private const DOUBLES = ['System\FileLock' => 'Lock', 'Tier\PendingInvalidations' => 'Pending'];
 
     /** Requests in the middle of which the truth tier loses everything. */
     private const BEGINS_ANEW = [
@@ -26,6 +26,9 @@ final class ProtocolTest extends TestCase
         ['intends, writes', 'reads and fills'], ['fills tagged', 'writes and deletes'], ['fills tagged', 'writes, invalidates'],
         ['reads and fills', 'writes, flushes'],
     ];
+
+    /** What is pending where the truth tier is away. */
+    private const CHANGES = ['writes and deletes', 'writes and sets', 'reads, modifies, writes', 'writes, flushes'];
 
     /** The truth tier forgets a marker, and says so, or says how far back (both are looked at). */
     private const FORGETS = [
@@ -99,6 +102,20 @@ final class ProtocolTest extends TestCase
             yield 'a disk before it, on two servers: ' . \implode(' + ', $names) => [$names, [0, 1], 'store', 1];
             yield 'a disk before it, a new epoch: ' . \implode(' + ', $names) => [[...$names, 'begins anew'], [0, 1], 'store', 0];
         }
+        foreach (Requests::pairs(['reads and fills', ...self::CHANGES]) as $names) {
+            yield 'away: ' . \implode(' + ', $names) => [[...$names, 'is away'], [0, 1], 'apcu', 0];
+            yield 'away, on one server: ' . \implode(' + ', $names) => [[...$names, 'is away'], [0, 0], 'none', 0];
+        }
+        foreach ([...self::CHANGES, 'writes, deletes, lives on'] as $name) {
+            foreach (['is away from one server', 'loses its answers'] as $fails) {
+                yield "$fails: $name" => [[$name, 'reads and fills', $fails], [0, 1], 'apcu', 0];
+            }
+            yield "away, killed: $name" => [[$name, 'reads and fills', 'is away'], [0, 0], 'none', 1];
+        }
+        foreach (['fills tagged', 'writes, invalidates'] as $other) {
+            yield "away, tags: $other" => [['writes, invalidates', $other, 'is away'], [0, 1], 'apcu', 0];
+        }
+        yield 'away: fills, writes, deletes, lives on' => [['fills, writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'apcu', 0];
         yield 'one flush for two keys' => [['fills two', 'writes, flushes'], [0, 1], 'apcu', 0];
         yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
         yield 'a process that lives on' => [['lives on, sets', 'writes and deletes'], [0, 1], 'apcu', 0];
@@ -167,6 +184,13 @@ final class ProtocolTest extends TestCase
             yield "on one server: $one + $other" => [[$one, $other], [0, 0], 'apcu', 0, false, false];
             yield "a new epoch: $one + $other" => [[$one, $other, 'begins anew'], [0, 1], 'none', 0, false, true];
         }
+        foreach ([...self::CHANGES, 'reads and sets', 'intends, writes, sets'] as $other) {
+            foreach (\array_keys(Requests::failures()) as $fails) {
+                yield "$fails, lives on: $other" => [['writes, deletes, lives on', $other, $fails], [0, 1], 'apcu', 0, false, false];
+                yield "$fails, killed: $other" => [['writes and deletes', $other, $fails], [0, 0], 'apcu', 1, false, false];
+                yield "$fails, three: $other" => [['reads and fills', $other, 'writes and deletes', $fails], [0, 0, 1], 'none', 0, false, false];
+            }
+        }
         $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes',
             'fills, writes, deletes', 'intends, writes, sets', 'writes, flushes'];
         foreach (Requests::pairs($core) as [$one, $other]) {
@@ -220,10 +244,11 @@ final class ProtocolTest extends TestCase
         $requests = \array_intersect_key(Requests::all(), \array_flip($names));
         $requests = \array_map(static fn(string $name): \Closure => $requests[$name], \array_values(\array_intersect($names, \array_keys($requests))));
         $events = \array_values(\array_intersect_key(Requests::events(), \array_flip($names)));
+        $fails = \array_intersect($names, \array_keys(Requests::failures())) !== [];
         // Nothing is computed twice, where nothing is deleted meanwhile.
         $computations = \array_unique($names) === ['remembers'] ? 1 : null;
 
-        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events))
+        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events, $fails))
             ->check($copy ?? self::$copy ??= new Copy(self::SHORTER, self::DOUBLES));
     }
 

@@ -24,7 +24,7 @@ final class Requests
     /** @return array<string, \Closure(): void> by name: what happens to the engines meanwhile */
     public static function events(): array
     {
-        return [
+        return self::failures() + [
             // FLUSHALL, a lost head, a restart, an emptied directory.
             'begins anew' => static function (): void {
                 Machine::step('restart');
@@ -35,6 +35,21 @@ final class Requests
             'forgets the tag' => static function (): void {
                 Machine::step('forget', 't::t');
             },
+        ];
+    }
+
+    /** @return array<string, \Closure(): void> by name: the truth tier is away for a while */
+    public static function failures(): array
+    {
+        $away = static fn(array $servers, bool $arrives): \Closure => static function () use ($servers, $arrives): void {
+            Machine::step('fail', $servers, $arrives);
+            Machine::step('work');
+        };
+
+        return [
+            'is away' => $away([0, 1], false),
+            'is away from one server' => $away([0], false),
+            'loses its answers' => $away([0], true),
         ];
     }
 
@@ -185,6 +200,19 @@ final class Requests
                 $request->change('k');
                 $request->delete('k');
                 $request->cache->refresh();
+            },
+            // Long enough to ask a truth tier again that was away.
+            'writes, deletes, lives on' => static function (object $request): void {
+                $request->change('k');
+                $request->delete('k');
+                $request->wait(2100);
+                $request->get('k') ?? $request->fill('k', $request->row('k'));
+            },
+            'fills, writes, deletes, lives on' => static function (object $request): void {
+                $request->get('k') ?? $request->fill('k', $request->row('k'));
+                $request->change('k');
+                $request->delete('k');
+                $request->wait(2100);
             },
             'lives on, sets' => static function (object $request): void {
                 $value = $request->get('k');

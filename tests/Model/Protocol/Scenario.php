@@ -19,6 +19,7 @@ final class Scenario
      * @param string                       $near     apcu, store or none
      * @param bool                         $cached   something is in the cache before
      * @param list<\Closure(): void>       $events   what else happens meanwhile: Requests::events()
+     * @param bool                         $fails    the truth tier may be away
      */
     public function __construct(
         private readonly array $requests,
@@ -31,6 +32,7 @@ final class Scenario
         private readonly ?int $computations = null,
         private readonly int $most = 2_000_000,
         private readonly array $events = [],
+        private readonly bool $fails = false,
     ) {}
 
     /**
@@ -58,12 +60,17 @@ final class Scenario
                 $request->check($milliseconds > 0, ...$keys);
             }, $milliseconds);
         }
-        $servers = [...$servers, ...\array_column($later, 0), 0, 1];
+        $servers = [...$servers, ...\array_column($later, 0)];
+        foreach ($this->fails ? [[0, 1], [1, 0]] : [] as [$first, $then]) {
+            $closings[] = $this->after($copy, \count($servers), $first, $then, $keys);
+            $servers[] = $first;
+        }
+        $servers = [...$servers, 0, 1];
         $shelves = [];
         foreach (['truth', 'near0', 'near1'] as $name) {
             $shelves[$name] = $copy->make('Tests\Model\Inside\Shelf');
         }
-        $site = new Site($servers, \count($programs), $shelves, $this->fine, $this->computations);
+        $site = new Site($servers, \count($programs), $shelves, $this->fine, $this->computations, $this->fails);
         foreach ($this->cached ? [0, 1] : [] as $server) {
             $number = \count($servers) - 2 + $server;
             Explorer::alone($site, $this->program($copy, $number, $server, 'before', static function (object $request): void {
@@ -77,6 +84,27 @@ final class Scenario
         return $explorer->states;
     }
 
+    /**
+     * A request on one server, so that it applies what is pending there, and then one on the other.
+     *
+     * @param list<string> $keys
+     */
+    private function after(Copy $copy, int $number, int $first, int $then, array $keys): Program
+    {
+        return new Program("$number next", function () use ($copy, $number, $first, $then, $keys): void {
+            $this->request($copy, $number, $first)->end();
+            Machine::step('moves', $then);
+            $request = $this->request($copy, $number + 1, $then);
+            $request->check(false, ...$keys);
+            $request->end();
+        });
+    }
+
+    private function request(Copy $copy, int $number, int $server): object
+    {
+        return $copy->make('Tests\Model\Inside\Application', $number, $server, $this->near, false, $this->forgets);
+    }
+
     /** @param \Closure(object): void $code */
     private function program(Copy $copy, int $number, int $server, string $name, \Closure $code, int $later = 0): Program
     {
@@ -84,7 +112,7 @@ final class Scenario
             if ($later > 0) {
                 Machine::step('wait', $later);
             }
-            $request = $copy->make('Tests\Model\Inside\Application', $number, $server, $this->near, false, $this->forgets);
+            $request = $this->request($copy, $number, $server);
             $code($request);
             $request->end();
         });

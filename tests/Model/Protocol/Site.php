@@ -17,6 +17,9 @@ final class Site implements World
     /** How long a pause lasts where nobody else does anything, milliseconds: a whole lease. */
     private const PAUSE = 30_000;
 
+    /** Steps that no other server sees. */
+    private const OF_A_SERVER = ['lock', 'unlock', 'pending', 'keep', 'gate', 'take', 'leave the gate'];
+
     private int $now = Machine::START;
 
     /** @var array<int, true> */
@@ -36,6 +39,21 @@ final class Site implements World
 
     /** @var array<int, array<string, true>> keys under an intent of a process */
     private array $intended = [];
+
+    /** @var array<int, bool> servers that cannot reach the truth tier; true: what they write arrives, and its answer is lost */
+    private array $away = [];
+
+    /** @var array<int, list<string>> pending invalidations of each server */
+    private array $pending = [];
+
+    /** @var array<int, array{int, int}> server to the process that applies them, and how many it has taken */
+    private array $gates = [];
+
+    /** @var array<int, array<string, int>> bits of the writers whose invalidations each server has kept, until it has regained the truth */
+    private array $kept = [];
+
+    /** @var array<int, array<string, int>> of these, those that a process must not miss, because it began later */
+    private array $regains = [];
 
     /** @var array<string, int> bits of writers that died owing: nobody can know of their changes */
     private array $lost = [];
@@ -61,13 +79,15 @@ final class Site implements World
      * @param array<string, object> $shelves  engines by name: truth, near0, near1 (Inside\Shelf of the copy under test)
      * @param bool                  $fine     every access to shared memory is a step, also under its lock
      * @param ?int                  $computations of remember() that are allowed
+     * @param bool                  $fails    the truth tier may be away
      */
     public function __construct(
-        private readonly array $servers,
+        private array $servers,
         private readonly int $together,
         private array $shelves,
         private readonly bool $fine = false,
         private readonly ?int $computations = null,
+        private readonly bool $fails = false,
     ) {}
 
     public function __clone()
@@ -86,7 +106,7 @@ final class Site implements World
         $server = $this->servers[$process];
 
         return match ($step) {
-            'begin' => $this->must,
+            'begin' => $this->begin($process, $server),
             'row' => $this->row($process, $arguments[0]),
             'begin transaction' => (bool) ($this->transactions[$process] = [$this->rows, []]),
             'commit transaction' => $this->commit($process),
@@ -94,12 +114,20 @@ final class Site implements World
             'change' => $this->change($process, $arguments[0]),
             'intended' => $this->intended[$process] = \array_fill_keys($arguments[0], true),
             'returned' => $this->returned($process, $arguments[0]),
-            'check' => $this->check(...$arguments),
+            'check' => $this->check($server, ...$arguments),
             'violation' => throw new Violation($arguments[0]),
             'wait' => $this->now += $arguments[0],
             'pause' => $this->looked[$process] = 0,
             'compute' => $this->compute(),
             'counted' => $this->count($arguments[0]),
+            'moves' => $this->servers[$process] = $arguments[0],
+            'fail' => $this->away = \array_fill_keys(...$arguments),
+            'work' => $this->away = [],
+            'pending' => ($this->pending[$server] ?? []) !== [],
+            'keep' => $this->keep($process, $server, $arguments[0]),
+            'gate' => !isset($this->gates[$server]) && (bool) ($this->gates[$server] = [$process, 0]),
+            'take' => $this->take($server, $arguments[0]),
+            'leave the gate' => $this->leave($process),
             'restart' => $this->shelves['truth']->restart(),
             'evict' => $this->shelves['truth']->evict($arguments[0]),
             'forget' => $this->shelves['truth']->forget($arguments[0]),
@@ -125,12 +153,12 @@ final class Site implements World
 
     public function glued(int $process, string $step): bool
     {
-        return !$this->fine && \in_array($process, $this->locks, true);
+        return !$this->fine && \in_array($process, $this->locks, true) || !$this->fails && $step === 'pending';
     }
 
     public function hidden(int $process, string $step): bool
     {
-        return ($step[0] === 'a' || $step[0] === 'n' || $step === 'lock' || $step === 'unlock')
+        return ($step[0] === 'a' || $step[0] === 'n' || \in_array($step, self::OF_A_SERVER, true))
             && \count(\array_keys(\array_slice($this->servers, 0, $this->together), $this->servers[$process], true)) === 1;
     }
 
@@ -151,6 +179,7 @@ final class Site implements World
     {
         $this->dead[$process] = true;
         $this->unlock($process);
+        $this->leave($process);
         unset($this->looked[$process], $this->transactions[$process]);
         foreach ($this->owes[$process] ?? [] as $key => $true) {
             $this->lost[$key] = ($this->lost[$key] ?? 0) | 1 << $process;
@@ -172,7 +201,7 @@ final class Site implements World
         $text = \serialize([
             $this->now, $this->dead, $this->rows, $this->must, $this->owes, $this->lost, $this->memory, $this->locks,
             $this->looked, $this->computed, $this->counted, $this->intended,
-            $this->transactions,
+            $this->transactions, $this->away, $this->pending, $this->gates, $this->kept, $this->regains,
         ]);
         foreach ($this->shelves as $shelf) {
             $text .= "\n" . $shelf->key();
@@ -187,6 +216,11 @@ final class Site implements World
         $shelf = $this->shelves[$name];
         if ($name === 'truth') {
             $this->looked[$process] = $shelf->news;
+            $away = $this->away[$this->servers[$process]] ?? null;
+            if ($away === false || $away && $call !== 'write') {
+                return false;
+            }
+            $call === 'write' || $this->regained($process);
         }
         if ($call !== 'write') {
             return $shelf->$call(...$arguments);
@@ -201,7 +235,86 @@ final class Site implements World
             $this->looked[$process] = $shelf->news;
         }
 
-        return $outcomes;
+        return ($away ?? false) ? false : $outcomes;
+    }
+
+    /**
+     * What a process that begins must see: what has reached the truth tier, and what its own server has kept.
+     *
+     * @return array<string, int>
+     */
+    private function begin(int $process, int $server): array
+    {
+        $this->regains[$process] = $this->kept[$server] ?? [];
+
+        return self::with($this->must, $this->regains[$process]);
+    }
+
+    /** A process reads the truth tier: what its server had kept when it began must be there now, for everybody. */
+    private function regained(int $process): void
+    {
+        $server = $this->servers[$process];
+        $this->must = self::with($this->must, $this->regains[$process] ?? []);
+        foreach ($this->regains[$process] ?? [] as $key => $bits) {
+            $this->kept[$server][$key] = ($this->kept[$server][$key] ?? 0) & ~$bits;
+        }
+        $this->kept = \array_filter(\array_map(\array_filter(...), $this->kept));
+        unset($this->regains[$process]);
+    }
+
+    /**
+     * @param array<string, int> $one
+     * @param array<string, int> $other
+     *
+     * @return array<string, int>
+     */
+    private static function with(array $one, array $other): array
+    {
+        foreach ($other as $key => $bits) {
+            $one[$key] = ($one[$key] ?? 0) | $bits;
+        }
+        \ksort($one);
+
+        return $one;
+    }
+
+    /** @param list<string> $keys */
+    private function keep(int $process, int $server, array $keys): bool
+    {
+        $fresh = \array_slice($this->pending[$server] ?? [], $this->gates[$server][1] ?? 0);
+        foreach ($keys as $key) {
+            \in_array($key, $fresh, true) || $this->pending[$server][] = $key;
+            $owed = $key[0] === 'e' ? \array_intersect_key([\substr($key, 3) => true], $this->owes[$process] ?? []) : $this->owes[$process] ?? [];
+            $this->kept[$server] = self::with($this->kept[$server] ?? [], \array_map(static fn(): int => 1 << $process, $owed));
+            $this->told($process, $key, $key[0] === 'e' || $key[0] === 'l' ? 'd' : 'm');
+        }
+        $this->kept = \array_filter($this->kept);
+
+        return true;
+    }
+
+    /** @return list<string> what was added behind the first $done; none: all is forgotten */
+    private function take(int $server, int $done): array
+    {
+        $keys = \array_slice($this->pending[$server] ?? [], $done);
+        if ($keys === []) {
+            unset($this->pending[$server]);
+        } else {
+            $this->gates[$server][1] = $done + \count($keys);
+        }
+
+        return $keys;
+    }
+
+    private function leave(int $process): bool
+    {
+        foreach ($this->gates as $server => [$holder]) {
+            if ($holder === $process) {
+                unset($this->gates[$server]);
+            }
+        }
+
+        return true;
     }
 
     /** The truth tier knows of the process' change of what is covered by this key or marker. */
@@ -258,12 +371,16 @@ final class Site implements World
         }
     }
 
-    private function check(string $key, int $value, bool $bounded): void
+    private function check(int $server, string $key, int $value, bool $bounded): void
     {
         if (($value & ~($this->rows[$key] ?? 0)) !== 0) {
             throw new Violation("the cache has $value of $key, of which the database has not all");
         }
         $row = ($this->rows[$key] ?? 0) & ~($this->lost[$key] ?? 0);
+        foreach ($this->kept as $other => $kept) {
+            // Until that server has regained the truth tier, the others may serve the old value.
+            $row &= $other === $server ? $row : ~($kept[$key] ?? 0);
+        }
         if (($value & $row) !== $row && !$bounded) {
             throw new Violation("the cache has $value of $key, the database {$this->rows[$key]}");
         }
