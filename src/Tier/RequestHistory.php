@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier;
 
 use Larder\Store\JournalSlice;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
 
 /**
@@ -36,6 +37,9 @@ final class RequestHistory
     public string $epoch = '';
     public int $seen = 0;
     public string $token = '';
+
+    /** Others' moves of markers are known up to here: at least up to `seen`. */
+    public int $markersSeen = 0;
     private int $start = 0;
 
     /** Up to this position others' changes are unknown: a key first read before it counts as changed. */
@@ -64,7 +68,7 @@ final class RequestHistory
     public function begin(JournalSlice $now): void
     {
         $this->epoch = $now->epoch;
-        $this->start = $this->seen = $now->end;
+        $this->start = $this->seen = $this->markersSeen = $now->end;
         $this->token = $now->token;
         $this->lost = -1;
         $this->early = null;
@@ -100,13 +104,22 @@ final class RequestHistory
                 $this->foreign[$key] = [$position, $kind];
             }
         }
-        if (\count($this->foreign) > self::MANY) {
-            $this->foreign = [];
-            $this->lost = $changes->end;
-        }
+        $this->bound($changes->end);
         $this->epoch = $changes->epoch;
-        $this->seen = $changes->end;
+        $this->seen = $this->markersSeen = $changes->end;
         $this->token = $changes->token;
+    }
+
+    /** Others' moves of markers since `markersSeen`, from a complete answer of this epoch; of other keys nothing is learned. */
+    public function learnMarkers(JournalSlice $changes, string $writer): void
+    {
+        foreach ($changes->list as [$key, $position, $by, $kind]) {
+            if ($by !== $writer && $kind !== 'c' && Markers::is($key)) {
+                $this->foreign($key, $position, $kind);
+            }
+        }
+        $this->bound($changes->end);
+        $this->markersSeen = \max($this->markersSeen, $changes->end);
     }
 
     /** Notes this request's own change: if its position is the very next one, nobody else changed anything since `seen`. */
@@ -115,8 +128,12 @@ final class RequestHistory
         if ($done->position > $this->lastOwn) {
             $this->lastOwn = $done->position;
         }
-        if ($done->position - $done->step === $this->seen) {
+        $before = $done->position - $done->step;
+        if ($before === $this->seen) {
             $this->seen = $done->position;
+        }
+        if ($before === $this->markersSeen) {
+            $this->markersSeen = $done->position;
         }
     }
 
@@ -234,6 +251,15 @@ final class RequestHistory
     public function thaw(): void
     {
         $this->latest = \PHP_INT_MAX;
+    }
+
+    /** Notes no more changes than there is room for: of all others nothing is known then. */
+    private function bound(int $end): void
+    {
+        if (\count($this->foreign) > self::MANY) {
+            $this->foreign = [];
+            $this->lost = $end;
+        }
     }
 
     private function note(string $key, int $how, int $position): void

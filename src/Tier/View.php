@@ -8,6 +8,7 @@ use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\JournalSlice;
 use Larder\Store\Markers;
+use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\System\Process;
@@ -572,17 +573,7 @@ final class View
      */
     private function makeMarker(string $marker, Snapshot $snapshot): int
     {
-        $change = fn(Snapshot $snapshot): Change => new Change(
-            $marker,
-            Entry::MADE,
-            $this->writer,
-            $snapshot->at,
-            kind: Entry::MADE,
-            strict: true,
-            epoch: $snapshot->epoch,
-        );
-        $this->noteForgotten($marker, $snapshot);
-        $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
+        $outcome = $this->tryToMake($marker, $snapshot);
         if ($outcome === null || $outcome->done) {
             return $outcome->position ?? \PHP_INT_MAX;
         }
@@ -594,8 +585,7 @@ final class View
             $position = $snapshot->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
             if ($snapshot !== null && $position === 0 && ($taken === true || $late)) {
-                $this->noteForgotten($marker, $snapshot);
-                $outcome = $this->truth->write([$change($snapshot)])[0] ?? null;
+                $outcome = $this->tryToMake($marker, $snapshot);
                 // Processes that began before the lease was taken may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
             }
@@ -607,6 +597,25 @@ final class View
         }
     }
 
+    private function tryToMake(string $marker, Snapshot $snapshot): ?Outcome
+    {
+        $this->noteForgotten($marker, $snapshot);
+        $outcome = $this->truth->write([new Change(
+            $marker,
+            Entry::MADE,
+            $this->writer,
+            $snapshot->at,
+            kind: Entry::MADE,
+            strict: true,
+            epoch: $snapshot->epoch,
+        )])[0] ?? null;
+        if ($outcome !== null && $outcome->done) {
+            $this->history->own($outcome);
+        }
+
+        return $outcome;
+    }
+
     /**
      * Notes others' moves of a marker before this request makes it anew. The journal lists only a key's last change, which
      * will then be this request's; the others' moves count against what this request has computed.
@@ -614,20 +623,16 @@ final class View
     private function noteForgotten(string $marker, Snapshot $snapshot): void
     {
         $history = $this->history;
-        if ($snapshot->at <= $history->seen) {
+        if ($snapshot->at <= $history->markersSeen) {
             return;
         }
-        $changes = $this->truth->since($history->epoch, $history->seen, '');
+        $changes = $this->truth->since($history->epoch, $history->markersSeen, '');
         if ($changes === null || !$changes->complete || $changes->epoch !== $history->epoch) {
             $history->foreign($marker, $snapshot->at, '');
 
             return;
         }
-        foreach ($changes->list as [$key, $position, $writer, $kind]) {
-            if ($key === $marker && $writer !== $this->writer && $kind !== Entry::MADE) {
-                $history->foreign($marker, $position, $kind);
-            }
-        }
+        $history->learnMarkers($changes, $this->writer);
     }
 
     private function forgetAll(): void

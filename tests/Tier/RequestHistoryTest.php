@@ -111,6 +111,26 @@ final class RequestHistoryTest extends TestCase
         self::assertSame(10, $this->history->start());
     }
 
+    public function testMovesOfMarkersCanBeKnownFurtherThanOtherChanges(): void
+    {
+        $this->history->learnMarkers(new JournalSlice('epoch', 20, '', true, [
+            ['t::t', 12, 'somebody', 'm'], ['e::k', 13, 'somebody', 's'], ['f:g', 14, 'somebody', 'c'], ['f:', 15, 'me', 'm'],
+        ]), 'me');
+        self::assertTrue($this->history->changed('t::t', 11));
+        self::assertFalse($this->history->changed('t::t', 12));
+        foreach (['e::k', 'f:g', 'f:'] as $key) {
+            self::assertFalse($this->history->changed($key, 10), $key);
+        }
+        self::assertSame([10, 20], [$this->history->seen, $this->history->markersSeen]);
+        // Own changes move either view, each if it is the next one there.
+        $this->history->own(new Outcome(true, 21));
+        self::assertSame([10, 21], [$this->history->seen, $this->history->markersSeen]);
+        $this->history->own(new Outcome(true, 23));
+        self::assertSame(21, $this->history->markersSeen, 'what is at 22 is somebody else\'s');
+        $this->history->learn(new JournalSlice('epoch', 24, '', true), 'me');
+        self::assertSame([24, 24], [$this->history->seen, $this->history->markersSeen]);
+    }
+
     public function testPositionsMayCountInStepsOfTheirOwn(): void
     {
         $this->history->own(new Outcome(true, 50, step: 40));

@@ -121,7 +121,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true,
             ],
             'a marker that is made anew hides who moved it before' => [
-                ['Tier\View' => ['$history->foreign($marker, $position, $kind);' => '']],
+                ['Tier\View' => ['$history->learnMarkers($changes, $this->writer);' => '']],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
             ],
             'a fill is judged before its markers are made anew' => [
