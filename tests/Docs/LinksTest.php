@@ -14,6 +14,9 @@ final class LinksTest extends TestCase
 {
     private const ROOT = __DIR__ . '/../..';
 
+    /** Files that a build makes. */
+    private const BUILT = ['ext/modules/larder.so'];
+
     /** @return iterable<string, array{string}> */
     public static function pages(): iterable
     {
@@ -37,6 +40,17 @@ final class LinksTest extends TestCase
             if ($heading !== '') {
                 self::assertContains($heading, self::headings($target), "$link in $page");
             }
+        }
+        self::assertNotSame('', \trim((string) \file_get_contents($page)));
+    }
+
+    /** A page that shows where something is must not send its reader to a file that was renamed. */
+    #[DataProvider('pages')]
+    public function testNamedFilesExist(string $page): void
+    {
+        \preg_match_all('~`((?:src|tests|lab|ext|bench|wordpress)/[\w./-]+)`~', self::withoutCode($page), $found);
+        foreach (\array_diff(\array_unique($found[1]), self::BUILT) as $file) {
+            self::assertFileExists(self::ROOT . "/$file", "$file in $page");
         }
         self::assertNotSame('', \trim((string) \file_get_contents($page)));
     }
