@@ -67,7 +67,7 @@ test-wordpress-here: setup ## the same with the PHP of this machine only
 	@bin/setup wordpress
 	@bin/wp --allow-root cli version >/dev/null
 	@if command -v npm >/dev/null; then $(MAKE) --silent tests/WordPress/browser/node_modules; fi
-	for version in $(WORDPRESS); do LARDER_WORDPRESS=$$version $(PHPUNIT) --group wordpress --exclude-group none $(ARGS); done
+	for version in $(WORDPRESS); do LARDER_WORDPRESS=$$version $(RUN_TESTS) --group wordpress --exclude-group none $(ARGS); done
 
 # What speaks to Debian's chromium. Without that, or without npm, the browser's test is skipped and says so.
 tests/WordPress/browser/node_modules: tests/WordPress/browser/package-lock.json
