@@ -787,7 +787,7 @@ class ObjectCache
         $kind = $cacheOnly || Groups::isOwn($group) ? 'c' : 'p';
         $parent = $this->parents[$place . $kind] ??= self::at($root, $place)->group($kind);
 
-        return $parent->group($group, $cacheOnly);
+        return $parent->group(self::name($group), $cacheOnly);
     }
 
     private static function at(Cache $root, string $place): Cache
