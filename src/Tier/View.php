@@ -11,6 +11,7 @@ use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
+use Larder\System\Fork;
 use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -86,7 +87,7 @@ final class View
 
     /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
-    private int $pid;
+    private readonly Fork $fork;
 
     /**
      * @param list<Near> $nears nearest first
@@ -100,7 +101,7 @@ final class View
         private readonly bool $lazy = false,
     ) {
         $this->history = $leases->history;
-        $this->pid = Process::id();
+        $this->fork = new Fork();
         $this->writer = $truth->writer;
         $this->begin();
     }
@@ -461,11 +462,9 @@ final class View
     /** Whether this process was forked since the last call. A child becomes a request of its own, without its parent's leases. */
     public function forked(): bool
     {
-        $pid = Process::id();
-        if ($pid === $this->pid) {
+        if (!$this->fork->isNoticed()) {
             return false;
         }
-        $this->pid = $pid;
         $this->writer = \bin2hex(\random_bytes(6));
         $this->leases->forget();
         $this->version++;
