@@ -22,7 +22,8 @@ use Larder\Tier\Near\Near;
  *
  * This folder holds everything between Cache and the engines: reading down and filling up (Reader), writing and the
  * table of conflicts (Writer, ConflictTable), intents, failing open (Truth, PendingInvalidations). Engines know nothing
- * of it; Cache knows nothing of engines.
+ * of it. Cache knows no engine, but reads the nearest tier by itself if that is APCu or the segment, which saves a call on
+ * each hit; the classes in Near/ take the copies apart.
  *
  * This file is longer than others because positions, markers and copies are one state, which the beginning, the renewal
  * and each read must change together.
@@ -249,9 +250,9 @@ final class View
         }
         $this->nearReadable = $readable;
         $this->version++;
-        $held = $this->heldMarkers;
+        $markers = $this->heldMarkers;
         $this->heldMarkers = [];
-        foreach ($held as $marker => $_) {
+        foreach ($markers as $marker => $_) {
             // The death of an intent's writer appears in no journal, so the marker is read again.
             unset($this->markers[$marker]);
             $this->floors = [];
@@ -396,10 +397,13 @@ final class View
         return $floor;
     }
 
-    /** @return array<string, int> the markers that cover a value of this space with these tags, each with its limit */
+    /**
+     * Call precede() before: a marker that does not exist yet guards nothing.
+     *
+     * @return array<string, int> the markers that cover a value of this space with these tags, each with its limit
+     */
     public function guards(Space $space, Entry $entry, int $reference): array
     {
-        $this->precede($space, $entry);
         $guards = [];
         foreach ([...$space->flushes, ...$entry->tags] as $marker) {
             $guards[$marker] = $this->history->changed($marker, $reference) ? -1 : $this->history->limit($marker, $reference);
