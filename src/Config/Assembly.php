@@ -46,10 +46,10 @@ final class Assembly
         }
         // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
         $isOwn = $options->truth->scheme === 'memory';
-        $kept = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $kept, $failureLog, \bin2hex(\random_bytes(6)));
+        $pending = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)));
         $codec = Codec::create($options->serializer, $options->compressor);
-        $tiers = new Request(
+        $request = new Request(
             $truth,
             self::nears($options, $codec, $failureLog, $runtime, $mark),
             new EntrySigner($options->secret === null ? null : new Signer($options->secret)),
@@ -60,7 +60,7 @@ final class Assembly
             $runtime === null ? null : $runtime . '/local-' . $mark,
         );
 
-        return [$tiers, new Space('', $options->cacheOnly)];
+        return [$request, new Space('', $options->cacheOnly)];
     }
 
     private static function reentrant(?Store $store, string $name, Dsn $dsn, Options $options): ReentrantStore

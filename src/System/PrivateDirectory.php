@@ -28,8 +28,8 @@ final class PrivateDirectory
     /**
      * Makes sure that the directory exists, belongs to this user and is private. Costs three stat calls if so.
      *
-     * @throws WrongUser            it belongs to another user
-     * @throws UnsafeDirectory      it is a symbolic link, a file, or shared with others and not Larder's own
+     * @throws WrongUser       it belongs to another user
+     * @throws UnsafeDirectory it is a symbolic link, a file, or shared with others and not Larder's own
      * @throws Failure         it cannot be created now
      */
     public static function prepare(string $path): void

@@ -32,7 +32,7 @@ final class Reader
     public function __construct(
         private readonly View $view,
         private readonly Truth $truth,
-        public readonly EntrySigner $envelope,
+        public readonly EntrySigner $signer,
         private readonly Leases $leases,
     ) {
         $this->history = $view->history;
@@ -272,7 +272,7 @@ final class Reader
 
             return null;
         }
-        $entry = $this->envelope->open($key, $record->body);
+        $entry = $this->signer->open($key, $record->body);
 
         // The epoch is checked last: asking for a marker may have revealed a new one.
         return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->view->floor($space)
@@ -285,7 +285,7 @@ final class Reader
         if ($this->view->floor($space) === \PHP_INT_MAX) {
             return true;
         }
-        foreach ($this->envelope->open($key, $record->body)->tags ?? [] as $tag) {
+        foreach ($this->signer->open($key, $record->body)->tags ?? [] as $tag) {
             if ($this->view->marker($tag) === \PHP_INT_MAX) {
                 return true;
             }

@@ -67,7 +67,7 @@ final class Report
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);
         }
         $record = $snapshot?->records[$name] ?? null;
-        $entry = $record === null ? null : $request->reader->envelope->open($name, $record->body);
+        $entry = $record === null ? null : $request->reader->signer->open($name, $record->body);
         $kind = match (true) {
             $snapshot === null => 'unreachable',
             $record === null => 'absent',
@@ -119,7 +119,7 @@ final class Report
 
     private static function value(Request $request, string $name, Record $record): ?Entry
     {
-        return $name[0] === 'e' ? $request->reader->envelope->open($name, $record->body) : null;
+        return $name[0] === 'e' ? $request->reader->signer->open($name, $record->body) : null;
     }
 
     /** @return array{found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string} */

@@ -40,7 +40,7 @@ final class Request
     public function __construct(
         public readonly Truth $truth,
         array $nears,
-        EntrySigner $envelope,
+        EntrySigner $signer,
         public readonly Codec $codec,
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
@@ -50,7 +50,7 @@ final class Request
     ) {
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
         $this->view = new View($truth, $nears, $this->leases, $lazy);
-        $this->reader = new Reader($this->view, $truth, $envelope, $this->leases);
+        $this->reader = new Reader($this->view, $truth, $signer, $this->leases);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));

@@ -18,14 +18,14 @@ use Larder\System\Failure;
 use Larder\System\FailureLog;
 
 /**
- * The truth tier, failing open: every call answers null where the store could not.
+ * The truth tier, failing open: where the store fails, a call returns null and the application goes on.
  *
- * After a failure the store is left alone for a while, so that a request waits for it once and not at every call.
- * Invalidations that could not be recorded are kept (see PendingInvalidations), and applied by whoever reaches the store first,
- * before it reads.
+ * After a failure this class does not call the store for a while, so a request waits for a failed store once and not at
+ * every call. It keeps invalidations that the store could not record (see PendingInvalidations). The first process that
+ * reaches the store again applies them before it reads.
  *
- * A call inside a call (see ReentrantStore) that could not be done is no failure of the store: what it was to invalidate
- * is done as soon as the outer call has ended.
+ * A call made inside another call of the store may find every connection in use (see ReentrantStore). That is no failure
+ * of the store: this class makes such an invalidation as soon as the outer call has ended.
  */
 final class Truth
 {
@@ -36,21 +36,21 @@ final class Truth
     public int $misses = 0;
     public int $writes = 0;
     public int $errors = 0;
-    /** Times the store was asked or told something: round trips, where it is a server. */
+    /** Calls of the store: round trips, where it is a server. */
     public int $calls = 0;
     /** Nanoseconds spent in the store. */
     public int $time = 0;
 
-    /** Open for a moment long past at first, so that pending invalidations are applied before anything else. */
+    /** Starts as if an outage had just ended, so that pending invalidations are applied before anything else. */
     private readonly CircuitBreaker $breaker;
 
-    /** Milliseconds between the store's clock and hrtime(), as last seen. */
+    /** Milliseconds by which the store's clock was ahead of hrtime() when it was last read. */
     private ?int $ahead = null;
 
-    /** Milliseconds by hrtime() up to which that is good. */
+    /** hrtime() in milliseconds until which $ahead is used without asking again. */
     private int $compared = 0;
 
-    /** @var list<string> what calls inside others could not invalidate */
+    /** @var list<string> keys and markers that calls inside other calls could not invalidate yet */
     private array $deferred = [];
 
     public function __construct(
@@ -71,8 +71,8 @@ final class Truth
     }
 
     /**
-     * Milliseconds by the clock that all who share the truth tier have in common: see Store::now(). While the store cannot
-     * be asked, by what it said last.
+     * Milliseconds by the clock of the store, which all its users share: see Store::now(). While the store cannot be asked,
+     * this is computed from its last answer.
      */
     public function now(): int
     {
@@ -134,7 +134,7 @@ final class Truth
 
     /**
      * @param non-empty-list<Change> $changes
-     * @param list<string>           $invalidated keys (or flush markers) that others must not go on reading should this fail
+     * @param list<string>           $invalidated keys or flush markers; if the write fails, they are kept as pending invalidations
      *
      * @return ?non-empty-list<Outcome>
      */
@@ -190,7 +190,7 @@ final class Truth
         try {
             return $this->store->append($change);
         } catch (Failure) {
-            // Writing it says why.
+            // The write that follows reports the failure.
             return false;
         } finally {
             $this->time += \hrtime(true) - $start;
@@ -250,15 +250,15 @@ final class Truth
         return ['engine' => $this->name, 'entries' => 0, 'bytes' => 0, 'budget' => 0];
     }
 
-    /** Applies what others have kept meanwhile. */
+    /** Applies the invalidations that other processes kept during an outage. */
     public function catchUp(): void
     {
         $this->reachable();
     }
 
     /**
-     * Working, or to be tried again; and nothing is left to be applied first (asked when a request begins, each
-     * time its view is renewed, and after a failure).
+     * Whether the store may be called: it works, or it is time to try it again, and no pending invalidation is left to apply
+     * first. Looks for those when a request begins, each time its view is renewed, and after a failure.
      */
     private function reachable(): bool
     {
@@ -271,8 +271,8 @@ final class Truth
             return true;
         }
         try {
-            // Under a name of no request: another one may have kept them, and a request's own changes do not count against
-            // the fills that it has still to write.
+            // Under a new writer's name: another request may have kept them, and a request's own changes would not count
+            // against the fills that it has still to write.
             $writer = \bin2hex(\random_bytes(6));
             $applied = $this->pending->apply(fn(array $keys) => $this->invalidate($keys, $writer));
             if ($applied) {
@@ -301,7 +301,7 @@ final class Truth
         $this->store->write(\array_map(
             static fn(string $key): Change => match ($key[0]) {
                 'e' => new Change($key, null, $writer, kind: Entry::DELETED, strict: true),
-                // A lease that could not be given back.
+                // A lease that could not be released.
                 'l' => new Change($key, null, $writer, logged: false, kind: Entry::DELETED, strict: true),
                 default => new Change($key, Entry::MARKER, $writer, kind: Entry::MARKER, strict: true),
             },
@@ -310,8 +310,8 @@ final class Truth
     }
 
     /**
-     * After a call: what calls inside it could not invalidate, and calls inside this one neither. All of it now, for later it
-     * would take away what has been set since.
+     * After a call, makes the invalidations that calls inside it could not make. All at once: later they would drop what was
+     * set since.
      */
     private function writeDeferred(): void
     {
@@ -321,7 +321,7 @@ final class Truth
             try {
                 $this->invalidate($keys, $this->writer);
             } catch (StoreBusy) {
-                // This one was inside another call too, which will.
+                // This call was itself inside another call, which makes them.
                 $this->deferred = [...$keys, ...$this->deferred];
 
                 return;
@@ -345,7 +345,7 @@ final class Truth
         if ($failure instanceof StoreBusy) {
             return null;
         }
-        // Nor are these to wait for another time-out.
+        // No second wait for a time-out.
         $keys = $this->deferred;
         $this->deferred = [];
         $this->keep($keys);

@@ -168,7 +168,7 @@ final class Writer
             [, $reference] = $this->view->history->reference($key);
             $changes[] = new Change(
                 $key,
-                $this->reader->envelope->seal($key, $entry),
+                $this->reader->signer->seal($key, $entry),
                 $this->view->writer,
                 $this->view->history->limit($key, $reference),
                 $entry->expiry,
@@ -313,7 +313,7 @@ final class Writer
             }
             $outcomes = $this->truth->write([new Change(
                 $key,
-                $this->reader->envelope->seal($key, $next),
+                $this->reader->signer->seal($key, $next),
                 $this->view->writer,
                 $record->position ?? $snapshot->at,
                 $next->expiry,
@@ -356,7 +356,7 @@ final class Writer
             || $this->view->isHeld($key) || $this->view->history->reference($key)[0] !== RequestHistory::SEEN) {
             return false;
         }
-        $body = $entry === null ? null : $this->reader->envelope->seal($key, $entry);
+        $body = $entry === null ? null : $this->reader->signer->seal($key, $entry);
         if (!$this->truth->append(new Change($key, $body, $this->view->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
             return false;
         }
@@ -559,6 +559,7 @@ final class Writer
             $this->view->precede($space, $entry);
         } else {
             $limit = $history->limit($key, $reference);
+            $this->view->precede($space, $entry);
             $guards = $this->view->guards($space, $entry, $reference);
             // Another request's change may lie under a later one of this request's own. A strict write reports both.
             $strict = $history->changed($key, $reference);
@@ -587,7 +588,7 @@ final class Writer
             }
             $current = yield new Change(
                 $key,
-                $this->reader->envelope->seal($key, $stored),
+                $this->reader->signer->seal($key, $stored),
                 $this->view->writer,
                 $limit,
                 $stored->expiry,
@@ -664,7 +665,7 @@ final class Writer
             $change = $conflict->kind;
             $this->view->history->foreign($key, \max(0, $conflict->position), $conflict->kind);
         }
-        $there = $conflict->record === null ? null : $this->reader->envelope->open($key, $conflict->record->body);
+        $there = $conflict->record === null ? null : $this->reader->signer->open($key, $conflict->record->body);
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
         $standing = $this->othersIntents($conflict->record->body ?? '') !== [];
 

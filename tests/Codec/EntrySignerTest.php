@@ -17,10 +17,10 @@ final class EntrySignerTest extends TestCase
     public function testWhatIsSealedIsOpenedUnderTheSameKeyOnly(): void
     {
         $entry = new Entry('payload', 1, 2, 3, 4, ['t::a']);
-        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $i => $envelope) {
-            $body = $envelope->seal('e::k', $entry);
-            self::assertEquals($entry, $envelope->open('e::k', $body));
-            self::assertSame($i === 1, $envelope->open('e::other', $body) === null);
+        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $i => $signer) {
+            $body = $signer->seal('e::k', $entry);
+            self::assertEquals($entry, $signer->open('e::k', $body));
+            self::assertSame($i === 1, $signer->open('e::other', $body) === null);
         }
     }
 
@@ -36,20 +36,20 @@ final class EntrySignerTest extends TestCase
 
     public function testEveryBitCounts(): void
     {
-        $envelope = new EntrySigner(new Signer(self::SECRET));
-        $body = $envelope->seal('k', new Entry('payload', 1, 2));
+        $signer = new EntrySigner(new Signer(self::SECRET));
+        $body = $signer->seal('k', new Entry('payload', 1, 2));
         for ($bit = 0; $bit < 8 * \strlen($body); $bit++) {
             $changed = $body;
             $changed[$bit >> 3] = \chr(\ord($changed[$bit >> 3]) ^ (1 << ($bit & 7)));
-            self::assertNull($envelope->open('k', $changed));
+            self::assertNull($signer->open('k', $changed));
         }
     }
 
     public function testOtherRecordsAreNoEntries(): void
     {
-        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $envelope) {
+        foreach ([new EntrySigner(null), new EntrySigner(new Signer(self::SECRET))] as $signer) {
             foreach (['', 's', 'd', 'x', 'm', 'i1 2 3', 's' . \str_repeat("\0", 16)] as $body) {
-                self::assertNull($envelope->open('k', $body));
+                self::assertNull($signer->open('k', $body));
             }
         }
     }

@@ -54,9 +54,8 @@ final class Opening
             return null;
         }
         $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
-        $counter = $this->files->counter($epoch);
 
-        return $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
+        return $this->database($pdo, $epoch, $pid);
     }
 
     /**
@@ -98,11 +97,17 @@ final class Opening
             return null;
         }
         $known = $this->known($pdo);
-        $counter = $this->files->counter($known['epoch'] ?? '');
 
-        return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0)))
-            && ($known['file'] ?? '') === (string) $inode && $counter->isWritable()
-            ? new Database($pdo, $known['epoch'] ?? '', $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
+        return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0))) && ($known['file'] ?? '') === (string) $inode
+            ? $this->database($pdo, $known['epoch'] ?? '', $pid) : null;
+    }
+
+    /** Null: the epoch has ended. */
+    private function database(\PDO $pdo, string $epoch, int $pid): ?Database
+    {
+        $counter = $this->files->counter($epoch);
+
+        return $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */

@@ -14,23 +14,23 @@ use Larder\System\Failure;
 use Larder\System\FailureLog;
 
 /**
- * A store that is not the truth as a near tier: the disk before a far server.
+ * A near tier on a store that is not the truth tier: the disk of this server before a far server.
  *
- * Its records have positions of their own, which mean nothing to the truth: a copy is `n | truth's position 8 | body`,
- * and `<name>:state` says up to where the truth's journal was followed. That a copy is not older than the state is
- * checked by the store itself: every write is guarded by the state's record.
+ * The store's own positions mean nothing in the truth's journal. So a copy is `n | truth's position 8 | body`, and the
+ * record `<name>:state` holds the position up to which this tier has followed the truth's journal. Every write is guarded
+ * by that record, so the store itself refuses a copy that is older than the state.
  */
 final class StoreNear implements Near
 {
-    /** RequestTier dropped in one go. */
+    /** Copies dropped in one write. */
     private const BATCH = 500;
     private const TRIES = 5;
 
     private string $generation = '';
-    /** The generation's. */
+    /** Epoch and position of the generation. */
     private string $epoch = '';
     private int $position = 0;
-    /** The state record's position in this store: what writes are guarded by. */
+    /** Position of the state's record in this store; every write is guarded by it. */
     private int $guard = 0;
     private int $errors = 0;
     private int $refused = 0;
@@ -38,7 +38,7 @@ final class StoreNear implements Near
     private readonly string $writer;
     private readonly string $stateKey;
 
-    /** @param string $part what the alarm calls it */
+    /** @param string $part what log lines call this tier */
     public function __construct(
         private readonly Store $store,
         private readonly string $name,
@@ -145,7 +145,7 @@ final class StoreNear implements Near
         $this->store($key, '', $position, $at, $epoch, 0);
     }
 
-    /** One that cannot be dropped now is dropped by whoever follows the journal next. */
+    /** If a copy cannot be dropped now, the next process that follows the journal drops it. */
     public function drop(string $key): void
     {
         if ($this->breaker->isOpen()) {

@@ -125,7 +125,10 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
             ],
             'a fill is judged before its markers are made anew' => [
-                ['Tier\Writer' => ['$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(']],
+                ['Tier\Writer' => [
+                    '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
+                    '[, $reference] = $this->view->history->reference($key); $changes[] = new Change(' => '$this->view->precede($space, $entry); [, $reference] = $this->view->history->reference($key); $changes[] = new Change(',
+                ]],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
             ],
         ];
@@ -188,6 +191,7 @@ final class Mutants
                 ['Tier\Writer' => [
                     'epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;',
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
+                    '$entry->expiry, $this->view->guards($space, $entry, $reference),' => '$entry->expiry, $this->view->precede($space, $entry) ? $this->view->guards($space, $entry, $reference) : [],',
                 ]],
                 $tagged, [0, 1], 'none', false, true,
             ],

@@ -53,7 +53,6 @@ final class SegmentNearTest extends TestCase
         self::assertSame(9, $near->get('e::late')[1] ?? null);
     }
 
-    // Seen to fail: drop() without a position; fill() that replaces whatever is there.
     // Seen to fail: its position, of the epoch before, was greater than all of the new one.
     public function testACopyOfAnEpochThatIsOverIsRefused(): void
     {
@@ -69,6 +68,7 @@ final class SegmentNearTest extends TestCase
         self::assertSame(3, $near->get('e::k')[1] ?? null);
     }
 
+    // Seen to fail: drop() without a position; fill() that replaces whatever is there.
     public function testWhatChangedIsDroppedAndWhatIsNewerStays(): void
     {
         $near = $this->near();
