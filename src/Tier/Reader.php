@@ -42,7 +42,7 @@ final class Reader
     /** Reads the valid entry of a key from the truth tier. */
     public function fetch(string $key, Space $space): ?Entry
     {
-        $snapshot = $this->read([$key], $space);
+        $snapshot = $this->readBeside(null, [$key], [$space]);
 
         return $snapshot === null ? null : $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
     }
@@ -243,8 +243,7 @@ final class Reader
             return null;
         }
         $this->truth->hits++;
-        $now = $entry->sure === 0 ? 0 : $this->truth->now();
-        if ($entry->outlived($now)) {
+        if ($entry->sure !== 0 && $entry->outlived($now = $this->truth->now())) {
             if ($entry->over($now)) {
                 $this->history->miss($key, $snapshot->at);
 

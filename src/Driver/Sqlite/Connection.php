@@ -24,9 +24,12 @@ class Connection
     /** PDO's own busy time-out (milliseconds), which marks a connection that is not set up yet (pdo_sqlite, sqlite_driver.c). */
     private const UNTOUCHED = 60000;
 
-    /** PDO::SQLITE_ATTR_OPEN_FLAGS and SQLITE_OPEN_READWRITE, whose names PHP 8.5 moves: never create an empty file. */
+    /**
+     * PDO::SQLITE_ATTR_OPEN_FLAGS, whose name PHP 8.5 moves, with SQLITE_OPEN_READWRITE (never create an empty file) and
+     * SQLITE_OPEN_NOMUTEX: one thread alone uses a connection of PHP (sqlite.org/threadsafe.html, section 2).
+     */
     private const OPEN_FLAGS = 1000;
-    private const READ_WRITE = 2;
+    private const READ_WRITE_NO_MUTEX = 0x2 | 0x8000;
     /** PDO::SQLITE_ATTR_EXTENDED_RESULT_CODES. */
     private const EXTENDED_CODES = 1002;
 
@@ -63,7 +66,7 @@ class Connection
         return new \PDO('sqlite:' . $file, null, null, [
             \PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION,
             \PDO::ATTR_PERSISTENT => $persistent ?? false,
-            self::OPEN_FLAGS => self::READ_WRITE,
+            self::OPEN_FLAGS => self::READ_WRITE_NO_MUTEX,
             self::EXTENDED_CODES => true,
         ]);
     }
