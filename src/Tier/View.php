@@ -220,6 +220,12 @@ final class View
         }
         $before = $this->history->seen;
         $epoch = $this->history->epoch;
+        if ($changes->epoch === $epoch && $changes->end === $before && $changes->complete && $changes->list === [] && $this->nears === [] && $this->heldMarkers === []) {
+            // Nothing changed.
+            $this->history->token = $changes->token;
+
+            return;
+        }
         foreach ($changes->list as [, , $writer]) {
             if ($writer !== $this->writer) {
                 $this->news++;
