@@ -20,7 +20,7 @@ foreach ([
     Larder\Config\Options::class,
     Larder\Config\StoreFactory::class,
     Larder\Store\Change::class,
-    Larder\Store\JournalSlice::class,
+    Larder\Store\Journal\JournalSlice::class,
     Larder\Store\Outcome::class,
     Larder\Store\Record::class,
     Larder\Store\Snapshot::class,

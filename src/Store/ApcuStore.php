@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\Store\Journal\JournalIndex;
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\FileLock;

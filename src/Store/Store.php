@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\Failure;
 
 /**

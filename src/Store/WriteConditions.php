@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
+use Larder\Store\Journal\JournalIndex;
+
 /**
  * Decides whether a conditional write may be made, for engines that decide in PHP under a lock of their own.
  *

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 

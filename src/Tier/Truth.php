@@ -7,7 +7,7 @@ namespace Larder\Tier;
 use Larder\Codec\Entry;
 use Larder\Store\Appending;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;

@@ -6,7 +6,7 @@ namespace Larder\Tier;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Coherence;
 
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 

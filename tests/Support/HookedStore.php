@@ -8,7 +8,7 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Near\ApcuNear;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Tier;
 
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Tier\RequestHistory;
 use PHPUnit\Framework\TestCase;

@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\System\Clock;
 use Larder\System\FailureLog;

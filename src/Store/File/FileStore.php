@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Change;
-use Larder\Store\JournalIndex;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalIndex;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Change;
-use Larder\Store\JournalIndex;
+use Larder\Store\Journal\JournalIndex;
 use Larder\System\Failure;
 
 /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Memcached;
 
-use Larder\Store\JournalIndex;
+use Larder\Store\Journal\JournalIndex;
 use Larder\System\Failure;
 
 /**

@@ -7,7 +7,7 @@ namespace Larder\Store\Redis;
 use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\JournalHorizon;
+use Larder\Store\Journal\JournalHorizon;
 use Larder\Store\Markers;
 
 /**

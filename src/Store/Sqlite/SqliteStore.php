@@ -6,7 +6,7 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;

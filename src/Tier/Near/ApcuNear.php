@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\FileLock;
 use Larder\System\Process;
 use Larder\System\Signals;

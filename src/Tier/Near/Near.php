@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 
 /**
  * A tier before the truth tier: holds copies, each with the position it was read at, and follows the journal.

@@ -7,7 +7,7 @@ namespace Larder\Tier\Near;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Segment;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 
 /**
  * The extension's segment as the near tier: a reader gets values in place, without a copy.

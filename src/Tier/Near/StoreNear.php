@@ -6,7 +6,7 @@ namespace Larder\Tier\Near;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
 use Larder\System\CircuitBreaker;

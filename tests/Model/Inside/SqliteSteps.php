@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\Store\Sqlite\ChangeCounter;

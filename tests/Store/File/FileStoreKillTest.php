@@ -6,7 +6,7 @@ namespace Larder\Tests\Store\File;
 
 use Larder\Store\Change;
 use Larder\Store\File\FileStore;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\Group;

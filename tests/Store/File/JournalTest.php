@@ -9,7 +9,7 @@ use Larder\Store\File\FileStore;
 use Larder\Store\File\Journal;
 use Larder\Store\File\JournalFile;
 use Larder\Store\File\State;
-use Larder\Store\JournalIndex;
+use Larder\Store\Journal\JournalIndex;
 use Larder\Store\Store;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;

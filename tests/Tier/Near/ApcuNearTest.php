@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier\Near;
 
 use Larder\Cache;
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\Clock;
 use Larder\System\FileLock;
 use Larder\Tests\Reentrancy\Waking;

@@ -8,7 +8,7 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Segment;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tier\Near\Near;

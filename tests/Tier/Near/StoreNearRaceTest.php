@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier\Near;
 
 use Larder\Codec\Entry;
-use Larder\Store\JournalSlice;
+use Larder\Store\Journal\JournalSlice;
 use Larder\System\Clock;
 use Larder\Tests\Support\HookedStore;
 use Larder\Tier\Near\StoreNear;

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Store;
+namespace Larder\Store\Journal;
 
 /**
  * Remembers how far changes have been forgotten: the position of the newest forgotten change, and of the newest one by

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Store;
+namespace Larder\Store\Journal;
 
 /** The answer of Store::since(): what changed after a position. */
 final class JournalSlice

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Store;
+namespace Larder\Store\Journal;
 
 /** The last change of each key after some position, a bounded number of them: what an engine in PHP knows of its journal. */
 final class JournalIndex
