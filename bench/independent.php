@@ -1,0 +1,183 @@
+<?php
+
+declare(strict_types=1);
+
+/*
+ * Five cells of the laboratory's tables as somebody would write them who has never seen it: plain loops, no class of the
+ * laboratory. Prints each cell's time and its ratio to APCu's get of a short value, with client and server on the same core
+ * and on two. With a report of the laboratory beside them, to see whether both say the same:
+ *
+ *     php bench/independent.php [--report=build/bench/report.json] [--rounds=21]
+ *
+ * Needs APCu, phpredis, memcached, redis-server, memcached(1) and taskset(1); bin/setup installs all but the last,
+ * which every Debian has.
+ */
+
+require __DIR__ . '/../vendor/autoload.php';
+
+const SHORT = 'a short value';
+
+/** The five: name, and the cell of the laboratory, where %s is the placement. */
+const CELLS = [
+    'APCu get, short' => 'engines/apcu:process:php/short/read/1',
+    'APCu get, 50x50 array' => 'engines/apcu:process:php/50x50/read/1',
+    'phpredis get, 20 kB, socket' => 'engines/redis:socket:none/20kB/read/1%s',
+    'Memcached set, short, socket' => 'engines/memcached_nocompression:socket:php/short/write/1%s',
+    'Larder get from SQLite, short, ten keys a request' => 'engines/larder-sqlite:process:igbinary/short/read/1',
+];
+
+$options = getopt('', ['report:', 'rounds:', 'child']);
+if (!isset($options['child'])) {
+    // The loops run on the first core; settings that only count from PHP's start are given here.
+    $arguments = array_slice($argv, 1);
+    $command = ['taskset', '-c', '0', PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'apc.shm_size=256M', '-d', 'apc.serializer=php', __FILE__, '--child', ...$arguments];
+    $process = proc_open($command, [STDIN, STDOUT, STDERR], $pipes);
+    exit($process === false ? 1 : proc_close($process));
+}
+$rounds = max(3, (int) (is_string($options['rounds'] ?? null) ? $options['rounds'] : 21));
+
+// The servers, each on a socket in a directory of this run.
+$directory = sys_get_temp_dir() . '/larder-independent-' . getmypid();
+mkdir($directory, 0o700);
+$servers = [];
+foreach ([
+    ['redis-server', '--port', '0', '--unixsocket', "$directory/redis", '--save', '', '--appendonly', 'no', '--daemonize', 'no'],
+    ['memcached', '-s', "$directory/memcached", '-m', '256', '-t', '1', '-u', posix_getpwuid(posix_geteuid())['name'] ?? 'nobody'],
+] as $command) {
+    $process = proc_open($command, [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', '/dev/null', 'w']], $pipes);
+    $process !== false || exit("$command[0] cannot be started\n");
+    $servers[] = $process;
+}
+for ($i = 0; $i < 200 && !(file_exists("$directory/redis") && file_exists("$directory/memcached")); $i++) {
+    usleep(20_000);
+}
+register_shutdown_function(static function () use ($servers, $directory): void {
+    foreach ($servers as $server) {
+        proc_terminate($server, SIGKILL);
+        proc_close($server);
+    }
+    exec('rm -rf ' . escapeshellarg($directory));
+});
+$redis = new Redis();
+$redis->connect("$directory/redis");
+$memcached = new Memcached();
+$memcached->setOption(Memcached::OPT_COMPRESSION, false);
+$memcached->setOption(Memcached::OPT_BINARY_PROTOCOL, false);
+$memcached->addServer("$directory/memcached", 0);
+$larder = Larder\Cache::open("sqlite://$directory/larder?near=none&serializer=igbinary");
+
+// The values.
+$long = substr(str_repeat(hash('sha512', 'long'), 200), 0, 20_000);
+$array = [];
+for ($i = 0; $i < 50; $i++) {
+    for ($j = 0; $j < 50; $j++) {
+        $array[$i][$j] = "value $i $j";
+    }
+}
+$keys = array_map(static fn(int $i): string => "key:$i", range(0, 349));
+foreach ($keys as $key) {
+    apcu_store("s$key", SHORT);
+    apcu_store("a$key", $array);
+    $redis->set($key, $long);
+    $larder->set($key, SHORT);
+}
+
+// Each loop: microseconds an operation.
+$loops = [
+    static function () use ($keys): float {
+        $start = hrtime(true);
+        foreach ($keys as $key) {
+            $value = apcu_fetch("s$key");
+        }
+        $time = hrtime(true) - $start;
+        $value === SHORT || exit("APCu has lost a value\n");
+
+        return $time / count($keys) / 1e3;
+    },
+    static function () use ($keys, $array): float {
+        $start = hrtime(true);
+        foreach ($keys as $key) {
+            $value = apcu_fetch("a$key");
+        }
+        $time = hrtime(true) - $start;
+        $value === $array || exit("APCu has lost an array\n");
+
+        return $time / count($keys) / 1e3;
+    },
+    static function () use ($keys, $redis, $long): float {
+        $start = hrtime(true);
+        foreach ($keys as $key) {
+            $value = $redis->get($key);
+        }
+        $time = hrtime(true) - $start;
+        $value === $long || exit("Redis has lost a value\n");
+
+        return $time / count($keys) / 1e3;
+    },
+    static function () use ($keys, $memcached): float {
+        $start = hrtime(true);
+        foreach ($keys as $key) {
+            $done = $memcached->set($key, SHORT);
+        }
+        $time = hrtime(true) - $start;
+        $done && $memcached->get($keys[0]) === SHORT || exit('Memcached: ' . $memcached->getResultMessage() . "\n");
+
+        return $time / count($keys) / 1e3;
+    },
+    static function () use ($keys, $larder): float {
+        $start = hrtime(true);
+        foreach ($keys as $i => $key) {
+            if ($i % 10 === 0) {
+                $larder->refresh();
+            }
+            $value = $larder->get($key);
+        }
+        $time = hrtime(true) - $start;
+        $value === SHORT || exit("Larder has lost a value\n");
+
+        return $time / count($keys) / 1e3;
+    },
+];
+
+/** @var array<string, float> $report microseconds by cell */
+$report = [];
+if (is_string($options['report'] ?? null)) {
+    /** @var array{results: list<array{id: string, median: float|int}>} $json */
+    $json = json_decode((string) file_get_contents($options['report']), true, flags: JSON_THROW_ON_ERROR);
+    foreach ($json['results'] as $result) {
+        $report[$result['id']] = (float) $result['median'];
+    }
+}
+
+foreach (['same' => 0, 'other' => 1] as $placement => $core) {
+    foreach ($servers as $server) {
+        exec('taskset -a -p -c ' . $core . ' ' . proc_get_status($server)['pid'] . ' 2>&1', $said, $status);
+        $status === 0 || exit(implode("\n", $said) . "\n");
+    }
+    $times = array_fill(0, count($loops), []);
+    // Two rounds warm up.
+    for ($round = -2; $round < $rounds; $round++) {
+        foreach ($loops as $i => $loop) {
+            $time = $loop();
+            if ($round >= 0) {
+                $times[$i][] = $time;
+            }
+        }
+    }
+    $medians = [];
+    foreach ($times as $all) {
+        sort($all);
+        $medians[] = $all[intdiv(count($all), 2)] ?? 0.0;
+    }
+    printf("\nclient and servers on %s\n%-52s %10s %10s%s\n", $core === 0 ? 'the same core' : 'two cores', '', 'us', 'to APCu', $report === [] ? '' : sprintf(' %10s %10s %8s', 'lab: us', 'to APCu', 'ours/lab'));
+    $base = $report[array_values(CELLS)[0]] ?? 0.0;
+    foreach (array_keys(CELLS) as $i => $name) {
+        $ratio = $medians[$i] / $medians[0];
+        $line = sprintf('%-52s %10.3f %10.3f', $name, $medians[$i], $ratio);
+        $theirs = $report[sprintf(CELLS[$name], "/$placement")] ?? null;
+        if ($theirs !== null && $base > 0.0) {
+            $line .= sprintf(' %10.3f %10.3f %8.2f', $theirs, $theirs / $base, $ratio / ($theirs / $base));
+        }
+        echo $line, "\n";
+    }
+}
