@@ -19,6 +19,16 @@ final readonly class Cell
     /** Operations a second, of all processes together. */
     public const PER_SECOND = 'ops/s';
 
+    /** The measuring process and the server of its subject share one core. */
+    public const SAME = 'same';
+    /** Each has a core of its own. */
+    public const OTHER = 'other';
+    /** There is no server, or several processes measure, and nothing holds them to a core. */
+    public const ANYWHERE = '';
+
+    /** As most of the peers' users have it: after so many keys a request ends and another begins. */
+    public const REQUEST = 10;
+
     /**
      * @param string       $subject     what --subjects takes: parts joined by colons, the engine first ("redis:socket:igbinary")
      * @param string       $connection  one of the constants
@@ -26,6 +36,8 @@ final readonly class Cell
      * @param string       $compressor  none, fastlz, gzdeflate, zstd, lz4
      * @param int<1, max>  $concurrency processes that do it at the same time
      * @param string       $unit        of its samples: microseconds an operation, bytes, a number, or operations a second
+     * @param string       $placement   SAME, OTHER or ANYWHERE: where the server runs, seen from the measuring process
+     * @param int<1, max>  $request     keys of a request
      */
     public function __construct(
         public string $scenario,
@@ -38,6 +50,8 @@ final readonly class Cell
         public string $operation,
         public int $concurrency = 1,
         public string $unit = self::MICROSECONDS,
+        public string $placement = self::ANYWHERE,
+        public int $request = self::REQUEST,
     ) {}
 
     /** Whether the greater figure is the better one. */
@@ -55,6 +69,10 @@ final readonly class Cell
     /** Unique within a report, and the same in another report of the same cell. */
     public function id(): string
     {
-        return \implode('/', [$this->scenario, $this->subject, $this->payload, $this->operation, $this->concurrency]);
+        return \implode('/', [
+            $this->scenario, $this->subject, $this->payload, $this->operation, $this->concurrency,
+            ...$this->placement === self::ANYWHERE ? [] : [$this->placement],
+            ...$this->request === self::REQUEST ? [] : [$this->request],
+        ]);
     }
 }

@@ -21,7 +21,7 @@ use Larder\Lab\Run\Result;
 final class Json
 {
     /** What it is, and its version: it changes when a reader of the old one could not read the new one. */
-    public const SCHEMA = 'larder-bench-report/1';
+    public const SCHEMA = 'larder-bench-report/2';
 
     /** The properties of Statistics\Summary, in the order in which they are printed; n comes before them. */
     public const STATISTICS = ['min', 'p1', 'p5', 'median', 'mean', 'p95', 'p99', 'max', 'range', 'mad', 'stdev'];
@@ -103,6 +103,8 @@ final class Json
         ]);
         $members['concurrency'] = (string) $cell->concurrency;
         $members['unit'] = $this->text($cell->unit);
+        $members['placement'] = $this->text($cell->placement);
+        $members['request'] = (string) $cell->request;
         $summary = (new Result($cell, $rounded))->summary;
         $members['n'] = (string) $summary->n;
         foreach (self::STATISTICS as $statistic) {

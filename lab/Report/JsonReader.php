@@ -118,6 +118,8 @@ final class JsonReader
             $fields->text('operation'),
             $fields->positive('concurrency'),
             $fields->oneOf('unit', [Cell::MICROSECONDS, Cell::BYTES, Cell::COUNT, Cell::PER_SECOND]),
+            $fields->oneOf('placement', [Cell::ANYWHERE, Cell::SAME, Cell::OTHER]),
+            $fields->positive('request'),
         );
         if ($cell->id() !== $id) {
             throw ReportUnreadable::changed($file, $id, 'its parts say ' . Plain::line($cell->id()));

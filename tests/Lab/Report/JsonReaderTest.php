@@ -52,11 +52,11 @@ final class JsonReaderTest extends TestCase
         yield 'too deep' => [\str_repeat('[', 100) . \str_repeat(']', 100), '/is not JSON/'];
         yield 'null' => ['null', '/no report of the laboratory/'];
         yield 'a list' => ['[1]', '/no report of the laboratory/'];
-        yield 'a text' => ['"larder-bench-report/1"', '/no report of the laboratory/'];
+        yield 'a text' => ['"larder-bench-report/2"', '/no report of the laboratory/'];
         yield 'other JSON' => ['{"name":"larder/larder"}', '/no report of the laboratory/'];
         yield 'another schema' => ['{"schema":"larder-bench-reportage/1"}', '/no report of the laboratory/'];
         yield 'a schema that is no text' => ['{"schema":1}', '/no report of the laboratory/'];
-        yield 'another version' => [\str_replace(Json::SCHEMA, 'larder-bench-report/2', $report), '/is "larder-bench-report\/2", and this Larder reads "larder-bench-report\/1"/'];
+        yield 'another version' => [\str_replace(Json::SCHEMA, 'larder-bench-report/3', $report), '/is "larder-bench-report\/3", and this Larder reads "larder-bench-report\/2"/'];
     }
 
     #[DataProvider('others')]
@@ -112,6 +112,10 @@ final class JsonReaderTest extends TestCase
         yield 'its subject' => [['results', 0, 'subject'], static fn(): string => 'another'];
         yield 'its connection' => [['results', 0, 'connection'], static fn(): string => 'pigeon'];
         yield 'its unit' => [['results', 0, 'unit'], static fn(): string => 'ns'];
+        yield 'its placement' => [['results', 0, 'placement'], static fn(): string => 'other'];
+        yield 'an unknown placement' => [['results', 0, 'placement'], static fn(): string => 'elsewhere'];
+        yield 'its request' => [['results', 0, 'request'], static fn(): int => 175];
+        yield 'a request of nothing' => [['results', 0, 'request'], static fn(): int => 0];
         yield 'nobody' => [['results', 0, 'concurrency'], static fn(): int => 0];
         yield 'the same twice' => [['results'], static fn(array $value): array => [...$value, $value[0]]];
         yield 'whether it holds' => [['ratios', 0, 'holds'], static fn(): bool => true];

@@ -61,10 +61,11 @@ final class RandomReport
             }
             $rounds[] = $samples;
         }
+        $placements = [Cell::ANYWHERE, Cell::SAME, Cell::OTHER];
         $connections = [Cell::PROCESS, Cell::SOCKET, Cell::TCP, Cell::NETWORK];
 
         return new Result(
-            new Cell($this->text(), "$i:" . $this->text(), $this->text(), $connections[$this->random->getInt(0, 3)], $this->text(), $this->text(), $this->text(), $this->text(), $this->random->getInt(1, 10), $bytes ? Cell::BYTES : Cell::MICROSECONDS),
+            new Cell($this->text(), "$i:" . $this->text(), $this->text(), $connections[$this->random->getInt(0, 3)], $this->text(), $this->text(), $this->text(), $this->text(), $this->random->getInt(1, 10), $bytes ? Cell::BYTES : Cell::MICROSECONDS, $placements[$this->random->getInt(0, 2)], $this->random->getInt(1, 11)),
             $rounds,
             $this->random->getInt(0, 1) === 0 ? null : $this->figure(6),
         );

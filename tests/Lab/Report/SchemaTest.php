@@ -59,10 +59,16 @@ final class SchemaTest extends TestCase
             $report->more = 1;
         }];
         yield 'another version' => [static function (\stdClass $report): void {
-            $report->schema = 'larder-bench-report/2';
+            $report->schema = 'larder-bench-report/3';
         }];
         yield 'another connection' => [static function (\stdClass $report): void {
             $report->results[0]->connection = 'pigeon';
+        }];
+        yield 'another placement' => [static function (\stdClass $report): void {
+            $report->results[0]->placement = 'elsewhere';
+        }];
+        yield 'a request of nothing' => [static function (\stdClass $report): void {
+            $report->results[0]->request = 0;
         }];
         yield 'a sample below nothing' => [static function (\stdClass $report): void {
             $report->results[0]->samples[0] = -0.1;
