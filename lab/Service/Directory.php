@@ -121,21 +121,19 @@ final class Directory
         }
     }
 
-    private static function clear(string $directory): void
+    /** Removes a file, or a directory with everything in it; warns of what it cannot remove. */
+    public static function clear(string $path): void
     {
-        \chmod($directory, 0o700);
-        foreach (\scandir($directory) ?: [] as $name) {
-            $path = "$directory/$name";
-            if ($name === '.' || $name === '..') {
-                continue;
-            }
-            if (\is_dir($path) && !\is_link($path)) {
-                self::clear($path);
-            } else {
-                \unlink($path);
-            }
+        if (!\is_dir($path) || \is_link($path)) {
+            \unlink($path);
+
+            return;
         }
-        \rmdir($directory);
+        \chmod($path, 0o700);
+        foreach (\array_diff(\scandir($path) ?: [], ['.', '..']) as $name) {
+            self::clear("$path/$name");
+        }
+        \rmdir($path);
     }
 
     private static function make(string $path): bool

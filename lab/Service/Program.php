@@ -157,13 +157,23 @@ final class Program
         }
     }
 
-    private function end(float $patience): void
+    /** Ends it now (SIGKILL), with nothing that it would do at its end. */
+    public function kill(): void
+    {
+        if ($this->owner === \getmypid()) {
+            Signals::held(fn() => $this->end(10.0, [\SIGKILL]));
+        }
+    }
+
+    /** @param list<int> $signals each after the one before has had its time */
+    private function end(float $patience, array $signals = [\SIGTERM, \SIGKILL]): void
     {
         if ($this->handle === null) {
             return;
         }
         $this->stopped = $this->isAlive();
-        foreach ([\SIGTERM => $patience, \SIGKILL => 10.0] as $signal => $seconds) {
+        foreach ($signals as $signal) {
+            $seconds = $signal === \SIGKILL ? 10.0 : $patience;
             if ($this->isAlive()) {
                 \posix_kill($this->pid, $signal);
                 \posix_kill($this->pid, \SIGCONT); // a stopped one gets the signal only then

@@ -4,13 +4,16 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Service\Place;
+use Larder\Lab\Service\Program;
+
 /** A memcached of the test's own, on a unix socket in a directory of its own or on a free port of 127.0.0.1. */
 final class MemcachedServer
 {
-    /** @var ?resource */
-    private $process = null;
+    private ?Program $program = null;
 
-    private readonly string $directory;
+    private readonly TemporaryDirectory $directory;
 
     /** @var array{string, int} host and port, or the socket's path and 0, as Larder's store takes it */
     public readonly array $address;
@@ -21,15 +24,14 @@ final class MemcachedServer
      */
     public function __construct(private readonly int $megabytes = 64, bool $tcp = false, private readonly array $options = [])
     {
-        $this->directory = \sys_get_temp_dir() . '/larder-mc-' . \bin2hex(\random_bytes(6));
-        \mkdir($this->directory, 0o700);
-        $this->address = $tcp ? ['127.0.0.1', self::freePort()] : [$this->directory . '/socket', 0];
+        $this->directory = new TemporaryDirectory('larder-mc');
+        $this->address = $tcp ? ['127.0.0.1', Place::freePort()] : [$this->directory->file('socket'), 0];
         $this->start();
     }
 
     public static function installed(): bool
     {
-        return \trim((string) \shell_exec('command -v memcached')) !== '';
+        return Need::find(['memcached']) !== null;
     }
 
     public function start(): void
@@ -38,23 +40,9 @@ final class MemcachedServer
         // Root may not run it without saying so; anybody else may not say so.
         $user = \posix_geteuid() === 0 ? ['-u', 'root'] : [];
         $listen = $port === 0 ? ['-s', $host] : ['-l', $host, '-p', (string) $port, '-U', '0'];
-        $process = \proc_open(
-            // Should this process be killed, the kernel ends the server: setpriv(1) becomes it, with the same process id.
-            ['setpriv', '--pdeathsig', 'KILL', '--', 'memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options],
-            [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', $this->directory . '/log', 'a']],
-            $pipes,
-        );
-        if ($process === false) {
-            throw new \RuntimeException('memcached does not start');
-        }
-        $this->process = $process;
-        for ($i = 0; $i < 500; $i++) {
-            if ($this->talk('version') !== '') {
-                return;
-            }
-            \usleep(10_000);
-        }
-        throw new \RuntimeException('memcached does not answer: ' . \file_get_contents($this->directory . '/log'));
+        $this->program = new Program('memcached', ['memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options], $this->directory->path);
+        $this->program->start();
+        $this->program->await(fn(): bool => $this->talk('version') !== '');
     }
 
     /** One command in the text protocol; the first line of the answer, '' without a server. */
@@ -81,12 +69,12 @@ final class MemcachedServer
     /** What it has said so far (much with the option -vv). */
     public function log(): string
     {
-        return (string) \file_get_contents($this->directory . '/log');
+        return $this->program?->log() ?? '';
     }
 
     public function pid(): int
     {
-        return $this->process === null ? 0 : \proc_get_status($this->process)['pid'];
+        return $this->program?->pid() ?? 0;
     }
 
     public function pause(): void
@@ -110,13 +98,8 @@ final class MemcachedServer
 
     public function stop(): void
     {
-        $process = $this->process;
-        if ($process !== null) {
-            $this->resume();
-            \proc_terminate($process, \SIGKILL);
-            \proc_close($process);
-            $this->process = null;
-        }
+        $this->program?->kill();
+        $this->program = null;
     }
 
     /** All that it held is gone. */
@@ -131,21 +114,6 @@ final class MemcachedServer
     public function end(): void
     {
         $this->stop();
-        foreach (\glob($this->directory . '/*') ?: [] as $file) {
-            \unlink($file);
-        }
-        \is_dir($this->directory) && \rmdir($this->directory);
-    }
-
-    private static function freePort(): int
-    {
-        $socket = \stream_socket_server('tcp://127.0.0.1:0');
-        if ($socket === false) {
-            throw new \RuntimeException('no free port');
-        }
-        $port = (int) \substr((string) \strrchr((string) \stream_socket_get_name($socket, false), ':'), 1);
-        \fclose($socket);
-
-        return $port;
+        $this->directory->remove();
     }
 }

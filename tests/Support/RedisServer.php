@@ -5,6 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Support;
 
 use Larder\Driver\Redis\Endpoint;
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Service\Place;
+use Larder\Lab\Service\Program;
 use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;
@@ -21,9 +24,8 @@ final class RedisServer
     public readonly string $socket;
     public readonly int $port;
 
-    /** @var ?resource */
-    private $process = null;
-    private readonly int $owner;
+    private readonly TemporaryDirectory $directory;
+    private ?Program $program = null;
 
     /**
      * @param bool                  $save       write dump.rdb when it is stopped in order
@@ -35,35 +37,17 @@ final class RedisServer
         private readonly bool $appendOnly = false,
         private readonly array $config = [],
     ) {
-        $this->owner = (int) \getmypid();
-        $this->dir = \sys_get_temp_dir() . '/larder-redis-' . \bin2hex(\random_bytes(6));
-        \mkdir($this->dir, 0o700);
-        $this->socket = $this->dir . '/redis.sock';
-        $this->port = self::freePort();
+        $this->directory = new TemporaryDirectory('larder-redis');
+        $this->dir = $this->directory->path;
+        $this->socket = $this->directory->file('redis.sock');
+        $this->port = Place::freePort();
         $this->start();
-    }
-
-    public function __destruct()
-    {
-        if ($this->owner !== \getmypid()) {
-            return;
-        }
-        $this->kill();
-        self::remove($this->dir);
     }
 
     /** The server's program; null if there is none on this machine. */
     public static function program(): ?string
     {
-        foreach (['redis-server', 'valkey-server'] as $name) {
-            foreach (\explode(':', (string) \getenv('PATH') . ':/usr/local/bin:/usr/bin') as $dir) {
-                if ($dir !== '' && \is_executable("$dir/$name")) {
-                    return "$dir/$name";
-                }
-            }
-        }
-
-        return null;
+        return Need::find(['redis-server', 'valkey-server']);
     }
 
     public function socketEndpoint(float $timeout = 2.0, int $db = 0): Endpoint
@@ -91,7 +75,6 @@ final class RedisServer
 
     public function start(): void
     {
-        $log = $this->dir . '/server.log';
         $command = [
             self::program() ?? throw new \RuntimeException('There is no redis-server and no valkey-server'),
             '--port', (string) $this->port,
@@ -105,33 +88,22 @@ final class RedisServer
         foreach ($this->config as $name => $value) {
             \array_push($command, "--$name", ...\explode(' ', $value));
         }
-        // Should this process be killed, the kernel ends the server: setpriv(1) becomes it, with the same process id.
-        $command = ['setpriv', '--pdeathsig', 'KILL', '--', ...$command];
-        $process = \proc_open($command, [['file', '/dev/null', 'r'], ['file', $log, 'a'], ['file', $log, 'a']], $pipes);
-        if ($process === false) {
-            throw new \RuntimeException('The server does not start');
-        }
-        $this->process = $process;
-        $deadline = \microtime(true) + 60;
-        while (!$this->answers()) {
-            if (\microtime(true) > $deadline || !\proc_get_status($process)['running']) {
-                // A constructor that throws leaves no object, and no destructor.
-                $this->kill();
-                throw new \RuntimeException('The server does not start: ' . \file_get_contents($log));
-            }
-            \usleep(5000);
-        }
+        $this->program = new Program('redis', $command, $this->dir);
+        $this->program->start();
+        $this->program->await($this->answers(...), 60.0);
     }
 
     /** In order: what it is told to keep is on the disk then. */
     public function stop(): void
     {
-        $this->end(\SIGTERM);
+        $this->program?->stop(60.0);
+        $this->program = null;
     }
 
     public function kill(): void
     {
-        $this->end(\SIGKILL);
+        $this->program?->kill();
+        $this->program = null;
     }
 
     public function restart(bool $keepData): void
@@ -139,7 +111,7 @@ final class RedisServer
         $this->stop();
         if (!$keepData) {
             foreach (['/dump.rdb', '/appendonlydir', '/appendonly.aof'] as $name) {
-                self::remove($this->dir . $name);
+                TemporaryDirectory::clear($this->dir . $name);
             }
         }
         $this->start();
@@ -158,18 +130,7 @@ final class RedisServer
 
     public function pid(): int
     {
-        return $this->process === null ? throw new \LogicException('It is not running') : \proc_get_status($this->process)['pid'];
-    }
-
-    private function end(int $signal): void
-    {
-        if ($this->process === null) {
-            return;
-        }
-        \proc_terminate($this->process, \SIGCONT);
-        \proc_terminate($this->process, $signal);
-        \proc_close($this->process);
-        $this->process = null;
+        return $this->program?->pid() ?? throw new \LogicException('It is not running');
     }
 
     private function answers(): bool
@@ -181,26 +142,6 @@ final class RedisServer
             return \str_contains($e->getMessage(), 'NOAUTH');
         } finally {
             \restore_error_handler();
-        }
-    }
-
-    private static function freePort(): int
-    {
-        $socket = \stream_socket_server('tcp://127.0.0.1:0');
-        $name = $socket === false ? '' : (string) \stream_socket_get_name($socket, false);
-
-        return (int) \substr($name, (int) \strrpos($name, ':') + 1);
-    }
-
-    private static function remove(string $path): void
-    {
-        if (\is_dir($path) && !\is_link($path)) {
-            foreach (\array_diff((array) \scandir($path), ['.', '..']) as $name) {
-                self::remove("$path/$name");
-            }
-            \rmdir($path);
-        } elseif (\file_exists($path) || \is_link($path)) {
-            \unlink($path);
         }
     }
 }

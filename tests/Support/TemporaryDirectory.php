@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\Lab\Service\Directory;
+use Larder\Lab\Service\Silence;
+
 /**
  * A private directory (0700) that goes away with this object, and at the latest with this process.
  *
@@ -88,26 +91,9 @@ final class TemporaryDirectory implements \Stringable
         return $this->path;
     }
 
-    private static function clear(string $directory): void
+    /** Removes a file, or a directory with everything in it, whatever other processes do there meanwhile. */
+    public static function clear(string $path): void
     {
-        // Processes that are just ending may still add or remove files in it, so nothing here may warn.
-        \set_error_handler(static fn(): bool => true);
-        try {
-            \chmod($directory, 0o700);
-            foreach (\scandir($directory) ?: [] as $name) {
-                $path = $directory . '/' . $name;
-                if ($name === '.' || $name === '..') {
-                    continue;
-                }
-                if (\is_dir($path) && !\is_link($path)) {
-                    self::clear($path);
-                } else {
-                    \unlink($path);
-                }
-            }
-            \rmdir($directory);
-        } finally {
-            \restore_error_handler();
-        }
+        Silence::of(static fn() => Directory::clear($path));
     }
 }
