@@ -132,12 +132,12 @@ final class BenchCommand extends Command
         }
         $rounds = $request->rounds ?? ($request->scope->level === Scope::QUICK ? self::QUICK_ROUNDS : self::MOST_ROUNDS);
         $ledger = new Ledger(
-            $request->scope->level === Scope::EVERY ? "$state/bench.jsonl" : null,
+            $request->scope->level === Scope::EVERY ? $state : null,
             $request->identity($rounds),
             $request->seed ?? \random_int(1, 999_999_999),
         );
         if ($ledger->kept() !== []) {
-            $errors->writeln(\sprintf('Resuming where the last run was stopped: %d measurements are kept (%s).', \count($ledger->kept()), "$state/bench.jsonl"));
+            $errors->writeln(\sprintf('Resuming where the last run was stopped: %d measurements are kept (%s).', \count($ledger->kept()), $ledger->path));
         }
         $scratch = Directory::temporary($state);
         $services = new Services();

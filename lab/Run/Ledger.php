@@ -5,43 +5,49 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 /**
- * What a long run has measured so far, in a file, so that it can go on where it was stopped: one line of JSON for what
- * the run is, then one for each task of each round.
+ * What a long run has measured so far, in a file of its own, so that it can resume where it was stopped.
  *
- * A line that was cut off by the end of the process is left out, and measured again.
+ * The file is named after what is run, and locked while it runs. Its first line says what the run is; each further line
+ * has one task of one round, or who runs it. A line that was cut off is left out, and measured again.
  */
 final class Ledger
 {
+    public readonly ?string $path;
+
     /** @var array<string, true> "round task" */
     private array $known = [];
 
     /** @var list<array{int, string, list<Measured>}> */
     private array $kept = [];
 
-    /** @var ?resource */
+    /** @var ?resource locked */
     private $file = null;
 
+    /** Who wrote last, in words. */
+    private string $holder = 'another process';
+
     /**
-     * @param ?string $path  null: nothing is kept
-     * @param string  $what  the run: another one's file is overwritten
-     * @param int     $seed  of a run that starts
+     * @param ?string $directory null: nothing is kept
+     * @param string  $what      the run: another one has another file
+     * @param int     $seed      of a run that starts
+     *
+     * @throws NotWritable if another process runs the same
      */
-    public function __construct(private readonly ?string $path, string $what, public int $seed)
+    public function __construct(?string $directory, string $what, public int $seed)
     {
-        if ($path === null) {
+        $this->path = $directory === null ? null : \sprintf('%s/bench-%s.jsonl', $directory, \substr(\hash('sha256', $what), 0, 16));
+        if ($this->path === null) {
             return;
         }
-        $end = $this->load($path, $what);
-        $file = \fopen($path, 'c+');
-        if ($file === false) {
-            throw new NotWritable("Cannot write $path.");
-        }
+        $file = $this->lock($this->path, $what);
+        $end = $this->load($file, $what);
         \ftruncate($file, $end);
         \fseek($file, $end);
         $this->file = $file;
         if ($end === 0) {
             $this->append(['what' => $what, 'seed' => $seed]);
         }
+        $this->append(['by' => \sprintf('process %d, since %s UTC', (int) \getmypid(), \gmdate('Y-m-d H:i:s'))]);
     }
 
     /** @return list<array{int, string, list<Measured>}> round, task and what it found, of the run that is gone on with */
@@ -63,23 +69,45 @@ final class Ledger
         }
     }
 
-    /** The run is whole: there is nothing to go on with. */
+    /** The run is whole: there is nothing to resume. */
     public function remove(): void
     {
         if ($this->file !== null && $this->path !== null) {
+            // First the name, then the lock: nobody may lock a file that is about to go.
+            \unlink($this->path);
             \fclose($this->file);
             $this->file = null;
-            \unlink($this->path);
         }
     }
 
-    /** @return int<0, max> bytes of it that are good */
-    private function load(string $path, string $what): int
+    /** @return resource */
+    private function lock(string $path, string $what)
     {
-        $file = \is_file($path) ? \fopen($path, 'r') : false;
-        if ($file === false) {
-            return 0;
+        for (;;) {
+            // Closed when a program is started: a server that outlived this run would keep the lock.
+            $file = \fopen($path, 'c+e');
+            if ($file === false) {
+                throw new NotWritable("Cannot write $path.");
+            }
+            if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
+                $this->load($file, $what);
+                throw new NotWritable("The same run is under way: $this->holder, holds $path. Wait for its end, or stop it; the same command then resumes.");
+            }
+            // A run that ended between the two calls has taken the name away: the lock is then on a file without one.
+            \clearstatcache(true, $path);
+            if (\is_file($path) && \fileinode($path) === (\fstat($file)['ino'] ?? null)) {
+                return $file;
+            }
         }
+    }
+
+    /**
+     * @param resource $file
+     *
+     * @return int<0, max> bytes of it that are good
+     */
+    private function load($file, string $what): int
+    {
         $first = \json_decode((string) \fgets($file), true);
         if (!\is_array($first) || ($first['what'] ?? null) !== $what || !\is_int($first['seed'] ?? null)) {
             return 0;
@@ -88,16 +116,19 @@ final class Ledger
         $end = \max(0, (int) \ftell($file));
         while (($line = \fgets($file)) !== false && \str_ends_with($line, "\n")) {
             $entry = \json_decode($line, true);
-            if (!\is_array($entry) || !\is_int($entry[0] ?? null) || !\is_string($entry[1] ?? null) || !\is_array($entry[2] ?? null)) {
+            if (\is_array($entry) && \is_string($entry['by'] ?? null)) {
+                $this->holder = $entry['by'];
+            } elseif (\is_array($entry) && \is_int($entry[0] ?? null) && \is_string($entry[1] ?? null) && \is_array($entry[2] ?? null)) {
+                $measured = [];
+                foreach ($entry[2] as $one) {
+                    /** @var array{list<float|int>, float|int|null, ?string} $one written by keep() */
+                    $measured[] = new Measured(\array_map(\floatval(...), $one[0]), $one[1] === null ? null : (float) $one[1], $one[2]);
+                }
+                $this->known["$entry[0] $entry[1]"] = true;
+                $this->kept[] = [$entry[0], $entry[1], $measured];
+            } else {
                 break;
             }
-            $measured = [];
-            foreach ($entry[2] as $one) {
-                /** @var array{list<float|int>, float|int|null, ?string} $one written by keep() */
-                $measured[] = new Measured(\array_map(\floatval(...), $one[0]), $one[1] === null ? null : (float) $one[1], $one[2]);
-            }
-            $this->known["$entry[0] $entry[1]"] = true;
-            $this->kept[] = [$entry[0], $entry[1], $measured];
             $end = \max(0, (int) \ftell($file));
         }
 

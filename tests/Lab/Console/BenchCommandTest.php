@@ -128,8 +128,7 @@ final class BenchCommandTest extends TestCase
     {
         $arguments = ['loop', '--rounds=40', '--subjects=files,redis:socket', '--json=' . $this->directory->file('a.json')];
         $bench = $this->bench(...$arguments);
-        $ledger = $this->directory->file('larder/lab/bench.jsonl');
-        self::until(static fn(): bool => \is_file($ledger) && \count((array) \file($ledger)) > 5, 'a few measurements');
+        $ledger = $this->ledger(6);
         $servers = self::children($bench->pid);
         self::assertNotSame([], $servers);
         $bench->signal(\SIGINT);
@@ -142,16 +141,33 @@ final class BenchCommandTest extends TestCase
         foreach ($servers as $pid) {
             self::until(static fn(): bool => !\is_dir("/proc/$pid"), 'the end of its servers');
         }
-        self::assertSame(['bench.jsonl'], \array_values(\array_diff((array) \scandir($this->directory->file('larder/lab')), ['.', '..'])));
+        self::assertSame([\basename($ledger)], \array_values(\array_diff((array) \scandir($this->directory->file('larder/lab')), ['.', '..'])));
 
-        $kept = \count((array) \file($ledger)) - 1;
+        $kept = \count((array) \file($ledger)) - 2;
         $bench = $this->bench(...$arguments);
         self::until(static fn(): bool => \str_contains($bench->errors(), 'Resuming'), 'that it resumes');
         self::assertStringContainsString("$kept measurements are kept", $bench->errors());
         // It says so before it has begun, and only what it has begun is ended in good order.
-        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
+        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 3, 'a further measurement');
         $bench->signal(\SIGTERM);
         self::assertSame(130, $bench->wait(60), $bench->errors());
+    }
+
+    #[Test]
+    public function twoRunsOfTheSameDoNotMixAndAnotherRunTakesNothingFromThem(): void
+    {
+        $same = ['loop', '--rounds=60', '--seed=3', '--subjects=files', '--json=' . $this->directory->file('a.json')];
+        $first = $this->bench(...$same);
+        $ledger = $this->ledger(4);
+        $second = $this->bench(...$same);
+        self::assertSame(2, $second->wait(60));
+        self::assertStringContainsString("process $first->pid, since", (string) \preg_replace('/\s+/', ' ', $second->errors()));
+
+        $other = $this->bench('loop', '--rounds=1', '--seed=3', '--subjects=files', '--json=' . $this->directory->file('b.json'));
+        self::assertSame(0, $other->wait(60), $other->errors());
+        $first->signal(\SIGTERM);
+        self::assertSame(130, $first->wait(60), $first->errors());
+        self::assertGreaterThanOrEqual(4, \count((array) \file($ledger)), 'what the first has kept is still there');
     }
 
     #[Test]
@@ -191,6 +207,21 @@ final class BenchCommandTest extends TestCase
         }
 
         return new Process([\PHP_BINARY, __DIR__ . '/../../../bin/larder', 'bench', ...$typed], $environment, $this->directory->path, \SIGTERM);
+    }
+
+    /** The only progress file there is, once it has so many lines. */
+    private function ledger(int $lines): string
+    {
+        self::until(fn(): bool => \count((array) \file($this->ledgers()[0] ?? '/dev/null')) >= $lines, 'a few measurements');
+        self::assertCount(1, $this->ledgers());
+
+        return $this->ledgers()[0] ?? '';
+    }
+
+    /** @return list<string> */
+    private function ledgers(): array
+    {
+        return \array_values(\glob($this->directory->file('larder/lab/bench*.jsonl')) ?: []);
     }
 
     /** @return list<int> processes whose parent it is */

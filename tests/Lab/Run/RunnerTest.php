@@ -24,7 +24,6 @@ use PHPUnit\Framework\TestCase;
 
 #[CoversClass(Runner::class)]
 #[CoversClass(Collection::class)]
-#[CoversClass(Ledger::class)]
 final class RunnerTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -92,7 +91,7 @@ final class RunnerTest extends TestCase
     #[Test]
     public function aStoppedRunGoesOnWhereItWas(): void
     {
-        $file = $this->directory->file('ledger');
+        $file = $this->directory->path;
         $stop = new Stop();
         $first = $this->task('a', static function (int $times) use ($stop): void {
             if ($times === 2) {
@@ -104,34 +103,13 @@ final class RunnerTest extends TestCase
         $before = \count($this->order);
 
         // A line that the end of the process has cut off, as kill -9 or a full disk leaves it.
-        \file_put_contents($file, '[4,"b",[[[1.', \FILE_APPEND);
+        \file_put_contents(\glob("$file/bench-*.jsonl")[0] ?? '', '[4,"b",[[[1.', \FILE_APPEND);
         $this->order = [];
         $collection = $this->run_([$this->task('a'), $this->task('b')], 5, 999, $file);
 
         self::assertSame([5, 5], \array_map(static fn($result): int => \count($result->rounds), $collection->results()));
         // The one that was at work when it stopped is measured again.
         self::assertSame(10, $before - 1 + \count($this->order));
-    }
-
-    #[Test]
-    public function anotherRunDoesNotGoOnWithIt(): void
-    {
-        $file = $this->directory->file('ledger');
-        $this->run_([$this->task('a')], 3, 7, $file);
-        $this->order = [];
-        $ledger = new Ledger($file, 'something else', 1);
-
-        self::assertSame([], $ledger->kept());
-        self::assertSame(1, $ledger->seed);
-    }
-
-    #[Test]
-    public function aRunThatGoesOnHasTheSeedOfTheFirst(): void
-    {
-        $file = $this->directory->file('ledger');
-        $this->run_([$this->task('a')], 3, 7, $file);
-
-        self::assertSame(7, (new Ledger($file, 'test', 1))->seed);
     }
 
     #[Test]
