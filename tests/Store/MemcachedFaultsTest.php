@@ -294,19 +294,17 @@ final class MemcachedFaultsTest extends TestCase
             throw new \LogicException('from a signal handler');
         });
         try {
-            for ($i = 0; $i < 3; $i++) {
-                // It has the command, and answers when nobody waits any more.
-                $server->pause();
-                \pcntl_alarm(1);
-                try {
-                    $store->read(['l']);
-                    self::fail('The handler threw.');
-                } catch (\LogicException|Failure) {
-                    $server->resume();
-                }
-                self::assertSame('right', ($store->read(['k'])->records['k'] ?? null)?->body);
-                self::assertSame(['k'], \array_keys($store->read(['k'])->records));
+            // It has the command, and answers when nobody waits any more.
+            $server->pause();
+            \pcntl_alarm(1);
+            try {
+                $store->read(['l']);
+                self::fail('The handler threw.');
+            } catch (\LogicException|Failure) {
+                $server->resume();
             }
+            self::assertSame('right', ($store->read(['k'])->records['k'] ?? null)?->body);
+            self::assertSame(['k'], \array_keys($store->read(['k'])->records));
         } finally {
             \pcntl_alarm(0);
             \pcntl_signal(\SIGALRM, $handlers[1]);

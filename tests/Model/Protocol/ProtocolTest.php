@@ -110,12 +110,14 @@ final class ProtocolTest extends TestCase
             foreach (['is away from one server', 'loses its answers'] as $fails) {
                 yield "$fails: $name" => [[$name, 'reads and fills', $fails], [0, 1], 'apcu', 0];
             }
+        }
+        foreach (self::CHANGES as $name) {
             yield "away, killed: $name" => [[$name, 'reads and fills', 'is away'], [0, 0], 'none', 1];
         }
         foreach (['fills tagged', 'writes, invalidates'] as $other) {
             yield "away, tags: $other" => [['writes, invalidates', $other, 'is away'], [0, 1], 'apcu', 0];
         }
-        yield 'away: fills, writes, deletes, lives on' => [['fills, writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'apcu', 0];
+        yield 'away: fills, writes, deletes, lives on' => [['fills, writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', 0];
         yield 'one flush for two keys' => [['fills two', 'writes, flushes'], [0, 1], 'apcu', 0];
         yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
         yield 'a process that lives on' => [['lives on, sets', 'writes and deletes'], [0, 1], 'apcu', 0];
@@ -173,6 +175,8 @@ final class ProtocolTest extends TestCase
                 yield "on one server, step by step: $text" => [$names, [0, 0], 'apcu', 0, true, false];
             }
         }
+        yield 'away, near: fills, writes, deletes, lives on' => [['fills, writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'apcu', 0, false, false];
+        yield 'away, killed: writes, deletes, lives on' => [['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', 1, false, false];
         foreach (['writes and deletes', 'writes and sets', 'writes, flushes', 'writes, deletes, refreshes'] as $other) {
             yield "a disk before it, on one server: $other" => [['reads and fills', $other], [0, 0], 'store', 0, false, false];
         }
