@@ -12,7 +12,7 @@ final class Words
     private const PAYLOADS = [
         'short' => 'a short string', '20kB' => 'a 20 kB string', '50x50' => 'a 50x50 array',
         'integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer',
-        'transient' => 'a transient', 'plain' => 'page in a plain theme', 'theme' => 'page in the usual theme',
+        'published' => 'a transient of 5 kB on average', 'plain' => 'page in a plain theme', 'theme' => 'page in the usual theme',
         'first' => 'first page, SQL queries', 'list' => 'the list of posts in wp-admin', 'shell' => 'WordPress on the command line',
     ];
     /** %s: the value. */

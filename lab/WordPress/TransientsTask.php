@@ -11,7 +11,7 @@ use Larder\Lab\Run\Measured;
 /** One request to a site that sets, gets and deletes so many transients (Shop/transients.php). */
 final readonly class TransientsTask extends SiteTask
 {
-    /** @param non-empty-list<Side> $sides of one subject: write, read, delete, or some of them */
+    /** @param non-empty-list<Side> $sides of one subject and one payload: write, read, delete, or some of them */
     public function __construct(
         Stage $stage,
         string $id,
@@ -26,7 +26,8 @@ final readonly class TransientsTask extends SiteTask
         $site = $this->stage->site($this->sides[0]->subject, $context);
         Stage::renew($site);
         $site->get('/');
-        $answer = $site->browser()->ask(new Request("/larder-lab-transients.php?count=$this->count&mark=$context->seed"));
+        $payload = $this->sides[0]->cell->payload;
+        $answer = $site->browser()->ask(new Request("/larder-lab-transients.php?count=$this->count&mark=$context->seed&payload=$payload"));
         $found = \json_decode($answer->body, true);
         if ($answer->status !== 200 || !\is_array($found)) {
             throw new SiteFailure("The loop ended with status $answer->status: " . \substr(\trim(\strip_tags($answer->body)), -300) . $site->errors());

@@ -10,10 +10,14 @@ require __DIR__ . '/wp-load.php';
 set_time_limit(0);
 header('Content-Type: application/json');
 
-echo json_encode((static function (int $count, string $mark): array {
+echo json_encode((static function (int $count, string $mark, bool $published): array {
     $values = [];
-    for ($i = 0; $i < $count; ++$i) {
-        $values["larder_lab_$i"] = "The value of transient $i, $mark";
+    for ($number = 0; $number < $count; ++$number) {
+        // The round's mark in the name: a value that an earlier round has left is another one.
+        $name = "larder_lab_{$mark}_$number";
+        // As published: of 0 to 10,000 letters, so that fewer transients are as large on average.
+        $i = intdiv($number * 10_000, $count);
+        $values[$name] = $published ? [$name, $i, str_pad('test', $i, 'x')] : "The value of transient $number, $mark";
     }
     $wrong = 0;
     $forget = static function (): void {
@@ -47,7 +51,7 @@ echo json_encode((static function (int $count, string $mark): array {
         }
         $delete = hrtime(true) - $start;
         $forget();
-        foreach (array_rand($values, min($count, 100)) as $name) {
+        foreach ($values as $name => $value) {
             if (get_transient($name) !== false) {
                 ++$wrong;
             }
@@ -57,6 +61,10 @@ echo json_encode((static function (int $count, string $mark): array {
     }
 
     return $wrong > 0
-        ? ['wrong' => "$wrong of " . 3 * $count . ' calls gave another value than they should']
+        ? ['wrong' => "$wrong of " . 4 * $count . ' calls gave another value than they should']
         : array_map(static fn(int $time): float => $time / $count / 1e3, ['write' => $set, 'read' => $get, 'delete' => $delete]);
-})(max(2, (int) filter_input(INPUT_GET, 'count', FILTER_VALIDATE_INT)), (string) filter_input(INPUT_GET, 'mark', FILTER_VALIDATE_INT)));
+})(
+    max(2, (int) filter_input(INPUT_GET, 'count', FILTER_VALIDATE_INT)),
+    (string) filter_input(INPUT_GET, 'mark', FILTER_VALIDATE_INT),
+    filter_input(INPUT_GET, 'payload') === 'published',
+));
