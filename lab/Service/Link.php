@@ -33,6 +33,9 @@ interface Link
 
     public function isOpen(): bool;
 
+    /** @return list<int> of the processes that make it */
+    public function pids(): array;
+
     /** Of one that has ended by itself: why, " (signal 9: …)"; else ''. */
     public function lastWords(): string;
 

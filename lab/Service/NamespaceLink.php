@@ -87,6 +87,11 @@ final class NamespaceLink implements Link
         return $this->names !== [] && \array_filter($this->names, static fn(string $name): bool => !\file_exists(self::HOME . "/$name")) === [];
     }
 
+    public function pids(): array
+    {
+        return [];
+    }
+
     public function lastWords(): string
     {
         return $this->names === [] || $this->isOpen() ? '' : ' (a network namespace is gone)';

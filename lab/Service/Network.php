@@ -65,6 +65,11 @@ final class Network implements Service
         return $this->server !== null && $this->link !== null && $this->server->isAlive() && $this->link->isOpen();
     }
 
+    public function pids(): array
+    {
+        return [...$this->server?->pids() ?? [], ...$this->link?->pids() ?? []];
+    }
+
     public function address(): array
     {
         return $this->address['port'] > 0 ? $this->address : throw new \LogicException('A network has no address before its start.');

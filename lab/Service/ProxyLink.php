@@ -53,6 +53,11 @@ final class ProxyLink implements Link
         return $this->program !== null && $this->program->isAlive();
     }
 
+    public function pids(): array
+    {
+        return $this->program === null ? [] : [$this->program->pid()];
+    }
+
     public function lastWords(): string
     {
         return $this->program?->lastWords() ?? '';

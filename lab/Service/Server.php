@@ -89,6 +89,11 @@ abstract class Server implements Service
         return $this->program?->pid() ?? 0;
     }
 
+    final public function pids(): array
+    {
+        return $this->program === null ? [] : [$this->program->pid()];
+    }
+
     final public function address(): array
     {
         $this->port > 0 || throw new \LogicException($this->name() . ' has no address before its start.');

@@ -23,6 +23,9 @@ interface Service
 
     public function isAlive(): bool;
 
+    /** @return list<int> of what answers, and of what stands before it; none where it does not run */
+    public function pids(): array;
+
     /** @return array<string, string|int> "socket", or "host" and "port" */
     public function address(): array;
 

@@ -23,7 +23,7 @@ interface Driver
 
     public function disconnect(): void;
 
-    /** What a new request does by itself before its first get; untimed, before every sample. */
+    /** What a new request does by itself before its first get; timed with the request's keys. */
     public function begin(): void;
 
     /**

@@ -135,7 +135,7 @@ final class EngineSubjects
             'none',
             LarderDriver::class,
             $needs,
-            ['scheme' => $library, 'tier' => 'far'] + self::larder($engine, $serializer, $connection === Cell::NETWORK),
+            ['scheme' => $library, 'tier' => 'far'] + self::larder($engine, $serializer),
             $memcached ? self::memcachedService($connection) : self::service('redis', $connection),
         );
     }
@@ -233,13 +233,13 @@ final class EngineSubjects
 
     /**
      * What all caches have: a prefix of its own, so that two in one server are not each other's readers; and requests
-     * of ten keys (of four over the network, where ten take long), of which the first bears what a request costs once (it learns what others have changed).
+     * whose beginning costs something, for each learns what others have changed.
      *
      * @return array<string, string|int>
      */
-    private static function larder(string $engine, string $serializer, bool $network = false): array
+    private static function larder(string $engine, string $serializer): array
     {
-        return ['compressor' => 'none', 'prefix' => "$engine-$serializer", 'request' => $network ? 4 : 10];
+        return ['compressor' => 'none', 'prefix' => "$engine-$serializer", 'begins' => 1];
     }
 
     /** One Redis listens on a socket and on a port; behind the network there is another. */

@@ -30,15 +30,12 @@ final class IncludeDriver implements FreshDriver
 
     public function disconnect(): void
     {
-        $this->files->disconnect();
-    }
-
-    public function begin(): void
-    {
         if ($this->included !== null) {
             OpcacheDriver::mustHold($this->included);
         }
     }
+
+    public function begin(): void {}
 
     public function names(array $keys): array
     {
@@ -54,9 +51,7 @@ final class IncludeDriver implements FreshDriver
     public function writeEach(array $values): void
     {
         $this->included = null;
-        foreach ($values as $key => $value) {
-            $this->files->write([$key], $value);
-        }
+        $this->files->writeEach($values);
     }
 
     public function read(array $keys): mixed

@@ -19,12 +19,15 @@ final class Bench implements Measurable
 
     /** @var non-empty-list<string> */
     private array $keys;
+    /** @var non-empty-list<non-empty-list<string>> the same, by the request that they belong to */
+    private array $requests;
     private int $operations = 0;
     private float $time = 0.0;
 
     /**
-     * @param int        $fixed   operations of each sample; 0: found
-     * @param int<1, max> $request operations of a sample at the least: what one request does, of which the first bears what a request costs once
+     * @param int         $fixed    operations of each sample; 0: found
+     * @param int<1, max> $request  keys of a request, and operations of a sample at the least
+     * @param bool        $begins   whether a request's beginning is something to this engine: then it is timed with the request's keys
      * @param int<1, max> $distinct keys, where reading one again is what is measured
      */
     public function __construct(
@@ -34,9 +37,11 @@ final class Bench implements Measurable
         private readonly string $prefix,
         private readonly int $fixed,
         private readonly int $request = 1,
+        private readonly bool $begins = false,
         private readonly int $distinct = \PHP_INT_MAX,
     ) {
         $this->keys = [$prefix . '0'];
+        $this->requests = [$this->keys];
     }
 
     /**
@@ -59,7 +64,7 @@ final class Bench implements Measurable
         }
         $this->pass();
         $best = \min($this->pass(), $this->pass(), $this->pass());
-        $this->choose($this->fixed > 0 ? $this->fixed : \max($this->request, \min(self::KEYS, TimerCost::measure(1_001)->operations(\max(1.0, $best)))));
+        $this->choose($this->fixed > 0 ? $this->fixed : \min(self::KEYS, TimerCost::measure(1_001)->operations(\max(1.0, $best))));
         $wrong = $this->check();
         if ($wrong !== null) {
             return $wrong;
@@ -116,25 +121,31 @@ final class Bench implements Measurable
     private function pass(): float
     {
         $driver = $this->driver;
-        $keys = $this->keys;
         switch ($this->operation) {
             case 'read':
-                $driver->begin();
+            case 'same':
+                $requests = $this->requests;
                 $start = \hrtime(true);
-                $driver->read($keys);
+                foreach ($requests as $keys) {
+                    $driver->begin();
+                    $driver->read($keys);
+                }
 
                 return \hrtime(true) - $start;
             case 'write':
-                $driver->begin();
+                $requests = $this->requests;
                 $value = $this->value;
                 $start = \hrtime(true);
-                $driver->write($keys, $value);
+                foreach ($requests as $keys) {
+                    $driver->begin();
+                    $driver->write($keys, $value);
+                }
 
                 return \hrtime(true) - $start;
             case 'cycle':
                 $driver->disconnect();
                 $start = \hrtime(true);
-                foreach ($keys as $key) {
+                foreach ($this->keys as $key) {
                     $driver->connect();
                     $got = $driver->read([$key]);
                     $driver->disconnect();
@@ -155,10 +166,14 @@ final class Bench implements Measurable
     private function choose(int $count): void
     {
         $keys = [];
+        $distinct = $this->operation === 'same' ? 1 : $this->distinct;
+        // Whole requests, but where the number was given.
+        $count = $this->fixed > 0 ? $count : (int) \ceil($count / $this->request) * $this->request;
         for ($i = 0; $i < $count; ++$i) {
-            $keys[] = $this->prefix . $i % $this->distinct;
+            $keys[] = $this->prefix . $i % $distinct;
         }
         $this->keys = $keys === [] ? throw new \LogicException('No operation in a sample.') : $keys;
+        $this->requests = $this->begins ? \array_chunk($this->keys, $this->request) : [$this->keys];
     }
 
     /** Writes every key, and reads some. */

@@ -66,6 +66,7 @@ final class MemoryBench implements Measurable
      * @param string $prefix of keys that no other process has
      * @param string $common of keys that all processes at once have
      * @param int    $seed   of the order in which keys are read
+     * @param int<1, max> $request keys after which a new request begins, which is timed with them
      */
     public function __construct(
         private readonly FreshDriver $driver,
@@ -75,6 +76,7 @@ final class MemoryBench implements Measurable
         private readonly string $prefix,
         private readonly string $common,
         int $seed,
+        private readonly int $request = \PHP_INT_MAX,
     ) {
         $this->keys = $this->names = [$prefix . ($operation === 'increment' ? 'count' : 'first')];
         $this->frozen = \serialize($value);
@@ -164,9 +166,12 @@ final class MemoryBench implements Measurable
             case 'sets':
                 $values = $this->fresh($this->operation === 'write' ? $this->keys : $this->batch());
                 $this->count = \count($values);
-                $driver->begin();
+                $requests = \array_chunk($values, $this->request, true);
                 $start = \hrtime(true);
-                $driver->writeEach($values);
+                foreach ($requests as $values) {
+                    $driver->begin();
+                    $driver->writeEach($values);
+                }
 
                 return \hrtime(true) - $start;
             case 'increment':
@@ -176,9 +181,12 @@ final class MemoryBench implements Measurable
             default:
                 $names = $this->names;
                 $this->count = \count($names);
-                $driver->begin();
+                $requests = \array_chunk($names, $this->request);
                 $start = \hrtime(true);
-                $driver->read($names);
+                foreach ($requests as $names) {
+                    $driver->begin();
+                    $driver->read($names);
+                }
 
                 return \hrtime(true) - $start;
         }

@@ -9,6 +9,7 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\Cores;
 use Larder\Lab\Service\ServiceFailure;
 use Symfony\Component\Process\PhpExecutableFinder;
 use Symfony\Component\Process\Process;
@@ -55,6 +56,7 @@ final readonly class ProcessTask implements Task
     public function perform(Context $context): array
     {
         $jobs = $ini = $prefix = [];
+        $cores = new Cores();
         foreach ($this->sides as $side) {
             $subject = $side->subject;
             $parameters = $subject->parameters + ['connection' => $subject->connection, 'serializer' => $subject->serializer];
@@ -67,6 +69,7 @@ final readonly class ProcessTask implements Task
                 if (!$service->isAlive()) {
                     throw new ServiceFailure($subject->service . ' has ended' . $service->lastWords());
                 }
+                $cores->move($service, $side->cell->placement);
                 $parameters = $service->address() + $parameters;
                 $prefix = $service->prefix();
             }
@@ -76,7 +79,13 @@ final readonly class ProcessTask implements Task
                 'parameters' => $parameters,
                 'payload' => $side->cell->payload,
                 'operation' => $side->cell->operation,
+                'request' => $side->cell->request,
             ];
+        }
+
+        // What is counted by the second is compared with what several do: none of them is held.
+        if ($this->concurrency === 1 && !$this->sides[0]->cell->moreIsBetter()) {
+            $prefix = [...$prefix, ...$cores->alone()];
         }
 
         return $this->read($this->run([...$prefix, ...self::php($ini)], [

@@ -25,7 +25,7 @@ final readonly class Worker
     private const WRITERS = ['gets' => 0, 'gets-written' => 1];
 
     /**
-     * @param list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string}> $sides
+     * @param list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>}> $sides
      */
     private function __construct(
         private array $sides,
@@ -47,7 +47,7 @@ final readonly class Worker
             throw new \RuntimeException($message);
         }, \E_ALL & ~\E_DEPRECATED & ~\E_USER_DEPRECATED);
         try {
-            /** @var array{sides: list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string}>, concurrency: int, inTurn: bool, effort: array{samples: int<1, max>, milliseconds: float, window: float, operations: int<0, max>, least: int<1, max>}, seed: int} $job */
+            /** @var array{sides: list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>}>, concurrency: int, inTurn: bool, effort: array{samples: int<1, max>, milliseconds: float, window: float, operations: int<0, max>, least: int<1, max>}, seed: int} $job */
             $job = \json_decode((string) \stream_get_contents(\STDIN), true, 512, \JSON_THROW_ON_ERROR);
             $worker = new self($job['sides'], $job['concurrency'], $job['inTurn'], new Effort(...$job['effort']), $job['seed']);
             echo \json_encode($worker->work(), \JSON_THROW_ON_ERROR | \JSON_PRESERVE_ZERO_FRACTION), "\n";
@@ -82,8 +82,10 @@ final readonly class Worker
             try {
                 $bench = $this->bench($side, 0);
                 $wrong = $bench->prepare();
-                $found[] = $wrong !== null ? ['wrong' => $wrong] : self::alone($bench, $this->effort);
+                $one = $wrong !== null ? ['wrong' => $wrong] : self::alone($bench, $this->effort);
+                // It may find that all of this was something else.
                 $bench->close();
+                $found[] = $one;
             } catch (\Exception $e) {
                 $found[] = ['wrong' => self::say($e)];
             }
@@ -158,7 +160,7 @@ final readonly class Worker
     /** @param int $member of the processes at once: each has its own keys, and its own connection */
     private function bench(int $side, int $member): Measurable
     {
-        ['driver' => $class, 'parameters' => $parameters, 'payload' => $payload, 'operation' => $operation] = $this->sides[$side];
+        ['driver' => $class, 'parameters' => $parameters, 'payload' => $payload, 'operation' => $operation, 'request' => $request] = $this->sides[$side];
         $directory = (string) ($parameters['directory'] ?? '');
         if ($directory !== '' && !\is_dir($directory)) {
             // Ten come here at once; the one that does not make it finds it made.
@@ -179,10 +181,10 @@ final readonly class Worker
         if (($parameters['work'] ?? '') === MemoryBench::NAME && $driver instanceof FreshDriver) {
             $own = isset(self::WRITERS[$operation]) ? ($member < $this->concurrency ? 'gets' : 'sets') : $operation;
 
-            return new MemoryBench($driver, $own, $payload, $value, "lab:$side:$member:", "lab:$side:", $this->seed + $member);
+            return new MemoryBench($driver, $own, $payload, $value, "lab:$side:$member:", "lab:$side:", $this->seed + $member, isset($parameters['begins']) ? $request : \PHP_INT_MAX);
         }
 
-        return new Bench($driver, $operation, $value, "lab:$side:$member:", $this->effort->operations, \max(1, (int) ($parameters['request'] ?? 1)), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
+        return new Bench($driver, $operation, $value, "lab:$side:$member:", $this->effort->operations, $request, isset($parameters['begins']), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
     }
 
     public static function say(\Exception $e): string

@@ -128,10 +128,9 @@ final class OpcacheDriverTest extends TestCase
             $driver->connect();
             $keys = array_map(static fn(int $i): string => "lab:$i", range(1, 500));
             $driver->write($keys, "something");
-            $driver->begin();
             $driver->read($keys);
             try {
-                $driver->begin();
+                $driver->disconnect();
             } catch (EngineFailure $failure) {
                 $said = [$failure->getMessage()];
             }', [], ['opcache.max_accelerated_files' => 200]);
