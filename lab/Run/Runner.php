@@ -91,7 +91,8 @@ final class Runner
         $tasks = $random->shuffleArray($this->tasks);
         foreach ($tasks as $task) {
             $this->progress->at($round, $task->id());
-            if (!$this->ledger->has($round, $task->id()) && !$this->isOut($task)) {
+            $again = $round > 0 && $task instanceof Once;
+            if (!$again && !$this->ledger->has($round, $task->id()) && !$this->isOut($task)) {
                 $measured = $this->perform($task, $round);
                 if ($this->stop->isAsked()) {
                     // Ctrl-C went to the measuring process as well: what it found is not whole.

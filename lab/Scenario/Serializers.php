@@ -4,16 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Scenario;
 
-use Larder\Lab\Payload\WordPressCorpus;
+use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
+use Larder\Lab\Run\Once;
 use Larder\Lab\Subject\SerializerSubjects;
 use Larder\Lab\Worker\Effort;
+use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\ProcessTask;
 
-/** Time to write, time to read, and size, of each serializer with each compressor: an array, and values like WordPress's. */
+/** Time to write, time to read, and size, of each serializer with each compressor: an array, objects of a real site's object cache, and the sizes of all of them. */
 final readonly class Serializers implements Scenario
 {
     public const NAME = 'serializers';
@@ -27,7 +29,7 @@ final readonly class Serializers implements Scenario
 
     public function about(): string
     {
-        return 'serialize and unserialize a 50x50 array and values like WordPress\'s, plain and compressed: time and size';
+        return 'serialize and unserialize a 50x50 array and objects of a real WordPress\'s cache, plain and compressed: time and size; the sizes of all of its objects';
     }
 
     public function subjects(): array
@@ -39,14 +41,27 @@ final readonly class Serializers implements Scenario
     {
         $tasks = [];
         foreach ($subjects as $subject) {
+            $side = static fn(string $payload, string $operation): Side => new Side(new Cell(
+                self::NAME,
+                $subject->name,
+                $subject->engine,
+                $subject->connection,
+                $subject->serializer,
+                $subject->compressor,
+                $payload,
+                $operation,
+                1,
+                $operation === 'size' ? Cell::BYTES : Cell::MICROSECONDS,
+            ), $subject);
             $sides = [];
-            foreach (['50x50', ...WordPressCorpus::names()] as $payload) {
+            foreach (['50x50', ...Recording::names()] as $payload) {
                 foreach (self::OPERATIONS as $operation) {
-                    $unit = $operation === 'size' ? Cell::BYTES : Cell::MICROSECONDS;
-                    $sides[] = new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, 1, $unit), $subject);
+                    $sides[] = $side($payload, $operation);
                 }
             }
             $tasks[] = new ProcessTask(self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? Effort::full() : Effort::quick());
+            $population = new ProcessTask(self::NAME . "/$subject->name/" . Population::NAME, [$side(Population::NAME, 'size')], Population::effort());
+            $tasks[] = new Once($population);
         }
 
         return $tasks;
@@ -54,6 +69,6 @@ final readonly class Serializers implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === 'php:none' ? null : \implode('/', [self::NAME, 'php:none', $cell->payload, $cell->operation, 1]);
+        return $cell->subject === 'php:none' || $cell->payload === Population::NAME ? null : \implode('/', [self::NAME, 'php:none', $cell->payload, $cell->operation, 1]);
     }
 }

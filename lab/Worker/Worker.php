@@ -6,10 +6,11 @@ namespace Larder\Lab\Worker;
 
 use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Payload\Payloads;
-use Larder\Lab\Payload\WordPressCorpus;
+use Larder\Lab\Payload\Recording;
 use Larder\Lab\Subject\Afresh;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\FreshDriver;
+use Larder\Lab\Subject\Sized;
 
 /**
  * The process that measures: a job in, samples out.
@@ -171,13 +172,16 @@ final readonly class Worker
                 \is_dir($directory) || throw $e;
             }
         }
+        $driver = new $class($parameters);
+        if ($payload === Population::NAME && $driver instanceof Sized) {
+            return new Population($driver);
+        }
         $value = match (true) {
             \in_array($payload, Payloads::names(), true) => Payloads::get($payload),
             \in_array($payload, MemoryPayloads::names(), true) => MemoryPayloads::get($payload),
             $payload === 'integer' => 0,
-            default => WordPressCorpus::get($payload),
+            default => Recording::get($payload),
         };
-        $driver = new $class($parameters);
         if (($parameters['work'] ?? '') === MemoryBench::NAME && $driver instanceof FreshDriver) {
             $own = isset(self::WRITERS[$operation]) ? ($member < $this->concurrency ? 'gets' : 'sets') : $operation;
 

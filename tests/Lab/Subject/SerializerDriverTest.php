@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Payload\Payloads;
-use Larder\Lab\Payload\WordPressCorpus;
+use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\SerializerDriver;
@@ -80,7 +80,7 @@ final class SerializerDriverTest extends TestCase
             }
             if ($subject->missing() === []) {
                 $driver = new SerializerDriver($subject->parameters);
-                $driver->write(['a'], WordPressCorpus::get('feed'));
+                $driver->write(['a'], Recording::get('feed'));
                 $sizes[$subject->name] = $driver->size();
             }
         }
@@ -145,8 +145,8 @@ final class SerializerDriverTest extends TestCase
         foreach (Payloads::names() as $name) {
             $values[$name] = Payloads::get($name);
         }
-        foreach (WordPressCorpus::names() as $name) {
-            $values[$name] = WordPressCorpus::get($name);
+        foreach (Recording::names() as $name) {
+            $values[$name] = Recording::get($name);
         }
 
         return $values;
