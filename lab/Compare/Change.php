@@ -4,27 +4,26 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Compare;
 
-use Larder\Lab\Plan\Cell;
-
-/** What became of one cell that both reports have. */
+/** How many times as long one thing took in the new report: a cell, all cells of a subject, or all cells. */
 final readonly class Change
 {
     /**
-     * @param float  $old    the median of its rounds, in the cell's unit
-     * @param float  $new    likewise
-     * @param float  $ratio  new to old, after the common shift where that is asked for; above 1 is a loss. INF: it was 0 bytes
-     * @param float  $low    of its 95 % interval
-     * @param float  $high   of its 95 % interval
-     * @param ?float $chance to look lost beyond the limit without being so; null where that is not asked: bytes, too few rounds
+     * @param string     $id     a cell's id, "scenario/subject", or '' for everything
+     * @param float      $ratio  new to old, in time or size: above 1 is slower or larger
+     * @param float      $low    of its 95 % interval; 0 where there are too few rounds
+     * @param float      $high   of its 95 % interval; INF where there are too few rounds
+     * @param ?float     $p      how often chance alone goes that far; null where nothing can be said, or sizes are exact
+     * @param ?int       $needed rounds in each report with which it could be told, where now it cannot
+     * @param int<1,max> $cells  that it is about
      */
     public function __construct(
-        public Cell $cell,
-        public float $old,
-        public float $new,
+        public string $id,
         public float $ratio,
         public float $low,
         public float $high,
-        public ?float $chance,
+        public ?float $p,
         public Verdict $verdict,
+        public ?int $needed = null,
+        public int $cells = 1,
     ) {}
 }

@@ -4,282 +4,225 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Compare;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
-use Larder\Lab\Statistics\Bootstrap;
-use Larder\Lab\Statistics\Quantile;
+use Larder\Lab\Statistics\Probability;
 
 /**
- * What changed from one report to another.
+ * What changed from one report to another: of each cell, of each subject, and of everything.
  *
- * This folder holds the comparison of two reports and how it is written down; it measures nothing. A cell is lost when
- *
- * - the whole 95 % interval of its ratio, new to old, lies beyond the limit, and
- * - a test of its rounds against the limit still holds when it is taken into account how many cells were looked at
- *   (Evidence): of eight hundred intervals at 95 % forty miss the truth, so the interval alone would cry every time.
- *
- * The interval is for the eye and says how much; the test says whether to believe it. Sizes are exact and need neither.
+ * Welch's t test of the rounds' logarithms gives each ratio its 95 % interval and p value. Of a subject a round is the
+ * mean of its cells, so that what shifts them all shows, though no cell alone shows it. Of many p values some are small
+ * by chance: of the cells, and of the subjects, called slower or faster at most 5 % are (Y. Benjamini and Y. Hochberg, Journal of the Royal
+ * Statistical Society B 57, 1995, pages 289 to 300). Sizes are exact and need no test.
  */
 final class Comparison
 {
-    /** Of the losses reported, at most this part is by chance; where nothing was lost, this is how often one is reported. */
-    public const RATE = 0.05;
-    /** As many timed cells as it takes to say that the machine as a whole became slower. */
-    public const FEWEST = 10;
-    /** With fewer rounds on a side there is no interval. */
+    private const RATE = 0.05;
+    private const LEVEL = 0.95;
+    /** Fewer rounds have no spread worth the name. */
     public const ROUNDS = 3;
+    /** What changes from one minute to the next on any machine. */
+    private const PASSING = ['load', 'uptime', 'free', 'time', 'date', 'temperature', 'frequency'];
 
-    /** @var list<Cell> in the old report only */
+    /** @var list<Change> first what is furthest from 1 */
+    public readonly array $cells;
+    /** @var list<Change> likewise; only subjects of more than one cell */
+    public readonly array $subjects;
+    public readonly ?Change $whole;
+    /** @var list<string> cells of the old report alone */
     public readonly array $missing;
-    /** @var list<Cell> in the new report only */
+    /** @var list<string> cells of the new report alone */
     public readonly array $added;
-    /** @var list<Cell> measured in another unit than before: not compared */
-    public readonly array $otherUnit;
-    /** @var list<array{subject: string, scenario: string, reason: string}> measured before, now wrong or failed */
+    /** @var list<array{subject: string, scenario: string, reason: string}> measured before, wrong or failed now */
     public readonly array $disqualified;
-    /** @var list<array{what: string, old: string, new: string}> */
-    public readonly array $machine;
-    /** @var list<array{what: string, old: string, new: string}> */
-    public readonly array $versions;
-    /** How many times as long everything took: the median of all timed cells; null: too few to say. */
-    public readonly ?float $shift;
-    /** Cells that were compared. */
-    public readonly int $cells;
-    /** Timed cells with rounds enough to be judged. */
-    public readonly int $judged;
-
-    /** @var array<string, array{old: Result, new: Result, oldCenters: non-empty-list<float>, newCenters: non-empty-list<float>, before: float, after: float}> */
-    private array $common = [];
-    /** @var array<string, float> */
-    private array $chances = [];
-    /** @var array<string, float> by id, the losses that may be believed */
-    private array $worse;
-    /** @var array<string, float> by id, the gains that may be believed */
-    private array $better;
-    /** @var array<string, Change> */
-    private array $changes = [];
-    /** What a ratio is divided by before it is judged. */
-    private readonly float $divisor;
 
     /**
-     * @param bool $relative judge each cell by what became of all of them, for two machines or a machine that was busy
+     * @param float $limit a part: 0.1 for 10 %
      *
-     * @throws NotComparable where there is nothing that could be lost
+     * @throws NotComparable where there is nothing to compare
      */
-    public function __construct(
-        public readonly Report $old,
-        public readonly Report $new,
-        public readonly Limit $limit,
-        public readonly bool $relative = false,
-        private readonly Bootstrap $bootstrap = new Bootstrap(),
-    ) {
-        $before = self::byId($old);
-        $after = self::byId($new);
-        $this->missing = \array_map(static fn(Result $result): Cell => $result->cell, \array_values(\array_diff_key($before, $after)));
-        $this->added = \array_map(static fn(Result $result): Cell => $result->cell, \array_values(\array_diff_key($after, $before)));
-        $this->otherUnit = $this->pair($before, $after);
-        $this->cells = \count($this->common);
-        $this->disqualified = $this->nowWrong();
-        $this->machine = Differences::machine($old, $new);
-        $this->versions = Differences::versions($old, $new);
-        if ($this->cells === 0 && $this->disqualified === []) {
-            throw NotComparable::nothingInCommon();
-        }
+    public function __construct(public readonly Report $old, public readonly Report $new, public readonly float $limit)
+    {
+        [$before, $after] = [self::byId($old), self::byId($new)];
+        $this->missing = \array_map(\strval(...), \array_keys(\array_diff_key($before, $after)));
+        $this->added = \array_map(\strval(...), \array_keys(\array_diff_key($after, $before)));
+        $measured = \array_fill_keys(\array_map(self::subject(...), $old->results), true);
+        $wrong = \array_column(\array_map(static fn(array $one): array => ["$one[scenario]/$one[subject]", true], $old->disqualified), 1, 0);
+        $gone = \array_fill_keys(\array_map(static fn(string $id): string => self::subject($before[$id]), $this->missing), true);
+        $this->disqualified = \array_values(\array_filter($new->disqualified, static function (array $one) use ($measured, $wrong, $gone): bool {
+            $subject = "$one[scenario]/$one[subject]";
 
-        $timed = \array_filter($this->common, static fn(array $pair): bool => !$pair['old']->cell->isExact());
-        $this->shift = \count($timed) < self::FEWEST ? null : self::median(\array_map(static fn(array $pair): float => $pair['after'] / $pair['before'], \array_values($timed)));
-        if ($relative && $this->shift === null) {
-            throw NotComparable::tooFewToBeRelative(\count($timed), self::FEWEST);
+            return isset($measured[$subject]) && (!isset($wrong[$subject]) || isset($gone[$subject]));
+        }));
+        $changes = $bySubject = [];
+        foreach (\array_intersect_key($before, $after) as $id => $result) {
+            if ($result->cell->isExact()) {
+                $changes[] = $this->exact((string) $id, $result->summary->median, $after[$id]->summary->median);
+            } else {
+                $bySubject[self::subject($result)][(string) $id] = [self::logs($result), self::logs($after[$id])];
+            }
         }
-        $this->divisor = $relative ? $this->shift ?? 1.0 : 1.0;
-        $this->judged = $this->judge($timed);
-        if ($this->judged === 0 && \count($timed) === $this->cells && $this->disqualified === []) {
-            throw NotComparable::tooFewRounds(self::ROUNDS);
+        if ($changes === [] && $bySubject === [] && $this->disqualified === []) {
+            throw new NotComparable('No cell is in both reports. Measure the same scenarios and subjects twice, as in: bin/larder bench engines --json=FILE');
         }
+        $subjects = [];
+        foreach ($bySubject as $subject => $cells) {
+            foreach ($cells as $id => $cell) {
+                $changes[] = $this->tested($id, [$cell]);
+            }
+            if (\count($cells) > 1) {
+                $subjects[] = $this->tested((string) $subject, \array_values($cells));
+            }
+        }
+        $all = \array_merge(...\array_map(\array_values(...), \array_values($bySubject)));
+        $whole = \count($bySubject) > 1 && $all !== [] ? [$this->tested('', $all)] : [];
+        $this->cells = $this->judged($changes);
+        // Few beside the cells: among those a subject that needs all its cells to show would be lost.
+        $groups = $this->judged([...$whole, ...$subjects]);
+        $this->whole = \array_values(\array_filter($groups, static fn(Change $change): bool => $change->id === ''))[0] ?? null;
+        $this->subjects = \array_values(\array_filter($groups, static fn(Change $change): bool => $change->id !== ''));
     }
 
-    /** Whether something was lost: what the exit status says. */
     public function fails(): bool
     {
-        return $this->disqualified !== [] || $this->lost() !== [];
+        return $this->disqualified !== [] || $this->those(Verdict::Slower) !== [];
     }
 
-    /** @return list<Change> worst first */
-    public function lost(): array
+    /** @return list<Change> everything, subjects and cells */
+    public function those(Verdict $verdict): array
     {
-        // Only what the test believes needs its interval: without changes this is done at once.
-        $lost = [];
-        foreach ($this->common as $id => $pair) {
-            if (isset($this->worse[$id]) || $pair['old']->cell->isExact()) {
-                $lost[] = $this->change($id);
+        return \array_values(\array_filter([...$this->whole === null ? [] : [$this->whole], ...$this->subjects, ...$this->cells], static fn(Change $change): bool => $change->verdict === $verdict));
+    }
+
+    /** @return list<string> what else was not the same */
+    public function differences(): array
+    {
+        $differences = [];
+        $passing = \array_flip(self::PASSING);
+        $before = \array_diff_key($this->old->machine, $passing) + $this->old->versions;
+        $after = \array_diff_key($this->new->machine, $passing) + $this->new->versions;
+        foreach ($before + $after as $what => $_) {
+            [$was, $is] = [$before[$what] ?? 'none', $after[$what] ?? 'none'];
+            // The same machine may report a little less memory after an update of its kernel.
+            if ((string) $was !== (string) $is && !($what === 'memory' && \is_numeric($was) && \is_numeric($is) && \abs($is / $was - 1) < 0.02)) {
+                $differences[] = "$what is $is, was $was.";
             }
         }
 
-        return self::sorted(\array_filter($lost, static fn(Change $change): bool => $change->verdict === Verdict::Lost));
+        return $differences;
     }
 
-    /** @return list<Change> every cell that both have, what was lost most first */
-    public function changes(): array
+    private function exact(string $id, float $old, float $new): Change
     {
-        return self::sorted(\array_map($this->change(...), \array_keys($this->common)));
-    }
-
-    /** How many cells may look slower, and as many faster, at 95 % although nothing changed: at most, for intervals of few rounds are wider. */
-    public function byChance(): float
-    {
-        return 0.025 * $this->judged;
-    }
-
-    private function change(string $id): Change
-    {
-        return $this->changes[$id] ??= $this->compared($id, $this->common[$id]);
-    }
-
-    /** @param array{old: Result, new: Result, oldCenters: non-empty-list<float>, newCenters: non-empty-list<float>, before: float, after: float} $pair */
-    private function compared(string $id, array $pair): Change
-    {
-        ['before' => $before, 'after' => $after] = $pair;
-        $cell = $pair['new']->cell;
-        // As the reports say it; the ratio is of times.
-        [$then, $now] = $cell->moreIsBetter() ? [1 / $before, 1 / $after] : [$before, $after];
-        if ($cell->isExact()) {
-            $ratio = $before > 0.0 ? $after / $before : ($after > 0.0 ? \INF : 1.0);
-
-            return new Change($cell, $before, $after, $ratio, $ratio, $ratio, null, $this->verdict($ratio, $ratio, true, true));
-        }
-        if (!isset($this->chances[$id])) {
-            return new Change($cell, $then, $now, $after / $before / $this->divisor, 0.0, \INF, null, Verdict::Unknown);
-        }
-        $interval = $this->bootstrap->unpaired($pair['newCenters'], $pair['oldCenters']);
-        $low = $interval->low / $this->divisor;
-        $high = $interval->high / $this->divisor;
-
-        return new Change($cell, $then, $now, $interval->median / $this->divisor, $low, $high, $this->chances[$id], $this->verdict($low, $high, isset($this->worse[$id]), isset($this->better[$id])));
-    }
-
-    private function verdict(float $low, float $high, bool $worse, bool $better): Verdict
-    {
+        $ratio = $old > 0.0 ? $new / $old : ($new > 0.0 ? \INF : 1.0);
         // 110 bytes of 100 are not beyond 10 %, whatever 1.1 is in binary.
-        $factor = $this->limit->factor() * (1 + 1e-9);
+        $factor = (1 + $this->limit) * (1 + 1e-9);
 
-        return match (true) {
-            $low > $factor => $worse ? Verdict::Lost : Verdict::Perhaps,
-            $low > 1.0 => Verdict::Worse,
-            $high < 1 / $factor && $better => Verdict::Gained,
-            $high < 1.0 => Verdict::Better,
-            default => Verdict::Same,
-        };
+        return new Change($id, $ratio, $ratio, $ratio, null, $ratio > $factor ? Verdict::Slower : ($ratio < 1 / $factor ? Verdict::Faster : Verdict::Same));
+    }
+
+    /** @param non-empty-list<array{non-empty-list<float>, non-empty-list<float>}> $cells logarithms of each round, old and new */
+    private function tested(string $id, array $cells): Change
+    {
+        [$oldMean, $oldError, $oldFreedom] = self::moments(\array_column($cells, 0));
+        [$newMean, $newError, $newFreedom] = self::moments(\array_column($cells, 1));
+        $distance = $newMean - $oldMean;
+        if (\min($oldFreedom, $newFreedom) < self::ROUNDS - 1) {
+            return new Change($id, \exp($distance), 0.0, \INF, null, Verdict::Unknown, self::ROUNDS, \count($cells));
+        }
+        $error = \max($oldError + $newError, 1e-24);
+        $freedom = \max(1, \min($oldFreedom + $newFreedom, (int) ($error ** 2 / \max($oldError ** 2 / $oldFreedom + $newError ** 2 / $newFreedom, 1e-60))));
+        $reach = Probability::studentCritical($freedom, self::LEVEL) * \sqrt($error);
+        // An interval half as wide as the limit holds either 1 or the limit, not both.
+        $variances = $oldError * ($oldFreedom + 1) + $newError * ($newFreedom + 1);
+        $half = \log1p($this->limit) / 2;
+        $needed = $half > 0.0 ? \max(\min($oldFreedom, $newFreedom) + 2, (int) \ceil(1.96 ** 2 * $variances / $half ** 2) + 2) : null;
+
+        return new Change($id, \exp($distance), \exp($distance - $reach), \exp($distance + $reach), Probability::studentBeyond($freedom, \abs($distance) / \sqrt($error)), Verdict::Unknown, $needed, \count($cells));
     }
 
     /**
-     * @param array<string, array{old: Result, new: Result, oldCenters: non-empty-list<float>, newCenters: non-empty-list<float>, before: float, after: float}> $timed
+     * Of rounds, each the mean of its cells' distances from their own means: a round that a cell lacks does not count for it.
      *
-     * @return int how many there were rounds enough of
+     * @param non-empty-list<non-empty-list<float>> $cells
+     *
+     * @return array{float, float, int} mean, its squared error, degrees of freedom
      */
-    private function judge(array $timed): int
+    private static function moments(array $cells): array
     {
-        $old = $new = $better = [];
-        foreach ($timed as $id => $pair) {
-            if (\min(\count($pair['oldCenters']), \count($pair['newCenters'])) >= self::ROUNDS) {
-                $old[$id] = Trimmed::of($pair['oldCenters']);
-                $new[$id] = Trimmed::of($pair['newCenters']);
+        $means = \array_map(static fn(array $rounds): float => \array_sum($rounds) / \count($rounds), $cells);
+        $distances = [];
+        foreach ($cells as $cell => $rounds) {
+            foreach ($rounds as $round => $log) {
+                $distances[$round][] = $log - $means[$cell];
             }
         }
-        $evidence = new Evidence(Spread::of($new), Spread::of($old));
-        $factor = $this->limit->factor();
-        foreach ($new as $id => $rounds) {
-            $this->chances[$id] = $evidence->above($rounds, $old[$id], $this->divisor * $factor);
-            $better[$id] = $evidence->below($rounds, $old[$id], $this->divisor / $factor);
-        }
-        $this->worse = Evidence::believed($this->chances, self::RATE);
-        $this->better = Evidence::believed($better, self::RATE);
+        $rounds = \array_map(static fn(array $of): float => \array_sum($of) / \count($of), $distances);
+        $n = \count($rounds);
+        $squares = \array_sum(\array_map(static fn(float $distance): float => $distance ** 2, $rounds));
 
-        return \count($this->chances);
+        return [\array_sum($means) / \count($means), $squares / \max(1, $n - 1) / $n, $n - 1];
     }
 
     /**
-     * @param array<string, Result> $before
-     * @param array<string, Result> $after
+     * The greatest p value that may be believed when all are looked at.
      *
-     * @return list<Cell> those of another unit
+     * @param list<Change> $changes
      */
-    private function pair(array $before, array $after): array
+    private static function believed(array $changes): float
     {
-        $otherUnit = [];
-        foreach (\array_intersect_key($before, $after) as $id => $old) {
-            $new = $after[$id];
-            if ($old->cell->unit !== $new->cell->unit) {
-                $otherUnit[] = $new->cell;
-                continue;
-            }
-            $oldCenters = self::asTimes($old);
-            $newCenters = self::asTimes($new);
-            $this->common[$id] = [
-                'old' => $old, 'new' => $new, 'oldCenters' => $oldCenters, 'newCenters' => $newCenters,
-                'before' => self::median($oldCenters), 'after' => self::median($newCenters),
-            ];
+        $chances = \array_values(\array_filter(\array_map(static fn(Change $change): ?float => $change->p, $changes), static fn(?float $p): bool => $p !== null));
+        \sort($chances);
+        $believed = -1.0;
+        foreach ($chances as $i => $p) {
+            $believed = $p <= self::RATE * ($i + 1) / \count($chances) ? $p : $believed;
         }
 
-        return $otherUnit;
+        return $believed;
     }
 
     /**
-     * What is the better the more there is a second is judged as the time of one, so that longer is worse everywhere.
+     * @param list<Change> $changes looked at together
      *
-     * @return non-empty-list<float>
+     * @return list<Change> first what is furthest from 1
      */
-    private static function asTimes(Result $result): array
+    private function judged(array $changes): array
     {
-        return $result->cell->moreIsBetter() ? \array_map(static fn(float $rate): float => 1 / \max($rate, 1e-9), $result->centers()) : $result->centers();
+        $believed = self::believed($changes);
+        $factor = 1 + $this->limit;
+        $judged = [];
+        foreach ($changes as $change) {
+            $verdict = match (true) {
+                $change->p === null => $change->verdict,
+                $change->low >= 1 / $factor && $change->high <= $factor => Verdict::Same,
+                $change->p <= $believed => $change->ratio > 1.0 ? Verdict::Slower : Verdict::Faster,
+                default => Verdict::Unknown,
+            };
+            $judged[] = new Change($change->id, $change->ratio, $change->low, $change->high, $change->p, $verdict, $verdict === Verdict::Unknown ? $change->needed : null, $change->cells);
+        }
+        \usort($judged, static fn(Change $a, Change $b): int => [\abs(\log($b->ratio ?: 1e-9)), $a->id] <=> [\abs(\log($a->ratio ?: 1e-9)), $b->id]);
+
+        return $judged;
     }
 
-    /** @return list<array{subject: string, scenario: string, reason: string}> */
-    private function nowWrong(): array
+    /** @return non-empty-list<float> of each round's time; of what is counted by the second, the time of one */
+    private static function logs(Result $result): array
     {
-        $wrong = [];
-        foreach ($this->new->disqualified as $entry) {
-            $same = static fn(string $subject, string $scenario): bool => $subject === $entry['subject'] && $scenario === $entry['scenario'];
-            $measured = \array_filter($this->old->results, static fn(Result $result): bool => $same($result->cell->subject, $result->cell->scenario));
-            $gone = \array_filter($this->missing, static fn(Cell $cell): bool => $same($cell->subject, $cell->scenario));
-            $before = \array_filter($this->old->disqualified, static fn(array $was): bool => $same($was['subject'], $was['scenario']));
-            // What was as wrong before, and gave the same cells, has not become worse.
-            if ($measured !== [] && ($before === [] || $gone !== [])) {
-                $wrong[] = $entry;
-            }
-        }
+        $sign = $result->cell->moreIsBetter() ? -1 : 1;
 
-        return $wrong;
+        return \array_map(static fn(float $center): float => $center > 0.0 ? $sign * \log($center) : throw new NotComparable("{$result->cell->id()} took no time at all, which cannot be a measurement. Make the report again with: bin/larder bench --json=FILE"), $result->centers());
     }
 
     /** @return array<string, Result> */
     private static function byId(Report $report): array
     {
-        $results = [];
-        foreach ($report->results as $result) {
-            $results[$result->cell->id()] = $result;
-        }
-
-        return $results;
+        // Of another unit it is another cell.
+        return \array_column(\array_map(static fn(Result $result): array => [$result->cell->id() . ($result->cell->unit === 'us' ? '' : ", {$result->cell->unit}"), $result], $report->results), 1, 0);
     }
 
-    /**
-     * @param array<Change> $changes
-     *
-     * @return list<Change>
-     */
-    private static function sorted(array $changes): array
+    private static function subject(Result $result): string
     {
-        \usort($changes, static fn(Change $a, Change $b): int => [$b->ratio, $a->cell->id()] <=> [$a->ratio, $b->cell->id()]);
-
-        return $changes;
-    }
-
-    /** @param non-empty-list<float> $values */
-    private static function median(array $values): float
-    {
-        \sort($values);
-
-        return Quantile::median($values);
+        return "{$result->cell->scenario}/{$result->cell->subject}";
     }
 }

@@ -4,20 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Compare;
 
-/** What is to be thought of a cell's change. Bytes are exact: of them there is no "perhaps". */
+/** What two reports say of one thing that both have. */
 enum Verdict: string
 {
-    /** Worse, beyond the limit and beyond chance: what the exit status is about. */
-    case Lost = 'lost';
-    /** Its own interval lies beyond the limit, but among so many cells one may do so by chance. */
-    case Perhaps = 'perhaps';
-    /** The whole interval is above 1, but not beyond the limit. */
-    case Worse = 'worse';
-    case Same = 'same';
-    /** The whole interval is below 1, but not beyond the limit. */
-    case Better = 'better';
-    /** Better, beyond the limit (its inverse) and beyond chance. */
-    case Gained = 'gained';
-    /** Too few rounds on a side to tell anything. */
-    case Unknown = 'unknown';
+    /** Slower, or larger: what the exit status is about. */
+    case Slower = 'slower';
+    case Faster = 'faster';
+    /** The whole interval lies within the limit. */
+    case Same = 'no change larger than the limit';
+    case Unknown = 'cannot tell';
 }

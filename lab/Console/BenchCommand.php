@@ -19,7 +19,6 @@ use Larder\Lab\Service\Services;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
-use Symfony\Component\Console\Input\ArgvInput;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -74,24 +73,8 @@ final class BenchCommand extends Command
                   <info>%command.full_name% --list</info>              lists the scenarios
                   <info>%command.full_name% compare OLD.json NEW.json</info>
                                                     what changed between two reports; exit status 1 on a loss
-                                                    (%command.full_name%:compare --help)
+                                                    (%command.full_name% compare --help)
                 HELP);
-    }
-
-    public function run(InputInterface $input, OutputInterface $output): int
-    {
-        // `bench compare` is a command of its own, with its own options.
-        if ($input instanceof ArgvInput) {
-            $tokens = $input->getRawTokens(true);
-            if (($tokens[0] ?? null) === 'compare') {
-                $compare = new CompareCommand();
-                $compare->setApplication($this->getApplication());
-
-                return $compare->run(new ArgvInput(['larder', 'bench:compare', ...\array_slice($tokens, 1)]), $output);
-            }
-        }
-
-        return parent::run($input, $output);
     }
 
     protected function execute(InputInterface $input, OutputInterface $output): int

@@ -5,16 +5,15 @@ declare(strict_types=1);
 namespace Larder\Lab\Console;
 
 use Larder\Console\Application;
+use Larder\Lab\Compare\Account;
 use Larder\Lab\Compare\Comparison;
-use Larder\Lab\Compare\Destination;
-use Larder\Lab\Compare\Document;
-use Larder\Lab\Compare\Findings;
-use Larder\Lab\Compare\Limit;
-use Larder\Lab\Compare\Markdown;
 use Larder\Lab\Compare\NotComparable;
-use Larder\Lab\Compare\Source;
-use Larder\Lab\Compare\Terminal;
+use Larder\Lab\Compare\Verdict;
+use Larder\Lab\Report\JsonReader;
+use Larder\Lab\Report\Markdown;
 use Larder\Lab\Report\ReportUnreadable;
+use Larder\Lab\Report\Terminal;
+use Larder\Lab\Run\NotWritable;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -27,31 +26,29 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('bench:compare', 'Compare two reports of the laboratory')]
 final class CompareCommand extends Command
 {
-    public function __construct(private readonly Source $source = new Source())
-    {
-        parent::__construct();
-    }
-
     protected function configure(): void
     {
         $this
             ->addArgument('old', InputArgument::REQUIRED, 'The older report, written with --json')
             ->addArgument('new', InputArgument::REQUIRED, 'The newer report')
-            ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'How much worse a cell may get: 5%, 5 or 0.05', '10%')
-            ->addOption('relative', null, InputOption::VALUE_NONE, 'Judge each cell against the change of all cells')
+            ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'The change that does not matter: 5%, 5 or 0.05', '10%')
             ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file')
-            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the findings to this file')
+            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the tables to this file')
             ->setHelp(<<<'HELP'
-                Compares two reports cell by cell: the ratio of new to old with its 95 % interval. A cell is lost if the whole
-                interval is beyond the limit and chance does not explain it, given the number of cells. So two runs of the
-                same thing pass at least 19 times in 20. Sizes are exact: any growth beyond the limit counts.
-                A subject that was measured before and returns wrong values now is lost as well.
+                Compares two reports: each cell, each subject with all its cells, and everything together. Shows the ratio of
+                new to old with its 95 % interval, and one of four verdicts:
 
-                The exit status is 0 if nothing was lost, 1 if something was, 2 if the two cannot be compared.
+                  slower, faster     chance does not explain it, given how much was looked at (5 %, Benjamini and Hochberg)
+                  no change larger than the limit
+                                     the whole interval lies within it
+                  cannot tell        too few rounds, or too wide; it says how many rounds it takes
+
+                Sizes are exact: any change beyond the limit counts.
+
+                The exit status is 1 if something is slower, larger, or wrong now. It is 2 if nothing can be told.
 
                   <info>bin/larder bench compare old.json new.json</info>
-                  <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md</info>
-                  <info>bin/larder bench compare old.json new.json --relative -v</info>
+                  <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md -v</info>
                 HELP);
     }
 
@@ -59,7 +56,7 @@ final class CompareCommand extends Command
     {
         try {
             return $this->compare($input, $output);
-        } catch (NotComparable|ReportUnreadable $e) {
+        } catch (NotComparable|NotWritable|ReportUnreadable $e) {
             $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
             $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
@@ -69,30 +66,68 @@ final class CompareCommand extends Command
 
     private function compare(InputInterface $input, OutputInterface $output): int
     {
-        $oldFile = self::text($input->getArgument('old')) ?? '';
-        $newFile = self::text($input->getArgument('new')) ?? '';
-        $limit = Limit::of(self::text($input->getOption('limit')) ?? '');
-        $json = self::text($input->getOption('json'));
-        $markdown = self::text($input->getOption('markdown'));
-        $jsonFile = $json === null ? null : new Destination('json', $json, [$oldFile, $newFile]);
-        $markdownFile = $markdown === null ? null : new Destination('markdown', $markdown, [$oldFile, $newFile, ...$json === null ? [] : [$json]]);
+        [$old, $new] = [self::text($input->getArgument('old')), self::text($input->getArgument('new'))];
+        $limit = self::limit(self::text($input->getOption('limit')));
+        $files = \array_filter(['json' => $input->getOption('json'), 'markdown' => $input->getOption('markdown')], \is_string(...));
+        self::check($files, [$old, $new]);
+        $reader = new JsonReader();
+        $comparison = new Comparison($reader->read($old), $reader->read($new), $limit);
+        $account = new Account($comparison);
+        foreach ($files as $form => $file) {
+            NotWritable::write($file, $form === 'json' ? $account->json() : (new Markdown())->of([...$account->warnings(), ...$account->verdict()], $account->tables(true)));
+        }
+        $terminal = new Terminal($output);
+        foreach ($account->warnings() as $line) {
+            $terminal->say($line, 'fg=yellow');
+        }
+        foreach ($account->tables($output->isVerbose()) as $table) {
+            $terminal->table($table, 'fg=red');
+        }
+        $output->writeln('');
+        foreach ($account->verdict() as $line) {
+            $terminal->say($line, 'options=bold');
+        }
 
-        $comparison = new Comparison(
-            $this->source->read($oldFile),
-            $this->source->read($newFile),
-            $limit,
-            $input->getOption('relative') === true,
-        );
-        $findings = new Findings($comparison);
-        $jsonFile?->write(Document::of($findings, $oldFile, $newFile));
-        $markdownFile?->write(Markdown::of($findings));
-        (new Terminal($output))->show($findings);
-
-        return $comparison->fails() ? Application::NOT_DONE : Application::OK;
+        return match (true) {
+            $comparison->fails() => Application::NOT_DONE,
+            \count($comparison->those(Verdict::Unknown)) === \count($comparison->cells) + \count($comparison->subjects) + (int) ($comparison->whole !== null) => Application::USAGE,
+            default => Application::OK,
+        };
     }
 
-    private static function text(mixed $value): ?string
+    /**
+     * Before anything is computed.
+     *
+     * @param array<string, string> $files
+     * @param list<string>          $others that must not be overwritten
+     */
+    private static function check(array $files, array $others): void
     {
-        return \is_string($value) ? $value : null;
+        foreach ($files as $option => $file) {
+            if ($file === '' || \str_contains($file, "\0")) {
+                throw new NotWritable("--$option needs the name of a file.");
+            }
+            NotWritable::check($file);
+            $path = \realpath(\dirname($file)) . '/' . \basename($file);
+            if (\in_array($path, $others, true) || \in_array(\realpath($file), \array_map(\realpath(...), \array_filter($others, \is_file(...))), true)) {
+                throw new NotWritable("--$option=$file would be overwritten: it is also one of the other files.");
+            }
+            $others[] = $path;
+        }
+    }
+
+    /** "5%", "5" and "0.05" are the same: a bare number below 1 is a part, from 1 on it is percent. */
+    private static function limit(string $text): float
+    {
+        if (\preg_match('/^(\d{1,4}(?:\.\d{1,6})?)(%?)$/D', $text, $match) !== 1) {
+            throw new NotComparable(\sprintf('Cannot read the limit "%s". Give a percentage, as in --limit=5%%, or a part of 1, as in --limit=0.05.', $text));
+        }
+
+        return $match[2] === '%' || (float) $match[1] >= 1.0 ? (float) $match[1] / 100 : (float) $match[1];
+    }
+
+    private static function text(mixed $value): string
+    {
+        return \is_string($value) ? $value : '';
     }
 }

@@ -63,7 +63,7 @@ final readonly class Terminal
         }
     }
 
-    private function table(?Table $table, string $bad = '', string $title = 'options=bold'): void
+    public function table(?Table $table, string $bad = '', string $title = 'options=bold'): void
     {
         if ($table === null || $table->rows === []) {
             return;
@@ -179,7 +179,7 @@ final readonly class Terminal
         return $row;
     }
 
-    private function say(string $text, string $style): void
+    public function say(string $text, string $style): void
     {
         foreach (self::folded(Plain::line($text), \min($this->width, self::WIDTH)) as $line) {
             $this->output->writeln(self::styled($line, $style));

@@ -47,6 +47,16 @@ final class Probability
         return \tan($low) * \sqrt($freedom);
     }
 
+    /**
+     * That chance alone takes Student's t that far from zero, to either side.
+     *
+     * @param int<1, max> $freedom degrees of freedom
+     */
+    public static function studentBeyond(int $freedom, float $t): float
+    {
+        return \max(0.0, 1.0 - self::studentWithin($freedom, \atan($t / \sqrt($freedom))));
+    }
+
     /** That at least $k of $n independent trials succeed. */
     public static function binomialAtLeast(int $n, int $k, float $probability): float
     {

@@ -15,6 +15,7 @@ use Symfony\Component\Console\Application as Symfony;
 use Symfony\Component\Console\CommandLoader\FactoryCommandLoader;
 use Symfony\Component\Console\Exception\ExceptionInterface;
 use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\ArgvInput;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -65,6 +66,17 @@ final class Application extends Symfony
         $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
         return $status;
+    }
+
+    /** `bench compare` is typed as two words, and has options and help of its own. */
+    public function run(?InputInterface $input = null, ?OutputInterface $output = null): int
+    {
+        $words = \array_map(static fn(mixed $word): string => \is_string($word) ? $word : '', \is_array($_SERVER['argv'] ?? null) ? \array_values($_SERVER['argv']) : []);
+        if ($input === null && \array_slice($words, 1, 2) === ['bench', 'compare']) {
+            $input = new ArgvInput([$words[0], 'bench:compare', ...\array_slice($words, 3)]);
+        }
+
+        return parent::run($input, $output);
     }
 
     private static function installed(): string

@@ -22,24 +22,25 @@ final class Reports
      * Cells "engines/redis:socket:0/short/read/1" and so on, each of its own time.
      *
      * @param float             $noise of a round, as a part of it
-     * @param array<int, float> $slow  cell to how many times as long it takes
+     * @param array<int, float> $slow  subject to how many times as long it takes
      * @param float             $all   how many times as long everything takes
+     * @param int<1, max>       $each  cells of a subject
      */
-    public static function noisy(int $seed, int $cells = 800, int $rounds = 10, float $noise = 0.03, array $slow = [], float $all = 1.0): Report
+    public static function noisy(int $seed, int $cells = 800, int $rounds = 10, float $noise = 0.03, array $slow = [], float $all = 1.0, int $each = 1, string $started = ''): Report
     {
         $random = new Randomizer(new Mt19937($seed));
         $pool = self::$pools[(string) $noise] ??= self::pool($noise);
         $results = [];
         for ($i = 0; $i < $cells; $i++) {
-            $time = $all * ($slow[$i] ?? 1.0) * (0.1 + $i % 97);
+            $time = $all * ($slow[\intdiv($i, $each)] ?? 1.0) * (0.1 + $i % 97);
             $measured = [];
             for ($round = 0; $round < $rounds; $round++) {
                 $measured[] = [$time * ($pool[$random->getInt(0, self::POOL - 1)] ?? 1.0)];
             }
-            $results[] = self::result(self::cell($i), $measured);
+            $results[] = self::result($each === 1 ? self::cell($i) : new Cell('engines', 'redis:socket:' . \intdiv($i, $each), 'redis', Cell::SOCKET, 'php', 'none', 'value' . $i % $each, 'read'), $measured);
         }
 
-        return self::report($results);
+        return self::report($results, started: $started);
     }
 
     public static function cell(int $number, string $unit = Cell::MICROSECONDS, int $concurrency = 1): Cell
