@@ -38,9 +38,6 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     /** Of Larder's stacks those of a single server: in none of a page's time inside wp_cache_* is a drop-in to be before them. */
     private const AHEAD = [WordPressSubjects::DEFAULT, WordPressSubjects::APCU, WordPressSubjects::SEGMENT];
 
-    /** Milliseconds inside wp_cache_* aimed at on another machine. */
-    private const GOALS = [WordPressSubjects::DEFAULT => 2.0, WordPressSubjects::SEGMENT => 1.5];
-
     public function __construct(private Choice $choice, private Stage $stage) {}
 
     public function name(): string
@@ -76,7 +73,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         foreach ($subjects as $subject) {
             foreach (self::THEMES as $theme) {
                 $sides = self::page($subject, $theme);
-                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 3 : 2, $every ? 10 : 6);
+                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 3 : 2, $every ? 2 : 1);
                 if ($theme === 'plain' && $subject->name === WordPressSubjects::DEFAULT) {
                     $tasks[] = new WithItself(new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", [$sides[0]], 5, 1));
                 }
@@ -95,10 +92,13 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         return $tasks;
     }
 
-    /** WordPress without a drop-in; numbers are compared with nothing, as there may be none of them. */
+    /**
+     * WordPress without a drop-in. Numbers are compared with nothing, as there may be none of them; and neither is the
+     * latency, because each subject has its own rate.
+     */
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === WordPressSubjects::NONE || $cell->unit === Cell::COUNT ? null : self::id(WordPressSubjects::NONE, $cell->payload, $cell->operation, $cell->concurrency);
+        return $cell->subject === WordPressSubjects::NONE || $cell->unit === Cell::COUNT || $cell->operation === 'latency' ? null : self::id(WordPressSubjects::NONE, $cell->payload, $cell->operation, $cell->concurrency);
     }
 
     public function promises(array $cells): array
@@ -125,16 +125,13 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         $remarks = [
             'Catalogue: time inside wp_cache_* is that of all functions of this name and of the start of the object cache, with the loading of the drop-in, less what the watch itself costs; not what a drop-in does in hooks and shutdown functions of its own. CPU: of php-fpm, MariaDB and Redis together, while ab asks two at once.',
             \sprintf('Catalogue: %d workers of php-fpm. "Reboot": php-fpm starts again, and what was in APCu and in the segment is gone. A machine that really restarts has another boot id, and Larder over SQLite then starts cold on purpose, because its last writes may not have reached the disk.', Stage::WORKERS),
+            'Catalogue: latency is that of requests which leave at fixed moments, at half the pages a second that ab has had with ten at once, whether or not earlier ones have come back. It counts from the planned moment.',
             'Catalogue: round trips are reads by the Redis server, as it counts them, including the end of the connection; calls below are Larder\'s calls of its tiers.',
         ];
         $firsts = [];
         foreach ($results as $result) {
             if ($result->cell->scenario === self::NAME && $result->cell->payload === 'first') {
                 $firsts[$result->cell->subject][$result->cell->operation] = $result->summary->median;
-            }
-            $goal = self::GOALS[$result->cell->subject] ?? null;
-            if ($goal !== null && $result->cell->scenario === self::NAME && $result->cell->operation === 'cached' && \in_array($result->cell->payload, self::THEMES, true)) {
-                $remarks[] = \sprintf('%s, %s: %.2f ms inside wp_cache_*; the goal, of another machine, is %.1f.', $result->cell->subject, $result->cell->payload, $result->summary->median / 1e3, $goal);
             }
         }
         $more = \array_filter($firsts, static fn(array $first): bool => isset($first['warm']) && \max($first) > $first['warm']);
@@ -163,6 +160,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         foreach (self::AT_ONCE as $atOnce) {
             $sides[] = self::side($subject, $theme, 'pages', Cell::PER_SECOND, $atOnce);
         }
+        $sides[] = self::side($subject, $theme, 'latency', Cell::MICROSECONDS);
         $sides[] = self::side($subject, $theme, 'cpu', Cell::MICROSECONDS, self::AT_ONCE[0]);
 
         return $sides;

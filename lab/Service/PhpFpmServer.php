@@ -19,6 +19,7 @@ final class PhpFpmServer extends Server
      * @param array<string, string|int|float> $ini     also settings that only count when PHP starts
      * @param int                             $grace   seconds that requests under way have at a reload
      *                                                 (process_control_timeout)
+     * @param list<string>                    $prefix  words before its command: Service::prefix() of what it shall reach
      */
     public function __construct(
         Directory $directory,
@@ -26,8 +27,9 @@ final class PhpFpmServer extends Server
         private readonly int $workers = 4,
         private readonly array $ini = [],
         private readonly int $grace = 1,
+        array $prefix = [],
     ) {
-        parent::__construct($directory);
+        parent::__construct($directory, new Place(inside: $prefix));
     }
 
     public function socket(): string

@@ -32,12 +32,16 @@ final class WordPressSubjects
     {
         $subjects = [self::subject(self::NONE, [], [])];
         foreach ($choice->dropIns as $name => $path) {
-            $subjects[] = self::dropIn($name, $path, \count($subjects));
+            \array_push($subjects, ...self::dropIn($name, $path, \count($subjects)));
         }
         $apcu = Need::extension('apcu');
         $sqlite = Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
-        $redis = [Need::extension('redis'), self::redisServer()];
         $segment = LarderExtension::ini() + ['larder.segment' => self::SEGMENT_FILE];
+        foreach ([Cell::SOCKET, Cell::NETWORK] as $way) {
+            $redis[] = self::larderRedis("larder-redis:$way", ['LARDER_NEAR' => 'none'], []);
+            $redis[] = self::larderRedis("larder-redis-apcu:$way", ['LARDER_NEAR' => 'apcu'], [$apcu]);
+            $redis[] = self::larderRedis("larder-redis-segment:$way", ['LARDER_NEAR' => 'segment'], [LarderExtension::need()], $segment);
+        }
 
         return [
             ...$subjects,
@@ -45,9 +49,7 @@ final class WordPressSubjects
             self::larder(self::DEFAULT, ['LARDER_NEAR' => 'none'], [$sqlite]),
             self::larder(self::APCU, ['LARDER_NEAR' => 'apcu'], [$sqlite, $apcu]),
             self::larder(self::SEGMENT, [], [$sqlite, LarderExtension::need()], $segment),
-            self::larderRedis('larder-redis', ['LARDER_NEAR' => 'none'], $redis),
-            self::larderRedis('larder-redis-apcu', ['LARDER_NEAR' => 'apcu'], [...$redis, $apcu]),
-            self::larderRedis('larder-redis-segment', ['LARDER_NEAR' => 'segment'], [...$redis, LarderExtension::need()], $segment),
+            ...$redis,
             self::larder(self::FLOOR[0], ['LARDER_DSN' => 'apcu://'], [$apcu]),
             self::larder(self::FLOOR[1], ['LARDER_DSN' => 'memory://'], []),
         ];
@@ -58,25 +60,36 @@ final class WordPressSubjects
         return \str_starts_with($subject->engine, 'larder-');
     }
 
+    /** Another's drop-in, on this machine alone. */
     public static function isDropIn(Subject $subject): bool
     {
-        return isset($subject->parameters['dropin']);
+        return isset($subject->parameters['dropin']) && $subject->connection !== Cell::NETWORK;
     }
 
-    /** It may be one that wants Redis: it is told, in the words of Redis Object Cache and its like, where one is. */
-    private static function dropIn(string $name, string $path, int $number): Subject
+    /**
+     * It may be one that wants Redis: it is told, in the words of Redis Object Cache and its like, where one is. One that
+     * knows these words is measured with Redis on another machine too.
+     *
+     * @return non-empty-list<Subject>
+     */
+    private static function dropIn(string $name, string $path, int $number): array
     {
-        $redis = self::redisServer()->met ? 'redis' : null;
-        $constants = $redis === null ? [] : [
+        $file = Choice::dropIn($path) ?? $path;
+        $parameters = ['dropin' => $file] + (\is_dir($path) ? ['plugin' => $path] : []);
+        if (!self::redisServer()->met) {
+            return [self::subject("$name:process", $parameters, [])];
+        }
+        $parameters += [
             'WP_REDIS_CLIENT' => \extension_loaded('redis') ? 'phpredis' : 'predis',
-            'WP_REDIS_SCHEME' => 'unix',
-            'WP_REDIS_PATH' => '{socket}',
             'WP_REDIS_DATABASE' => 1 + $number % 15,
             'WP_REDIS_PREFIX' => "$name-",
         ];
-        $parameters = ['dropin' => Choice::dropIn($path) ?? $path] + (\is_dir($path) ? ['plugin' => $path] : []);
+        $subjects = [self::subject("$name:process", $parameters + ['WP_REDIS_SCHEME' => 'unix', 'WP_REDIS_PATH' => '{socket}'], [], 'redis')];
+        if (\str_contains((string) \file_get_contents($file), 'WP_REDIS_HOST')) {
+            $subjects[] = self::subject("$name:network", $parameters + ['WP_REDIS_SCHEME' => 'tcp', 'WP_REDIS_HOST' => '{host}', 'WP_REDIS_PORT' => '{port}'], [], 'redis@network');
+        }
 
-        return self::subject("$name:process", $parameters + $constants, [], $redis);
+        return $subjects;
     }
 
     /**
@@ -94,11 +107,12 @@ final class WordPressSubjects
      * @param list<Need>                $needs
      * @param array<string, string|int> $ini
      */
-    private static function larderRedis(string $engine, array $constants, array $needs, array $ini = []): Subject
+    private static function larderRedis(string $name, array $constants, array $needs, array $ini = []): Subject
     {
-        $parameters = ['plugin' => 'larder', 'LARDER_DSN' => 'redis://{socket}'] + $constants;
+        $network = \str_ends_with($name, Cell::NETWORK);
+        $parameters = ['plugin' => 'larder', 'LARDER_DSN' => $network ? 'redis://{host}:{port}' : 'redis://{socket}'] + $constants;
 
-        return self::subject("$engine:socket", $parameters, [...$needs, Need::extension('zip')], 'redis', $ini, Cell::SOCKET);
+        return self::subject($name, $parameters, [Need::extension('redis'), self::redisServer(), ...$needs, Need::extension('zip')], $network ? 'redis@network' : 'redis', $ini);
     }
 
     /**
@@ -106,9 +120,11 @@ final class WordPressSubjects
      * @param list<Need>                $needs
      * @param array<string, string|int> $ini
      */
-    private static function subject(string $name, array $parameters, array $needs, ?string $service = null, array $ini = [], string $connection = Cell::PROCESS): Subject
+    private static function subject(string $name, array $parameters, array $needs, ?string $service = null, array $ini = []): Subject
     {
-        return new Subject($name, \explode(':', $name)[0], $connection, 'none', 'none', [...self::site(), ...$needs], Site::class, $parameters, $service, $ini);
+        [$engine, $connection] = \explode(':', $name);
+
+        return new Subject($name, $engine, $connection, 'none', 'none', [...self::site(), ...$needs], Site::class, $parameters, $service, $ini);
     }
 
     /** @return list<Need> of every site */

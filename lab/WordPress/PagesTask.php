@@ -10,23 +10,26 @@ use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Processor;
 
-/** The 75th page of products: first some pages that are timed inside the object cache, then ab. */
+/**
+ * The 75th page of products: first some pages that are timed inside the object cache, then ab, and then requests at half
+ * the rate that it had with the most at once.
+ */
 final readonly class PagesTask extends SiteTask
 {
     /** Untimed ones at the beginning: each worker has then seen the page once, and a route is known. */
     private const WARM = Stage::WORKERS + 1;
 
     /**
-     * @param non-empty-list<Side> $sides of one subject and one payload
-     * @param int                  $timed pages
-     * @param int                  $pages of ab, which makes no fewer requests than it makes at once
+     * @param non-empty-list<Side> $sides   of one subject and one payload
+     * @param int                  $timed   pages
+     * @param int                  $seconds of ab for each number of requests at once, about, and of the fixed rate
      */
     public function __construct(
         Stage $stage,
         string $id,
         array $sides,
         private int $timed,
-        private int $pages,
+        private int $seconds,
     ) {
         parent::__construct($stage, $id, $sides);
     }
@@ -36,27 +39,37 @@ final readonly class PagesTask extends SiteTask
         $subject = $this->sides[0]->subject;
         $site = $this->stage->site($subject, $context);
         $path = Shop::path($this->sides[0]->cell->payload === 'plain');
+        $each = \INF;
         for ($i = 0; $i < self::WARM; ++$i) {
+            $start = \hrtime(true);
             Shop::check($site->get($path));
+            $each = \min($each, (\hrtime(true) - $start) / 1e9);
         }
+        // Two cores do twice what one request after the other does.
+        $pages = (int) \ceil($this->seconds * 2 / $each);
         $samples = $this->timed($site, $path, $context);
+        $rates = [];
         foreach ($this->sides as $side) {
+            $atOnce = $side->cell->concurrency;
             if ($side->cell->operation === 'pages') {
-                $atOnce = $side->cell->concurrency;
-                $pages = \max($this->pages, $atOnce);
                 $pids = [...$site->fpm->workers(), $site->database->pid(), ...\array_filter([$this->stage->server($subject, $context)?->pid()])];
                 $before = Processor::microseconds($pids);
-                $samples["pages $atOnce"] = [ApacheBench::pages($site->url() . $path, $pages, $atOnce)];
-                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $pages, 1)];
+                $requests = \max($pages, 4 * $atOnce);
+                $rates['pages'] = ApacheBench::pages($site->url() . $path, $requests, $atOnce);
+                $samples["pages $atOnce"] = [$rates['pages']];
+                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $requests, 1)];
+            } elseif ($side->cell->operation === 'latency') {
+                $rates['latency'] = ($rates['pages'] ?? 0.0) / 2;
+                $samples['latency'] = OpenLoop::latencies($site->url() . $path, $rates['latency'], \max(1, (int) ($rates['latency'] * $this->seconds)), Shop::check(...));
             }
         }
         Shop::check($site->get($path));
 
-        return \array_map(static function (Side $side) use ($samples): Measured {
+        return \array_map(static function (Side $side) use ($samples, $rates): Measured {
             $cell = $side->cell;
             $found = $samples[$cell->operation] ?? $samples["$cell->operation $cell->concurrency"] ?? [];
 
-            return new Measured($found, $cell->unit === Cell::PER_SECOND ? $found[0] ?? null : null);
+            return new Measured($found, $cell->unit === Cell::PER_SECOND ? $found[0] ?? null : $rates[$cell->operation] ?? null);
         }, $this->sides);
     }
 

@@ -36,7 +36,7 @@ final readonly class Recorder
     private const SECRETS = '/\$(?:wp\$|P\$|2y\$|generic\$)[^\s";]+|\b[0-9a-f]{40,}\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+/';
 
     /** Names of what is a secret whatever it looks like. */
-    private const SECRET_NAMES = '/(?:salt|secret|nonce|token|password|user_pass|activation_key|_auth_key|logged_in_key)/i';
+    private const SECRET_NAMES = '/(?:_salt|secret|nonce|token|password|user_pass|activation_key|_auth_key|logged_in_key)/i';
 
     public function __construct(private Site $site) {}
 

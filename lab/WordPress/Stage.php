@@ -8,8 +8,10 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Command;
+use Larder\Lab\Service\Network;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\RedisServer;
+use Larder\Lab\Service\Service;
 use Larder\Lab\Service\Silence;
 
 /**
@@ -17,7 +19,8 @@ use Larder\Lab\Service\Silence;
  * up when it is first asked for, and there until the run ends. They differ in nothing but their object cache.
  *
  * Of a subject's parameters those in capitals are constants for wp-config.php, "dropin" names a drop-in, and "plugin" is
- * the directory of a plugin or "larder". {socket} stands for Redis's, {shared} for a directory in memory.
+ * the directory of a plugin or "larder". {socket}, {host} and {port} stand for Redis's, {shared} for a
+ * directory in memory.
  */
 final class Stage
 {
@@ -44,7 +47,8 @@ final class Stage
     /** The Redis that a subject's cache lies in, or may lie in; null: no server. */
     public function server(Subject $subject, Context $context): ?RedisServer
     {
-        $server = $subject->service === null ? null : $context->services->get($subject->service);
+        $service = self::service($subject, $context);
+        $server = $service instanceof Network ? $service->server() : $service;
 
         return $server instanceof RedisServer ? $server : null;
     }
@@ -80,6 +84,11 @@ final class Stage
         $site->fpm->start();
     }
 
+    private static function service(Subject $subject, Context $context): ?Service
+    {
+        return $subject->service === null ? null : $context->services->get($subject->service);
+    }
+
     private function make(Subject $subject, Context $context): Site
     {
         $site = new Site(new Options(
@@ -89,6 +98,7 @@ final class Stage
             workers: self::WORKERS,
             errors: \E_ALL & ~\E_DEPRECATED,
             seed: Shop::seed(),
+            prefix: self::service($subject, $context)?->prefix() ?? [],
         ));
         Shop::furnish($site);
         // A WordPress that was given may have one.
@@ -165,15 +175,20 @@ final class Stage
         if (!\is_string($value) || !\str_contains($value, '{')) {
             return $value;
         }
-        $server = \str_contains($value, '{socket}') ? $this->server($subject, $context) : null;
-        if ($server !== null) {
-            $socket = (string) $server->address()['socket'];
-            $value = \str_replace('{socket}', $socket, $value);
-            $this->open($context->services->directory()->path, \dirname($socket));
-            Account::ofServers()->receive($socket);
+        if (\str_contains($value, '{shared}')) {
+            return \str_replace('{shared}', self::shared($subject, $context, true), $value);
+        }
+        $address = self::service($subject, $context)?->address() ?? [];
+        if (isset($address['socket'])) {
+            $this->open($context->services->directory()->path, \dirname((string) $address['socket']));
+            Account::ofServers()->receive((string) $address['socket']);
+        }
+        foreach ($address as $name => $part) {
+            // A port by itself stays a number.
+            $value = $value === "{{$name}}" ? $part : \str_replace("{{$name}}", (string) $part, (string) $value);
         }
 
-        return \str_contains($value, '{shared}') ? \str_replace('{shared}', self::shared($subject, $context, true), $value) : $value;
+        return $value;
     }
 
     /** Where files in memory are this subject's; its php-fpm may write there. */
