@@ -16,7 +16,10 @@ interface Task
     /** @return non-empty-list<Side> */
     public function sides(): array;
 
-    /** What is reported of the two sides' ratio, of a task that compares; null for one that fills the tables. */
+    /**
+     * What is reported of the two sides' ratio, of a task that compares, or of its only side's to the tables' figure of
+     * the same cell; null for one that fills the tables.
+     */
     public function pair(): ?Pair;
 
     /**

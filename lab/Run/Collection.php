@@ -24,6 +24,9 @@ final class Collection
     /** @var array<string, array{pair: Pair, of: string, to: string, rounds: array<int, array{float, float}>}> by task */
     private array $pairs = [];
 
+    /** @var array<string, array{pair: Pair, cell: string, rounds: array<int, float>}> by task: what is compared with its own cell of the tables */
+    private array $again = [];
+
     /** @var array<string, array{subject: string, scenario: string, reason: string}> */
     private array $disqualified = [];
 
@@ -40,6 +43,8 @@ final class Collection
                 foreach ($sides as $side) {
                     $this->cells[$side->cell->id()] = $side->cell;
                 }
+            } elseif (!isset($sides[1])) {
+                $this->again[$task->id()] = ['pair' => $pair, 'cell' => $sides[0]->cell->id(), 'rounds' => []];
             } else {
                 $this->pairs[$task->id()] = ['pair' => $pair, 'of' => $sides[0]->cell->id(), 'to' => $sides[1]->cell->id(), 'rounds' => []];
             }
@@ -50,6 +55,13 @@ final class Collection
     public function add(int $round, Task $task, array $measured): void
     {
         $sides = $task->sides();
+        if ($task->pair() !== null && !isset($sides[1])) {
+            if ($measured[0]->samples !== []) {
+                $this->again[$task->id()]['rounds'][$round] = (new Result($sides[0]->cell, [$measured[0]->samples]))->centers()[0];
+            }
+
+            return;
+        }
         if ($task->pair() !== null) {
             if ($measured[0]->samples !== [] && $measured[1]->samples !== []) {
                 $this->pairs[$task->id()]['rounds'][$round] = [
@@ -117,6 +129,10 @@ final class Collection
             $rounds = \array_keys($this->samples[$id]);
             \sort($rounds);
             $centers[$id] = \array_combine($rounds, $result->centers());
+        }
+        foreach ($this->again as ['pair' => $pair, 'cell' => $id, 'rounds' => $rounds]) {
+            \ksort($rounds);
+            $ratios[] = self::ofTables($id, $id, $rounds, $centers[$id] ?? [], $bootstrap, $pair);
         }
         foreach ($centers as $id => $of) {
             $base = $this->scenarios[$this->cells[$id]->scenario]->base($this->cells[$id]);

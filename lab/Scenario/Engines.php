@@ -11,7 +11,9 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Ratio;
+use Larder\Lab\Service\Cores;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
@@ -19,8 +21,11 @@ use Larder\Lab\Worker\ProcessTask;
 /**
  * Write and read of three values, by one process and by ten at once, over every way to every engine.
  *
+ * One process is held to a core, and its server to the same one and to another: both are measured. What Larder's
+ * requests cost once is borne by 1, by 10 and by 175 keys; the other engines' requests cost nothing.
+ *
  * This folder holds one published comparison a file. This one also compares, in turn, what the library promises of its
- * own tiers with what they stand on, and three subjects with themselves: that is the noise of the machine.
+ * own tiers with what they stand on, and some subjects with themselves: that is the noise of the machine.
  */
 final readonly class Engines implements Scenario
 {
@@ -28,23 +33,45 @@ final readonly class Engines implements Scenario
 
     private const AT_ONCE = 10;
 
-    /** subject, base, payload, operation, what the first may take of the second's time at most, and operations of a sample */
+    private const BASE = 'apcu:process:php';
+
+    /** Keys of a request, besides the usual number: one, and the first gets of a catalogue page. */
+    private const REQUESTS = [1, self::PAGE];
+    private const PAGE = 175;
+
+    /**
+     * Subject, base, payload, operation, what the first may take of the second's time at most, operations of a sample,
+     * and where the server runs.
+     *
+     * A set of SQLite's is over when another process can read it, as Redis's is: it is committed before it returns.
+     */
     private const PROMISES = [
-        ['larder-request:process:none', 'lookup:process:none', 'short', 'read', 1.5, 10_000],
-        ['larder-request:process:none', 'lookup:process:none', '50x50', 'read', 1.5, 10_000],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', 'short', 'read', 3.0, 2_000],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', '20kB', 'read', 1.5, 500],
-        ['larder-apcu:process:igbinary', 'apcu:process:php', '50x50', 'read', 1.05, 100],
-        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'read', 1 / 8, 1_000],
-        ['larder-sqlite:process:igbinary', 'redis:socket:php', 'short', 'write', 1 / 4, 1_000],
+        ['larder-request:process:none', 'lookup:process:none', 'short', 'read', 1.5, 60 * self::PAGE],
+        ['larder-request:process:none', 'lookup:process:none', '50x50', 'read', 1.5, 60 * self::PAGE],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', 'short', 'read', 3.0, 12 * self::PAGE],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', '20kB', 'read', 1.5, 3 * self::PAGE],
+        ['larder-apcu:process:igbinary', 'apcu:process:php', '50x50', 'read', 1.05, self::PAGE],
+        ['larder-sqlite:process:igbinary', 'redis:socket:none', 'short', 'read', 1 / 8, 4 * self::PAGE, Cell::OTHER],
+        ['larder-sqlite:process:igbinary', 'redis:socket:none', 'short', 'read', 1.0, 4 * self::PAGE, Cell::SAME],
+        ['larder-sqlite:process:igbinary', 'redis:socket:none', 'short', 'write', 1 / 4, 4 * self::PAGE, Cell::OTHER],
+        ['larder-sqlite:process:igbinary', 'redis:socket:none', 'short', 'write', 1.0, 4 * self::PAGE, Cell::SAME],
     ];
 
-    /** Three kinds of work: in memory, on the disk, over a socket. */
+    /** Three kinds of work: in memory, on the disk, over a socket. Subject, payload, operation, operations of a sample, placement. */
     private const SAME = [
-        ['apcu:process:php', '50x50', 'read', 100],
-        ['larder-sqlite:process:igbinary', 'short', 'write', 500],
-        ['redis:socket:php', 'short', 'read', 500],
+        ['apcu:process:php', '50x50', 'read', self::PAGE],
+        ['larder-sqlite:process:igbinary', 'short', 'write', 2 * self::PAGE],
+        ['redis:socket:php', 'short', 'read', 2 * self::PAGE, Cell::OTHER],
     ];
+
+    /** What a second process finds each round, for the noise of the tables: subject, payload, operation. */
+    private const AGAIN = [
+        ['apcu:process:php', 'short', 'read'],
+        ['larder-sqlite:process:igbinary', '50x50', 'write'],
+        ['redis:socket:php', 'short', 'read'],
+    ];
+
+    public function __construct(private Cores $cores = new Cores()) {}
 
     public function name(): string
     {
@@ -68,57 +95,105 @@ final readonly class Engines implements Scenario
         foreach ($subjects as $subject) {
             $byName[$subject->name] = $subject;
             foreach ([1, self::AT_ONCE] as $concurrency) {
-                $sides = [];
-                foreach (Payloads::names() as $payload) {
-                    if (self::isIn($scope->level, $subject, $payload, $concurrency)) {
-                        // What is written first is there to be read.
-                        $sides[] = new Side(self::cell($subject, $payload, 'write', $concurrency), $subject);
-                        $sides[] = new Side(self::cell($subject, $payload, 'read', $concurrency), $subject);
+                foreach ($concurrency === 1 ? $this->cores->placements($subject) : [Cell::ANYWHERE] as $placement) {
+                    $sides = self::sides($scope->level, $subject, $concurrency, $placement);
+                    if ($sides === []) {
+                        continue;
                     }
-                }
-                if ($sides !== []) {
-                    $tasks[] = new ProcessTask(self::NAME . "/$subject->name/$concurrency", $sides, $effort, $concurrency);
+                    $tasks[] = $task = new ProcessTask(self::NAME . "/$subject->name/$concurrency" . ($placement === '' ? '' : "/$placement"), $sides, $effort, $concurrency);
+                    foreach (self::AGAIN as [$name, $payload, $operation]) {
+                        if ($name === $subject->name && $placement !== Cell::SAME) {
+                            \array_push($tasks, ...Again::of($task, $payload, $operation));
+                        }
+                    }
                 }
             }
         }
 
-        return [...$tasks, ...self::pairs($byName)];
+        return [...$tasks, ...$this->pairs($byName)];
     }
 
     public function base(Cell $cell): ?string
     {
-        $serializer = \in_array($cell->serializer, ['igbinary', 'msgpack'], true) ? $cell->serializer : 'php';
-        // Where each serializer is only measured on the array, strings have been through php's.
-        $base = "redis:socket:$serializer";
-
-        return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+        return $cell->subject === self::BASE ? null : \implode('/', [self::NAME, self::BASE, $cell->payload, $cell->operation, $cell->concurrency]);
     }
 
-    private static function isIn(string $level, Subject $subject, string $payload, int $concurrency): bool
+    /**
+     * @param int<1, max> $concurrency
+     *
+     * @return list<Side>
+     */
+    private static function sides(string $level, Subject $subject, int $concurrency, string $placement): array
     {
+        $sides = [];
+        foreach (Payloads::names() as $payload) {
+            foreach ([Cell::REQUEST, ...isset($subject->parameters['begins']) && $concurrency === 1 ? self::REQUESTS : []] as $request) {
+                if (self::isIn($level, $subject, $payload, $concurrency, $placement, $request)) {
+                    // What is written first is there to be read.
+                    $sides[] = self::side($subject, $payload, 'write', $concurrency, $placement, $request);
+                    $sides[] = self::side($subject, $payload, 'read', $concurrency, $placement, $request);
+                }
+            }
+        }
+
+        return $sides;
+    }
+
+    private static function isIn(string $level, Subject $subject, string $payload, int $concurrency, string $placement, int $request): bool
+    {
+        if ($payload === '50x50' && $subject->serializer === 'none' && $subject->service !== null) {
+            // Strings only.
+            return false;
+        }
         if ($level === Scope::EVERY) {
             return true;
         }
         // A serializer has nothing to do with a string, but to put some bytes before it.
         $usual = !\in_array($subject->serializer, ['igbinary', 'msgpack'], true);
-        if (\str_starts_with($subject->engine, 'larder-') && \in_array($subject->connection, [Cell::TCP, Cell::NETWORK], true)) {
+        $larder = \str_starts_with($subject->engine, 'larder-');
+        $away = \in_array($subject->connection, [Cell::TCP, Cell::NETWORK], true);
+        if ($larder && $away && $subject->serializer !== 'igbinary') {
             // Not in the published tables: what the serializers do to it is seen by socket.
-            return $subject->serializer === 'igbinary' && ($level === Scope::QUICK || $concurrency === 1);
+            return false;
         }
         if ($level === Scope::QUICK) {
-            return $usual || $payload === '50x50';
+            return $usual || $payload === '50x50' || ($larder && $away);
         }
-        // A part: what most sites have. Ten at once only where all is on one machine.
-        $here = $subject->connection === Cell::PROCESS || $subject->connection === Cell::SOCKET;
 
-        return $payload === '50x50'
-            ? $subject->serializer !== 'msgpack' && ($concurrency === 1 ? true : $here && $subject->serializer !== 'php')
-            : $usual && ($concurrency === 1 || ($here && $payload === 'short'));
+        return self::isFirst($subject, $payload, $concurrency, $placement, $request);
     }
 
-    private static function cell(Subject $subject, string $payload, string $operation, int $concurrency): Cell
+    /** Whether it is of the part that a reader wants to know first. */
+    private static function isFirst(Subject $subject, string $payload, int $concurrency, string $placement, int $request): bool
     {
-        return new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, \max(1, $concurrency));
+        // What most sites have: a library of C, a serializer that makes a difference; Larder as it comes.
+        $first = \in_array($subject->engine, ['lookup', 'apcu', 'opcache', 'redis', 'predis', 'memcached', 'larder-request', 'larder-apcu', 'larder-segment', 'larder-sqlite', 'larder-redis'], true);
+        if (!$first || $subject->serializer === 'msgpack') {
+            return false;
+        }
+        if ($subject->connection === Cell::TCP || $subject->connection === Cell::NETWORK) {
+            return $concurrency === 1 && $payload === 'short' && $placement !== Cell::SAME && \in_array($subject->engine, ['redis', 'larder-redis'], true)
+                && $request === Cell::REQUEST && $subject->serializer !== 'none';
+        }
+        $larder = \str_starts_with($subject->engine, 'larder-');
+        if ($concurrency > 1 || $request !== Cell::REQUEST) {
+            return $payload === 'short' && $subject->serializer === ($larder && $subject->serializer !== 'none' ? 'igbinary' : 'php') && $subject->engine !== 'predis';
+        }
+
+        return match ($payload) {
+            'short' => $subject->serializer === ($larder ? 'igbinary' : 'php') || $subject->serializer === 'none',
+            '50x50' => $subject->serializer !== 'php' || !$larder,
+            default => $placement !== Cell::SAME && $subject->serializer === ($larder ? 'igbinary' : 'php'),
+        };
+    }
+
+    /**
+     * @param int<1, max> $concurrency
+     * @param int<1, max> $request
+     */
+    private static function side(Subject $subject, string $payload, string $operation, int $concurrency, string $placement, int $request): Side
+    {
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $concurrency, Cell::MICROSECONDS, $placement, $request), $subject);
     }
 
     /**
@@ -126,27 +201,45 @@ final readonly class Engines implements Scenario
      *
      * @return list<ProcessTask>
      */
-    private static function pairs(array $subjects): array
+    private function pairs(array $subjects): array
     {
         $tasks = [];
-        $pair = static function (string $of, string $to, string $payload, string $operation, int $operations, Pair $pair) use ($subjects, &$tasks): void {
+        $pair = function (string $of, string $to, string $payload, string $operation, int $operations, string $placement, Pair $pair) use ($subjects, &$tasks): void {
             if (isset($subjects[$of], $subjects[$to])) {
+                $side = fn(Subject $subject): Side => self::side($subject, $payload, $operation, 1, $subject->service === null || !$this->cores->areHeld() ? Cell::ANYWHERE : $placement, self::PAGE);
                 $tasks[] = new ProcessTask(
-                    \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
-                    [new Side(self::cell($subjects[$of], $payload, $operation, 1), $subjects[$of]), new Side(self::cell($subjects[$to], $payload, $operation, 1), $subjects[$to])],
+                    \rtrim(\implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation, $placement]), '/'),
+                    [$side($subjects[$of]), $side($subjects[$to])],
                     Effort::ofPair($operations),
                     1,
                     $pair,
                 );
             }
         };
-        foreach (self::PROMISES as [$of, $to, $payload, $operation, $limit, $operations]) {
-            $pair($of, $to, $payload, $operation, $operations, new Pair("$of against $to: $operation, $payload", $limit));
+        foreach (self::PROMISES as $promise) {
+            [$of, $to, $payload, $operation, $limit, $operations] = $promise;
+            $placement = $promise[6] ?? Cell::ANYWHERE;
+            // What is promised of a server is promised of where it runs.
+            $held = $placement === Cell::ANYWHERE || $this->cores->areHeld();
+            if ($held || $placement === Cell::OTHER) {
+                $pair($of, $to, $payload, $operation, $operations, $placement, new Pair("$of against $to: $operation, $payload" . self::where($held ? $placement : ''), $held ? $limit : null));
+            }
         }
-        foreach (self::SAME as [$subject, $payload, $operation, $operations]) {
-            $pair($subject, $subject, $payload, $operation, $operations, new Pair("$subject against itself: $operation, $payload", null, Ratio::NOISE));
+        foreach (self::SAME as $same) {
+            [$subject, $payload, $operation, $operations] = $same;
+            $placement = $same[4] ?? Cell::ANYWHERE;
+            $pair($subject, $subject, $payload, $operation, $operations, $placement, new Pair("$subject against itself: $operation, $payload", null, Ratio::NOISE));
         }
 
         return $tasks;
+    }
+
+    private static function where(string $placement): string
+    {
+        return match ($placement) {
+            Cell::SAME => ', the server on the same core',
+            Cell::OTHER => ', the server on another core',
+            default => '',
+        };
     }
 }

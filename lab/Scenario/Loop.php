@@ -8,19 +8,28 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
+use Larder\Lab\Run\Again;
+use Larder\Lab\Service\Cores;
 use Larder\Lab\Subject\LoopSubjects;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
 
-/** One script that gets 10,000 values over one connection, and the same with connect, get and close for each. */
+/**
+ * One script that gets one key 10,000 times over one connection, as it was published; the same with as many keys; and
+ * with connect, get and close for each. The script is one request.
+ */
 final readonly class Loop implements Scenario
 {
     public const NAME = 'loop';
 
-    public const GETS = 10_000;
+    private const GETS = 10_000;
 
     /** Where it shall not last long. */
     private const FEW = 1_000;
+
+    private const BASE = 'apcu:process';
+
+    public function __construct(private Cores $cores = new Cores()) {}
 
     public function name(): string
     {
@@ -29,7 +38,7 @@ final readonly class Loop implements Scenario
 
     public function about(): string
     {
-        return '10,000 gets in one script over one connection; the same with connect, get and close for each';
+        return '10,000 gets in one script over one connection, of one key and of as many; the same with connect, get and close for each';
     }
 
     public function subjects(): array
@@ -44,9 +53,17 @@ final readonly class Loop implements Scenario
         $effort = new Effort(1, 1.0, 1.0, $gets, 1);
         $tasks = [];
         foreach ($subjects as $subject) {
-            foreach (['read', 'cycle'] as $operation) {
-                $cell = new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, 'short', $operation);
-                $tasks[] = new ProcessTask(self::NAME . "/$subject->name/$operation", [new Side($cell, $subject)], $effort);
+            foreach ($this->cores->placements($subject) as $placement) {
+                foreach (['repeat', 'read', 'cycle'] as $operation) {
+                    if ($scope->level === Scope::PART && $operation === 'read') {
+                        continue;
+                    }
+                    $cell = new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, 'short', $operation, 1, Cell::MICROSECONDS, $placement, $gets);
+                    $tasks[] = $task = new ProcessTask($cell->id(), [new Side($cell, $subject)], $effort);
+                    if ($subject->name === self::BASE && $operation === 'repeat') {
+                        \array_push($tasks, ...Again::of($task, 'short', $operation));
+                    }
+                }
             }
         }
 
@@ -55,6 +72,6 @@ final readonly class Loop implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === 'redis:socket' ? null : \implode('/', [self::NAME, 'redis:socket', 'short', $cell->operation, 1]);
+        return $cell->subject === self::BASE ? null : \implode('/', [self::NAME, self::BASE, 'short', $cell->operation, 1, $cell->request]);
     }
 }

@@ -6,6 +6,7 @@ namespace Larder\Lab\Service;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Subject;
 
 /**
  * Which process runs on which of the processor's cores: whether client and server share one decides a server's figure
@@ -35,6 +36,16 @@ final readonly class Cores
     public function alone(): array
     {
         return $this->numbers === [] ? [] : ['taskset', '-c', (string) \max($this->numbers)];
+    }
+
+    /** @return non-empty-list<string> where the server of a subject runs beside one process that measures: each is measured */
+    public function placements(Subject $subject): array
+    {
+        return match (true) {
+            $this->numbers === [] || $subject->service === null => [Cell::ANYWHERE],
+            $subject->connection === Cell::NETWORK => [Cell::OTHER],
+            default => [Cell::SAME, Cell::OTHER],
+        };
     }
 
     /**

@@ -48,6 +48,9 @@ final class EngineSubjects
             $subjects[] = self::larderDisk('larder-files', 'files', $serializer, []);
         }
         foreach (self::CONNECTIONS as $connection) {
+            // As both come; they take strings only.
+            $subjects[] = self::redis('redis', $connection, 'none', PhpRedisDriver::class, [Need::extension('redis')]);
+            $subjects[] = self::redis('predis', $connection, 'none', PredisDriver::class, [self::predis()]);
             foreach (self::SERIALIZERS as $serializer) {
                 $subjects[] = self::redis('redis', $connection, $serializer, PhpRedisDriver::class, [Need::extension('redis')]);
                 $subjects[] = self::redis('predis', $connection, $serializer, PredisDriver::class, [self::predis()]);

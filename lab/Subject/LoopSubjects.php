@@ -21,12 +21,13 @@ final class LoopSubjects
      * the value would be gone with the connection, and connect, get and close would time a miss.
      */
     private const OF = [
-        'redis:socket' => ['redis:socket:php', []],
-        'redis:tcp' => ['redis:tcp:php', []],
-        'predis:socket' => ['predis:socket:php', []],
-        'predis:tcp' => ['predis:tcp:php', []],
+        'redis:socket' => ['redis:socket:none', []],
+        'redis:tcp' => ['redis:tcp:none', []],
+        'predis:socket' => ['predis:socket:none', []],
+        'predis:tcp' => ['predis:tcp:none', []],
         'memcached:socket' => ['memcached:socket:php', []],
         'memcached:tcp' => ['memcached:tcp:php', []],
+        'apcu:process' => ['apcu:process:php', []],
         'files:process' => ['files:process:php', ['raw' => 1]],
         'larder-request:process' => ['larder-sqlite:process:php', ['tier' => 'request']],
         'larder-apcu:process' => ['larder-apcu:process:php', []],
@@ -67,7 +68,7 @@ final class LoopSubjects
             $of->compressor,
             $of->needs,
             $of->driver,
-            $different + ['serializer' => 'none'] + $of->parameters,
+            $different + ($of->engine === 'apcu' ? [] : ['serializer' => 'none']) + $of->parameters,
             $of->service,
             $of->ini,
         );

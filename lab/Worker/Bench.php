@@ -123,7 +123,7 @@ final class Bench implements Measurable
         $driver = $this->driver;
         switch ($this->operation) {
             case 'read':
-            case 'same':
+            case 'repeat':
                 $requests = $this->requests;
                 $start = \hrtime(true);
                 foreach ($requests as $keys) {
@@ -166,7 +166,7 @@ final class Bench implements Measurable
     private function choose(int $count): void
     {
         $keys = [];
-        $distinct = $this->operation === 'same' ? 1 : $this->distinct;
+        $distinct = $this->operation === 'repeat' ? 1 : $this->distinct;
         // Whole requests, but where the number was given.
         $count = $this->fixed > 0 ? $count : (int) \ceil($count / $this->request) * $this->request;
         for ($i = 0; $i < $count; ++$i) {

@@ -7,9 +7,11 @@ namespace Larder\Tests\Lab\Scenario;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Plan\Task;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Scenario\Engines;
+use Larder\Lab\Service\Cores;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -39,8 +41,71 @@ final class EnginesTest extends TestCase
 
         self::assertSame([], \array_values(\array_diff($published, \array_keys($counts))), 'missing');
         self::assertSame([], \array_keys(\array_filter($counts, static fn(int $count): bool => $count > 1)), 'more than once');
-        // 4 engines by 3 ways, and APCu; 3 payloads, 3 serializers (quick: on the array only), 2 operations, 1 and 10.
-        self::assertCount($level === Scope::EVERY ? 468 : 260, $published);
+        // 4 engines by 3 ways, and APCu; 3 payloads, 3 serializers (quick: on the array only), 2 operations; by one with the
+        // server on the same core and on another (over the network only there), and by 10.
+        self::assertCount($level === Scope::EVERY ? 612 : 340, $published);
+    }
+
+    /** As they come they take strings. Seen to fail: without the subjects; with the array. */
+    #[Test]
+    #[DataProvider('levels')]
+    public function phpredisAndPredisAreAlsoMeasuredWithoutASerializer(string $level): void
+    {
+        $payloads = [];
+        foreach (self::cells($level) as $cell) {
+            if ($cell->serializer === 'none' && $cell->connection !== Cell::PROCESS) {
+                $payloads[$cell->engine][$cell->connection][$cell->payload] = true;
+            }
+        }
+
+        $strings = ['short' => true, '20kB' => true];
+        $ways = ['socket' => $strings, 'tcp' => $strings, 'network' => $strings];
+        self::assertSame(['redis' => $ways, 'predis' => $ways], $payloads);
+    }
+
+    /** Seen to fail: the other engines' requests of 1 and 175 too; only the usual ones of Larder. */
+    #[Test]
+    #[DataProvider('levels')]
+    public function aRequestOfLardersHas1And10And175KeysAndOfTheOthers10(string $level): void
+    {
+        $requests = [];
+        foreach (self::cells($level) as $cell) {
+            // A request tier has no new request.
+            $larder = \str_starts_with($cell->engine, 'larder-') && $cell->engine !== 'larder-request';
+            $requests[$larder && $cell->concurrency === 1 ? 'larder' : 'others'][$cell->request] = true;
+        }
+
+        self::assertEquals(['larder' => [1 => true, 10 => true, 175 => true], 'others' => [10 => true]], $requests);
+    }
+
+    /** Seen to fail: placements where no process is held. */
+    #[Test]
+    public function whereNothingIsHeldNoPlacementIsClaimedAndNothingIsPromisedOfOne(): void
+    {
+        foreach ((new Engines(new Cores([])))->tasks(new Scope(Scope::EVERY), self::subjects()) as $task) {
+            foreach ($task->sides() as $side) {
+                self::assertSame(Cell::ANYWHERE, $side->cell->placement);
+            }
+            if ($task->pair() !== null && $task->sides()[\count($task->sides()) - 1]->subject->service !== null) {
+                self::assertNull($task->pair()->limit);
+            }
+        }
+    }
+
+    /** Seen to fail: as sides of one task. */
+    #[Test]
+    public function someAreMeasuredAgainInAProcessOfTheirOwn(): void
+    {
+        $again = [];
+        foreach (self::tasks(Scope::PART) as $task) {
+            if ($task->pair() !== null && \count($task->sides()) === 1) {
+                self::assertSame(Ratio::NOISE, $task->pair()->kind);
+                $again[] = $task->sides()[0]->cell->id();
+            }
+        }
+        self::assertSame([], \array_diff($again, \array_map(static fn(Cell $cell): string => $cell->id(), self::cells(Scope::PART))), 'not in the tables');
+        self::assertContains('engines/apcu:process:php/short/read/1', $again);
+        self::assertContains('engines/redis:socket:php/short/read/1/other', $again);
     }
 
     #[Test]
@@ -57,9 +122,9 @@ final class EnginesTest extends TestCase
     public function whatIsPromisedIsComparedWithItsLimitAndThreeSubjectsWithThemselves(): void
     {
         $limits = $same = [];
-        foreach ((new Engines())->tasks(new Scope(Scope::PART), self::subjects()) as $task) {
+        foreach (self::tasks(Scope::PART) as $task) {
             $pair = $task->pair();
-            if ($pair === null) {
+            if ($pair === null || !isset($task->sides()[1])) {
                 continue;
             }
             [$of, $to] = $task->sides();
@@ -68,7 +133,8 @@ final class EnginesTest extends TestCase
                 $same[] = $of->subject->name;
             } else {
                 self::assertNotNull($pair->limit);
-                $limits[$of->subject->engine . ' ' . $of->cell->payload . ' ' . $of->cell->operation] = $pair->limit;
+                self::assertSame([175, 175], [$of->cell->request, $to->cell->request]);
+                $limits[\rtrim(\implode(' ', [$of->subject->engine, $of->cell->payload, $of->cell->operation, $to->cell->placement]))] = $pair->limit;
             }
         }
 
@@ -79,8 +145,10 @@ final class EnginesTest extends TestCase
             'larder-apcu short read' => 3.0,
             'larder-apcu 20kB read' => 1.5,
             'larder-apcu 50x50 read' => 1.05,
-            'larder-sqlite short read' => 1 / 8,
-            'larder-sqlite short write' => 1 / 4,
+            'larder-sqlite short read other' => 1 / 8,
+            'larder-sqlite short read same' => 1.0,
+            'larder-sqlite short write other' => 1 / 4,
+            'larder-sqlite short write same' => 1.0,
         ], $limits);
     }
 
@@ -95,11 +163,12 @@ final class EnginesTest extends TestCase
     #[Test]
     public function theBaseOfEachCellIsInTheTables(): void
     {
-        foreach ([Scope::QUICK, Scope::EVERY] as $level) {
+        foreach ([Scope::PART, Scope::QUICK, Scope::EVERY] as $level) {
             $ids = \array_map(static fn(Cell $cell): string => $cell->id(), self::cells($level));
             foreach (self::cells($level) as $cell) {
                 $base = (new Engines())->base($cell);
-                if ($base !== null && ($level === Scope::EVERY || $cell->payload === '50x50' || $cell->serializer === 'php')) {
+                self::assertSame($cell->subject === 'apcu:process:php', $base === null);
+                if ($base !== null) {
                     self::assertContains($base, $ids);
                 }
             }
@@ -131,9 +200,10 @@ final class EnginesTest extends TestCase
                 foreach (['short', '20kB', '50x50'] as $payload) {
                     foreach ($level === Scope::QUICK && $payload !== '50x50' ? ['php'] : ['php', 'igbinary', 'msgpack'] as $serializer) {
                         foreach (['write', 'read'] as $operation) {
-                            foreach ([1, 10] as $concurrency) {
-                                $combinations[] = \implode(' ', [$engine, $connection, $payload, $serializer, $operation, $concurrency]);
+                            foreach (['process' => ['1'], 'network' => ['1 other']][$connection] ?? ['1 same', '1 other'] as $alone) {
+                                $combinations[] = \implode(' ', [$engine, $connection, $payload, $serializer, $operation, $alone]);
                             }
+                            $combinations[] = \implode(' ', [$engine, $connection, $payload, $serializer, $operation, 10]);
                         }
                     }
                 }
@@ -145,14 +215,14 @@ final class EnginesTest extends TestCase
 
     private static function combination(Cell $cell): string
     {
-        return \implode(' ', [$cell->engine, $cell->connection, $cell->payload, $cell->serializer, $cell->operation, $cell->concurrency]);
+        return \trim(\implode(' ', [$cell->engine, $cell->connection, $cell->payload, $cell->serializer, $cell->operation, $cell->concurrency, $cell->placement, $cell->request === 10 ? '' : $cell->request]));
     }
 
     /** @return list<Cell> */
     private static function cells(string $level): array
     {
         $cells = [];
-        foreach ((new Engines())->tasks(new Scope($level), self::subjects()) as $task) {
+        foreach (self::tasks($level) as $task) {
             if ($task->pair() === null) {
                 foreach ($task->sides() as $side) {
                     $cells[] = $side->cell;
@@ -161,6 +231,12 @@ final class EnginesTest extends TestCase
         }
 
         return $cells;
+    }
+
+    /** @return list<Task> as a machine with two cores has them */
+    private static function tasks(string $level): array
+    {
+        return (new Engines(new Cores([0, 1])))->tasks(new Scope($level), self::subjects());
     }
 
     /** @return list<Subject> whatever this machine has */

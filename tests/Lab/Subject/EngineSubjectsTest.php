@@ -28,7 +28,7 @@ final class EngineSubjectsTest extends TestCase
         $driver = new $class($parameters);
         $driver->connect();
         $keys = ["lab:0", "lab:1", "lab:2"];
-        foreach (["something else", ...array_map(Payloads::get(...), Payloads::names())] as $value) {
+        foreach (["something else", ...array_map(Payloads::get(...), $argv[2] === "none" ? ["short", "20kB"] : Payloads::names())] as $value) {
             $driver->begin();
             $driver->write($keys, $value);
             for ($i = 0; $i < 3; ++$i) {
@@ -47,6 +47,10 @@ final class EngineSubjectsTest extends TestCase
     {
         $names = \array_map(static fn(Subject $subject): string => $subject->name, EngineSubjects::all());
         $expected = ['opcache:process:none', 'larder-request:process:none', 'lookup:process:none'];
+        foreach (['socket', 'tcp', 'network'] as $connection) {
+            $expected[] = "redis:$connection:none";
+            $expected[] = "predis:$connection:none";
+        }
         foreach (self::SERIALIZERS as $serializer) {
             foreach (['apcu', 'files', 'larder-apcu', 'larder-segment', 'larder-sqlite', 'larder-files'] as $engine) {
                 $expected[] = "$engine:process:$serializer";
@@ -191,7 +195,7 @@ final class EngineSubjectsTest extends TestCase
                 \mkdir($own, 0o700);
                 $child = Process::snippet(
                     self::CHILD,
-                    [\json_encode([$subject->driver, $address + (isset($subject->parameters['shared']) ? ['shared' => "$own-shared"] : []) + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR)],
+                    [\json_encode([$subject->driver, $address + (isset($subject->parameters['shared']) ? ['shared' => "$own-shared"] : []) + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR), $subject->service === null ? '' : $subject->serializer],
                     $subject->ini,
                 );
                 $said = $child->line() ?? $child->errors();

@@ -75,12 +75,12 @@ final class RequestTest extends TestCase
         self::assertSame([10], $driver->requests);
     }
 
-    /** One key all the time, as in the published loop. Seen to fail: 'same' as 'read'. */
+    /** One key all the time, as in the published loop. Seen to fail: 'repeat' as 'read'. */
     #[Test]
-    public function theSameIsOneKey(): void
+    public function whatIsRepeatedIsOneKey(): void
     {
         $driver = self::driver();
-        $bench = new Bench($driver, 'same', 'value', 'lab:', 500, 500);
+        $bench = new Bench($driver, 'repeat', 'value', 'lab:', 500, 500);
         self::assertNull($bench->prepare());
         $driver->requests = $driver->keys = [];
         $bench->sample();

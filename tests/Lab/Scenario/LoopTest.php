@@ -1,0 +1,70 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Scenario\Loop;
+use Larder\Lab\Service\Cores;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Test;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Loop::class)]
+final class LoopTest extends TestCase
+{
+    /** Seen to fail: without the one key; without a placement. */
+    #[Test]
+    public function eachLoopIsThereOnceByOneKeyByManyAndWithItsConnection(): void
+    {
+        $expected = [];
+        foreach ((new Loop())->subjects() as $subject) {
+            foreach ($subject->service === null ? [''] : ['/same', '/other'] as $placement) {
+                foreach (['repeat', 'read', 'cycle'] as $operation) {
+                    $expected[] = "loop/$subject->name/short/$operation/1$placement/10000";
+                }
+            }
+        }
+
+        self::assertEqualsCanonicalizing($expected, self::ids(Scope::EVERY));
+    }
+
+    /** Seen to fail: the base of phpredis. */
+    #[Test]
+    public function theBaseIsApcuAndInTheTables(): void
+    {
+        foreach ([Scope::PART, Scope::QUICK, Scope::EVERY] as $level) {
+            $ids = self::ids($level);
+            foreach (self::cells($level) as $cell) {
+                $base = (new Loop())->base($cell);
+                self::assertSame($cell->subject === 'apcu:process', $base === null);
+                if ($base !== null) {
+                    self::assertStringStartsWith('loop/apcu:process/', $base);
+                    self::assertContains($base, $ids);
+                }
+            }
+        }
+    }
+
+    /** @return list<string> */
+    private static function ids(string $level): array
+    {
+        return \array_map(static fn(Cell $cell): string => $cell->id(), self::cells($level));
+    }
+
+    /** @return list<Cell> */
+    private static function cells(string $level): array
+    {
+        $loop = new Loop(new Cores([0, 1]));
+        $cells = [];
+        foreach ($loop->tasks(new Scope($level), $loop->subjects()) as $task) {
+            if ($task->pair() === null) {
+                $cells[] = $task->sides()[0]->cell;
+            }
+        }
+
+        return $cells;
+    }
+}
