@@ -19,6 +19,8 @@ final class Recording
 {
     public const FILE = __DIR__ . '/wordpress.gz';
 
+    private const TEXT = 20_000;
+
     /** @var ?array{wordpress: string, named: array<string, string>, objects: array<string, mixed>} */
     private static ?array $recorded = null;
 
@@ -41,6 +43,19 @@ final class Recording
     public static function objects(): array
     {
         return self::recorded()['objects'];
+    }
+
+    /** What people wrote in articles: 20,000 bytes, ASCII. */
+    public static function text(): string
+    {
+        $text = '';
+        foreach (self::objects() as $object) {
+            if ($object instanceof \stdClass && ($object->post_type ?? '') === 'post' && \is_string($object->post_content) && \strlen($text) < self::TEXT) {
+                $text .= \preg_replace('/[^ -~\n]/', '', $object->post_content) . "\n";
+            }
+        }
+
+        return \substr($text, 0, self::TEXT);
     }
 
     /** @return array{wordpress: string, named: array<string, string>, objects: array<string, mixed>} */
