@@ -129,6 +129,58 @@ final class MemcachedAtomicTest extends TestCase
         $this->relay = null;
     }
 
+    /** @return iterable<string, array{bool, list<string>, bool}> whether the marker is there before; the step; whether its writer dies */
+    public static function markersUnderWay(): iterable
+    {
+        foreach ([false, true] as $there) {
+            foreach ([['incr ', 'add ', 'gets '], ['incr ', 'add ', 'cas ']] as $step) {
+                foreach ([false, true] as $dies) {
+                    yield ($there ? 'moved' : 'made') . ', before ' . \end($step) . ($dies ? 'never comes' : '') => [$there, $step, $dies];
+                }
+            }
+        }
+    }
+
+    /**
+     * The writer of the marker is also the one that counts: a call comes inside another, or after one that an exception has
+     * ended. The marker may yet get a position above the counter's.
+     *
+     * @param list<string> $step
+     */
+    #[DataProvider('markersUnderWay')]
+    public function testNothingIsCountedUnderAMarkerOfTheSameWriterUnderWay(bool $there, array $step, bool $dies): void
+    {
+        $store = $this->store();
+        $there && self::put($store, 'f:g', 'm', self::B, 'm');
+        $at = $store->read(['f:g', 'n'])->at;
+        $marker = $there ? new Change('f:g', 'm', self::A, kind: 'm') : new Change('f:g', 'c', self::A, $at, kind: 'c', strict: true);
+        [$pid, $file] = $this->stopAt($step, static fn(MemcachedStore $own): array => $own->write([$marker]));
+        self::assertFalse($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
+        if ($dies) {
+            $this->kill($pid);
+            $this->age();
+            $this->heal();
+            self::assertArrayNotHasKey('f:g', $this->store()->read(['f:g'])->records);
+            self::put($store, 'f:g', 'c', self::B, 'c');
+        } else {
+            self::assertTrue($this->goOn($pid, $file)[0]->done);
+        }
+        $at = $store->read(['f:g', 'n'])->at;
+        $counted = $store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0];
+        self::assertTrue($counted->done);
+        self::assertLessThan($counted->position, $this->store()->read(['f:g'])->records['f:g']->position ?? \PHP_INT_MAX);
+    }
+
+    /** Whoever makes it will give it a position above the counter's. */
+    public function testNothingIsCountedUnderAMarkerThatIsNotThere(): void
+    {
+        $store = $this->store();
+        $at = $store->read(['f:g', 'n'])->at;
+        self::assertFalse($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
+        $at = self::put($store, 'f:g', 'c', self::B, 'c')->position;
+        self::assertTrue($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
+    }
+
     public function testAnAtomicRecordStaysWhereTheNewOneHasNoRoom(): void
     {
         $store = $this->store();

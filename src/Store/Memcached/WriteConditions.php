@@ -51,7 +51,8 @@ final class WriteConditions
         if ($found === null) {
             foreach ($change->guards as $name => $limit) {
                 $name = (string) $name;
-                $found = $this->changed($name, $limit, $change->writer, $items[$name] ?? null, true);
+                $item = $items[$name] ?? null;
+                $found = $this->changed($name, $limit, $change->writer, $item, true) ?? ($change->atomic ? $this->underWay($name, $item) : null);
                 if ($found !== null) {
                     $guard = $name;
                     break;
@@ -60,6 +61,18 @@ final class WriteConditions
         }
 
         return $found === null ? null : new Outcome(false, $found[0], $found[1], 0, $found[2], $this->parts->record($own), $guard);
+    }
+
+    /**
+     * Whether a guard may yet get a higher position by a change that has begun, also one of the same writer: a call around
+     * this one, or one that an exception has ended. The change would invalidate a counter or a lock that others rely on.
+     *
+     * @return ?array{int, string, string} as changed()
+     */
+    private function underWay(string $guard, ?Item $item): ?array
+    {
+        // Whoever finds the marker missing makes it anew.
+        return $item?->live() !== true ? [-1, '', ''] : $this->window->change($guard, \max($item->position, $this->log->end), '', true);
     }
 
     /** @return ?array{int, string, string} position, writer and kind of the conflicting change */
