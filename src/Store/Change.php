@@ -35,7 +35,7 @@ final class Change
      * @param string             $kind    one letter for the journal: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew)
      * @param string             $epoch   of $limit and the guards' positions; in another epoch nothing is known that far back,
      *                                    and the change is not done (position -1). '': any epoch
-     * @param bool               $atomic  true for a counter or a lock: if the writer dies before it
+     * @param bool               $atomic  true for a counter or a lock, and for a marker made anew: if the writer dies before it
      *                                    changes the record, the old record stays valid, and the process that cleans up keeps
      *                                    it. An engine that announces its changes (Memcached) makes such a change only while
      *                                    each guard has a record and no change of it is under way

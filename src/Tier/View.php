@@ -617,6 +617,8 @@ final class View
             kind: Entry::MADE,
             strict: true,
             epoch: $snapshot->epoch,
+            // If this process dies now, a marker that another process makes first stays where it is, and what it covers valid.
+            atomic: true,
         )])[0] ?? null;
         if ($outcome !== null && $outcome->done) {
             $this->history->own($outcome);

@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
+use Larder\Cache;
 use Larder\Store\Change;
 use Larder\Store\Memcached\MemcachedStore;
+use Larder\Tests\Support\MemcachedRelay;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -179,6 +181,34 @@ final class MemcachedAtomicTest extends TestCase
         self::assertFalse($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
         $at = self::put($store, 'f:g', 'c', self::B, 'c')->position;
         self::assertTrue($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
+    }
+
+    /** @return iterable<string, array{bool}> */
+    public static function ends(): iterable
+    {
+        yield 'dies' => [true];
+        yield 'goes on' => [false];
+    }
+
+    /** It has missed the marker that another process makes before its own position. */
+    #[DataProvider('ends')]
+    public function testWhatAMarkerCoversOutlivesAProcessThatStopsWhileItMakesItAnew(bool $dies): void
+    {
+        self::assertNotNull(self::$server);
+        $open = fn(string $socket): Cache => Cache::open(['dsn' => "memcached://$socket", 'prefix' => $this->prefix, 'near' => 'none', 'timeout' => 60.0]);
+        $relay = $this->relay = new MemcachedRelay(self::$server->address);
+        [$pid, $file] = $this->fork(static fn(): mixed => $open($relay->address[0])->get('n'));
+        $relay->until('incr ');
+        $cache = $open(self::$server->address[0]);
+        self::assertSame(1, $cache->increment('n'));
+        $relay->until('add ');
+        $relay->until('gets ');
+        $dies && $this->kill($pid);
+        $this->age();
+        $this->heal();
+        self::assertSame(2, $cache->increment('n'));
+        $dies || self::assertNull($this->goOn($pid, $file), 'It had looked before.');
+        self::assertSame(3, $open(self::$server->address[0])->increment('n'));
     }
 
     public function testAnAtomicRecordStaysWhereTheNewOneHasNoRoom(): void

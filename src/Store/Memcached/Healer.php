@@ -18,8 +18,8 @@ use Larder\System\Failure;
  *
  * The process that heals first marks the slot FENCED, by CAS. If the slot's writer continues and has not read the items
  * yet, it sees the mark and gives up. If it has read them, its CAS must fail. So every item that the slot names, and that
- * is older than the slot's position, is removed by an ordinary change in the journal. An atomic item (a counter, a lock)
- * stays valid: it is stored again as it is, which gives it another token. Only then is the slot settled. An item that
+ * is older than the slot's position, is removed by an ordinary change in the journal. An atomic item (a counter, a
+ * lock, a marker to be made anew) stays valid: it is stored again as it is, which gives it another token. Only then is the slot settled. An item that
  * already has the slot's position was written in time.
  */
 final class Healer
@@ -190,7 +190,7 @@ final class Healer
                 // Strict, since an item that another process has written since is safe from the dead writer and must stay.
                 $removals[] = new Change($key, null, self::WRITER, $position, kind: 'x', strict: true);
             } else {
-                // There is no value that could be stale, or there is an intent, a counter or a lock, which must stay.
+                // There is no value that could be stale, or there is an intent or an atomic item, which must stay.
                 $exptime = $item->live() ? Item::exptime($item->expiry, $item->expiry === 0 ? 0 : $this->log->now()) : Item::REMEMBERED;
                 $again[] = $batch->store($this->servers->of($names[$key]), 'cas', $names[$key], $batch->items[$names[$key]][0], $exptime, $item->token);
             }
