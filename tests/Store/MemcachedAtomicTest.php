@@ -183,6 +183,26 @@ final class MemcachedAtomicTest extends TestCase
         self::assertTrue($store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0]->done);
     }
 
+    /** Its writer was stopped for so long that others have settled its slot, and have counted since. */
+    public function testAMarkerThatWasMadeStaysWhereItIs(): void
+    {
+        $store = $this->store();
+        $at = $store->read(['f:g', 'n'])->at;
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas ', 'cas '], static fn(MemcachedStore $own): array
+            => $own->write([new Change('f:g', 'c', self::DEAD, $at, kind: 'c', strict: true)]));
+        $this->age();
+        $this->heal();
+        $at = $this->store()->read(['f:g'])->at;
+        $counted = $store->write([self::swap('n', '1', $at, guards: ['f:g' => $at])])[0];
+        self::assertTrue($counted->done);
+        $made = $this->goOn($pid, $file)[0];
+        self::assertTrue($made->done);
+        $marker = $this->store()->read(['f:g'])->records['f:g'] ?? null;
+        self::assertSame($made->position, $marker?->position);
+        self::assertLessThan($counted->position, $made->position);
+        self::assertGreaterThanOrEqual($counted->position, $this->store()->read(['any'])->at, 'The log goes on.');
+    }
+
     /** @return iterable<string, array{bool}> */
     public static function ends(): iterable
     {

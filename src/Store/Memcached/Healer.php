@@ -187,8 +187,9 @@ final class Healer
                 continue;
             }
             if ($item->known() && !$item->held() && !$atomic) {
-                // Strict, since an item that another process has written since is safe from the dead writer and must stay.
-                $removals[] = new Change($key, null, self::WRITER, $position, kind: 'x', strict: true);
+                // Strict, and below the slot's position: an item that was written since must stay. If another process wrote it,
+                // it is safe from the dead writer; if the slot's writer did, it was in time after all.
+                $removals[] = new Change($key, null, self::WRITER, $position - 1, kind: 'x', strict: true);
             } else {
                 // There is no value that could be stale, or there is an intent or an atomic item, which must stay.
                 $exptime = $item->live() ? Item::exptime($item->expiry, $item->expiry === 0 ? 0 : $this->log->now()) : Item::REMEMBERED;

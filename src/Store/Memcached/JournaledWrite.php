@@ -23,9 +23,11 @@ use Larder\System\Process;
  *     7  cas slot SETTLED, cas head
  *
  * Steps 6 and 7 go in one packet if no other writer can be in the way. A round that fails in step 6 is settled as not made,
- * and the writer begins again at 1. A writer that dies leaves its slot PENDING; the Healer then makes the writer's CAS
- * impossible before it settles the slot. This is safe because step 3 reads the own slot last: it must still be PENDING
- * after the tokens were read.
+ * and the writer begins again at 1. A change that was made in step 6 is made once, whatever became of its slot: a process that
+ * settled it names the change too, and a lost slot leaves a gap, after which no reader of the journal trusts its copies.
+ *
+ * A writer that dies leaves its slot PENDING; the Healer then makes the writer's CAS impossible before it settles the slot.
+ * This is safe because step 3 reads the own slot last: it must still be PENDING after the tokens were read.
  *
  * A record's position only grows: if an item has a higher one, the writer begins a new round.
  */
@@ -264,7 +266,7 @@ final class JournaledWrite
             }
         }
 
-        return $settled === 'STORED' ? $outcomes : $this->again($changes, $outcomes);
+        return $outcomes;
     }
 
     /**
@@ -315,33 +317,6 @@ final class JournaledWrite
         }
 
         return $batch->replies[$number];
-    }
-
-    /**
-     * Makes the changes again after the slot was fenced or evicted meanwhile: a change that was made must be in the journal.
-     *
-     * @param non-empty-array<int, Change> $changes
-     * @param array<int, Outcome>          $outcomes
-     *
-     * @return array<int, Outcome>
-     */
-    private function again(array $changes, array $outcomes): array
-    {
-        $again = [];
-        foreach ($outcomes as $i => $outcome) {
-            $c = $changes[$i];
-            if ($outcome->done) {
-                $again[$i] = new Change($c->key, $c->body, $c->writer, $outcome->position, $c->expiry, [], true, $c->kind, true, atomic: $c->atomic);
-            }
-        }
-        foreach ($this->apply($again) as $i => $outcome) {
-            // Not done: another writer has changed the key since, and the journal names that change.
-            if ($outcome->done) {
-                $outcomes[$i] = new Outcome(true, $outcome->position, $outcomes[$i]->writer, $outcomes[$i]->previous, $outcomes[$i]->kind);
-            }
-        }
-
-        return $outcomes;
     }
 
     /** Removes the old record, because the server had no room for the one that was to replace it. */
