@@ -11,6 +11,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Lab\Worker\Effort;
@@ -18,7 +19,8 @@ use Larder\Lab\Worker\MemoryBench;
 use Larder\Lab\Worker\ProcessTask;
 
 /**
- * The segment beside what else keeps values in this machine's memory: APCu, a file that OPcache has compiled, an array.
+ * The segment beside what else keeps values in this machine's memory: APCu, a file that OPcache has compiled (by key, and
+ * the include alone), an array. What Larder's requests cost once is borne by 1, by 10 and by 175 keys.
  *
  * A task is one kind of value of one subject: a process that has read more than its share of a segment in place copies
  * from then on, and what one kind has read must not be another's.
@@ -33,7 +35,7 @@ final readonly class Segment implements Scenario
     /** subject, base, payload, operation, and what the first may take of the second's time at most */
     private const PROMISES = [
         ['segment:process:none', 'apcu:process:php', '50x50', 'read', 1 / 1_000],
-        ['segment:process:none', 'opcache:process:none', '50x50', 'read', 1.0],
+        ['segment:process:none', 'include:process:none', '50x50', 'read', 1.0],
         ['segment:process:none', 'apcu:process:php', 'short', 'read', 1 / 2],
         ['segment:process:none', 'apcu:process:php', '50x50', 'write', 1.0],
         ['segment:process:none', 'apcu:process:php', 'short', 'write', 1.0],
@@ -45,11 +47,17 @@ final readonly class Segment implements Scenario
         ['apcu:process:php', '50x50', 'read'],
     ];
 
+    /** Keys of a request, of Larder's. */
+    private const REQUESTS = [Cell::REQUEST, 1, 175];
+
+    /** What a second process finds each round, for the noise of the tables: subject, payload, operation. */
+    private const AGAIN = [['segment:process:none', 'short', 'read'], ['apcu:process:php', '50x50', 'read']];
+
     /** An array of one process is nobody else's, and OPcache never gives back what a file that was written again has left. */
-    private const NOT_WRITTEN_BESIDE = ['lookup', 'opcache'];
+    private const NOT_WRITTEN_BESIDE = ['lookup', ...self::ONLY_FILES];
 
     /** A file that is not there is asked for in another way than by include, and it does not count. */
-    private const ONLY_FILES = ['opcache'];
+    private const ONLY_FILES = ['opcache', 'include'];
 
     public function name(): string
     {
@@ -75,9 +83,15 @@ final readonly class Segment implements Scenario
             $byName[$subject->name] = $subject;
             foreach (MemoryPayloads::names() as $payload) {
                 $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'write'] : []) : self::operations($subject, $payload);
-                $sides = \array_map(static fn(string $operation): Side => self::side($subject, $payload, $operation), \array_values($operations));
-                if ($sides !== []) {
-                    $tasks[] = new ProcessTask(self::NAME . "/$subject->name/$payload", $sides, $quick ? Effort::quick() : Effort::full());
+                foreach (isset($subject->parameters['begins']) ? self::REQUESTS : [Cell::REQUEST] as $request) {
+                    $sides = \array_map(static fn(string $operation): Side => self::side($subject, $payload, $operation, 1, Cell::MICROSECONDS, $request), \array_values($operations));
+                    if ($sides === []) {
+                        continue;
+                    }
+                    $tasks[] = $task = new ProcessTask(self::NAME . "/$subject->name/$payload/$request", $sides, $quick ? Effort::quick() : Effort::full());
+                    foreach (self::AGAIN as [$name, $ofPayload, $operation]) {
+                        \array_push($tasks, ...$name === $subject->name && $ofPayload === $payload ? Again::of($task, $payload, $operation) : []);
+                    }
                 }
             }
             if (!$part && !\in_array($subject->engine, self::ONLY_FILES, true)) {
@@ -127,10 +141,13 @@ final readonly class Segment implements Scenario
         return $operations;
     }
 
-    /** @param int<1, max> $processes */
-    private static function side(Subject $subject, string $payload, string $operation, int $processes = 1, string $unit = Cell::MICROSECONDS): Side
+    /**
+     * @param int<1, max> $processes
+     * @param int<1, max> $request
+     */
+    private static function side(Subject $subject, string $payload, string $operation, int $processes = 1, string $unit = Cell::MICROSECONDS, int $request = Cell::REQUEST): Side
     {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $processes, $unit), $subject);
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $processes, $unit, Cell::ANYWHERE, $request), $subject);
     }
 
     /**

@@ -9,6 +9,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Once;
 use Larder\Lab\Subject\SerializerSubjects;
 use Larder\Lab\Worker\Effort;
@@ -19,6 +20,8 @@ use Larder\Lab\Worker\ProcessTask;
 final readonly class Serializers implements Scenario
 {
     public const NAME = 'serializers';
+
+    private const BASE = 'php:none';
 
     private const OPERATIONS = ['write', 'read', 'size'];
 
@@ -59,7 +62,8 @@ final readonly class Serializers implements Scenario
                     $sides[] = $side($payload, $operation);
                 }
             }
-            $tasks[] = new ProcessTask(self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? Effort::full() : Effort::quick());
+            $tasks[] = $task = new ProcessTask(self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? Effort::full() : Effort::quick());
+            \array_push($tasks, ...$subject->name === self::BASE ? Again::of($task, '50x50', 'read') : []);
             $population = new ProcessTask(self::NAME . "/$subject->name/" . Population::NAME, [$side(Population::NAME, 'size')], Population::effort());
             $tasks[] = new Once($population);
         }
@@ -69,6 +73,6 @@ final readonly class Serializers implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === 'php:none' || $cell->payload === Population::NAME ? null : \implode('/', [self::NAME, 'php:none', $cell->payload, $cell->operation, 1]);
+        return $cell->subject === self::BASE || $cell->payload === Population::NAME ? null : \implode('/', [self::NAME, self::BASE, $cell->payload, $cell->operation, 1]);
     }
 }

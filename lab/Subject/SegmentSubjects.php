@@ -17,37 +17,40 @@ final class SegmentSubjects
      */
     private const INI = ['apc.entries_hint' => 32_768];
 
-    /** The subject of `engines` => what it is measured by here. */
-    private const FROM = [
-        'lookup:process:none' => LookupDriver::class,
-        'opcache:process:none' => IncludeDriver::class,
-        'apcu:process:php' => ApcuDriver::class,
-        'apcu:process:igbinary' => ApcuDriver::class,
-        'larder-segment:process:igbinary' => LarderDriver::class,
-    ];
+    /** Those of `engines` that are measured here too. */
+    private const FROM = ['lookup:process:none', 'opcache:process:none', 'apcu:process:php', 'apcu:process:igbinary', 'larder-segment:process:igbinary'];
 
     /** @return list<Subject> */
     public static function all(): array
     {
         $subjects = [];
         foreach (EngineSubjects::all() as $subject) {
-            if (isset(self::FROM[$subject->name])) {
-                $subjects[] = new Subject(
-                    $subject->name,
-                    $subject->engine,
-                    $subject->connection,
-                    $subject->serializer,
-                    $subject->compressor,
-                    $subject->needs,
-                    self::FROM[$subject->name],
-                    ['work' => MemoryBench::NAME] + $subject->parameters,
-                    $subject->service,
-                    self::INI + $subject->ini,
-                );
+            if (\in_array($subject->name, self::FROM, true)) {
+                $subjects[] = self::like($subject, $subject->engine, $subject->driver);
+            }
+            if ($subject->engine === 'opcache') {
+                $subjects[] = self::like($subject, 'include', IncludeDriver::class);
             }
         }
 
         return [self::segment(), ...$subjects];
+    }
+
+    /** @param class-string $driver */
+    private static function like(Subject $subject, string $engine, string $driver): Subject
+    {
+        return new Subject(
+            "$engine:$subject->connection:$subject->serializer",
+            $engine,
+            $subject->connection,
+            $subject->serializer,
+            $subject->compressor,
+            $subject->needs,
+            $driver,
+            ['work' => MemoryBench::NAME] + $subject->parameters,
+            $subject->service,
+            self::INI + $subject->ini,
+        );
     }
 
     private static function segment(): Subject
