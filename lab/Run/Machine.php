@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 use Composer\InstalledVersions;
+use Larder\Lab\Service\Cores;
 
 /** What the figures were found on. */
 final class Machine
@@ -21,6 +22,7 @@ final class Machine
             'memory' => \preg_match('/^MemTotal:\s*(\d+) kB/m', self::file('/proc/meminfo'), $match) === 1 ? (int) $match[1] * 1024 : 0,
             'system' => \preg_match('/^PRETTY_NAME="?([^"\n]+)/m', self::file('/etc/os-release'), $match) === 1 ? $match[1] : \PHP_OS_FAMILY,
             'kernel' => \php_uname('s') . ' ' . \php_uname('r'),
+            'held' => (new Cores())->about(),
             'virtual' => \str_contains($cpu, 'hypervisor') ? 'yes' : 'no',
         ];
         $load = \function_exists('sys_getloadavg') ? \sys_getloadavg() : false;

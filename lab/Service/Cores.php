@@ -32,6 +32,14 @@ final readonly class Cores
         return $this->numbers !== [];
     }
 
+    /** What a reader of the report must know of it. */
+    public function about(): string
+    {
+        return $this->numbers === []
+            ? 'nothing: it takes two cores, and taskset (apt-get install util-linux)'
+            : \sprintf('one process that measures, to core %1$d; its server, to core %1$d ("same") or %2$d ("other")', \max($this->numbers), \min($this->numbers));
+    }
+
     /** @return list<string> words before the command of a process that measures alone; none where nothing is held */
     public function alone(): array
     {

@@ -21,6 +21,7 @@ final class CoresTest extends TestCase
     {
         self::assertSame(['taskset', '-c', '5'], (new Cores([0, 2, 5]))->alone());
         self::assertTrue((new Cores([0, 2, 5]))->areHeld());
+        self::assertSame('one process that measures, to core 5; its server, to core 5 ("same") or 0 ("other")', (new Cores([0, 2, 5]))->about());
     }
 
     #[Test]
@@ -29,6 +30,7 @@ final class CoresTest extends TestCase
         foreach ([[], [3]] as $numbers) {
             self::assertFalse((new Cores($numbers))->areHeld());
             self::assertSame([], (new Cores($numbers))->alone());
+            self::assertStringContainsString('taskset', (new Cores($numbers))->about());
         }
     }
 
