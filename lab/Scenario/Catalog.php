@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Promise;
 use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
@@ -34,9 +33,6 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     private const AT_ONCE = [2, 10];
 
     private const THEMES = ['plain', 'theme'];
-
-    /** Of Larder's stacks those of a single server: in none of a page's time inside wp_cache_* is a drop-in to be before them. */
-    private const AHEAD = [WordPressSubjects::DEFAULT, WordPressSubjects::APCU, WordPressSubjects::SEGMENT];
 
     public function __construct(private Choice $choice, private Stage $stage) {}
 
@@ -103,21 +99,10 @@ final readonly class Catalog implements Scenario, Promising, Remarking
 
     public function promises(array $cells): array
     {
-        $there = \array_fill_keys(\array_map(static fn(Cell $cell): string => $cell->id(), $cells), true);
-        $promises = [];
-        foreach ($this->subjects() as $other) {
-            foreach (WordPressSubjects::isDropIn($other) ? self::AHEAD : [] as $larder) {
-                foreach (self::THEMES as $theme) {
-                    $of = self::id($larder, $theme, 'cached');
-                    $to = self::id($other->name, $theme, 'cached');
-                    if (isset($there[$of], $there[$to])) {
-                        $promises[] = new Promise($of, $to, 1.0, "$larder against $other->name: inside wp_cache_*, $theme");
-                    }
-                }
-            }
-        }
-
-        return $promises;
+        return WordPressSubjects::promises($this->subjects(), \array_values(\array_filter(
+            $cells,
+            static fn(Cell $cell): bool => $cell->scenario === self::NAME && $cell->operation === 'cached' && \in_array($cell->payload, self::THEMES, true),
+        )));
     }
 
     public function remarks(array $results): array
@@ -160,7 +145,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         foreach (self::AT_ONCE as $atOnce) {
             $sides[] = self::side($subject, $theme, 'pages', Cell::PER_SECOND, $atOnce);
         }
-        $sides[] = self::side($subject, $theme, 'latency', Cell::MICROSECONDS);
+        $sides[] = self::side($subject, "$theme-visits", 'latency', Cell::MICROSECONDS);
         $sides[] = self::side($subject, $theme, 'cpu', Cell::MICROSECONDS, self::AT_ONCE[0]);
 
         return $sides;

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Promise;
 use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
@@ -31,9 +30,6 @@ final readonly class Transients implements Scenario, Promising, Remarking
     private const PAYLOADS = ['published', 'short'];
 
     private const OPERATIONS = ['write' => 'set', 'read' => 'get', 'delete' => 'delete'];
-
-    /** Of Larder's stacks: those that need no server, each of which is to be before every other drop-in. */
-    private const AHEAD = [WordPressSubjects::DEFAULT, WordPressSubjects::APCU, WordPressSubjects::SEGMENT];
 
     public function __construct(private Choice $choice, private Stage $stage) {}
 
@@ -76,22 +72,7 @@ final readonly class Transients implements Scenario, Promising, Remarking
 
     public function promises(array $cells): array
     {
-        $there = \array_fill_keys(\array_map(static fn(Cell $cell): string => $cell->id(), $cells), true);
-        $promises = [];
-        foreach ($this->subjects() as $other) {
-            foreach (WordPressSubjects::isDropIn($other) ? self::AHEAD : [] as $larder) {
-                foreach (self::PAYLOADS as $payload) {
-                    foreach (self::OPERATIONS as $operation => $name) {
-                        [$of, $to] = [self::id($larder, $payload, $operation), self::id($other->name, $payload, $operation)];
-                        if (isset($there[$of], $there[$to])) {
-                            $promises[] = new Promise($of, $to, 1.0, "$larder against $other->name: $name a transient, $payload");
-                        }
-                    }
-                }
-            }
-        }
-
-        return $promises;
+        return WordPressSubjects::promises($this->subjects(), \array_values(\array_filter($cells, static fn(Cell $cell): bool => $cell->scenario === self::NAME)));
     }
 
     public function remarks(array $results): array

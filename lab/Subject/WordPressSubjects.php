@@ -6,6 +6,7 @@ namespace Larder\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Promise;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\Site;
@@ -24,6 +25,8 @@ final class WordPressSubjects
 
     /** With a part that is no cache of a site: what it costs at the least. */
     public const FLOOR = ['larder-apcu-alone:process', 'larder-memory:process'];
+
+    private const AHEAD = [self::DEFAULT, self::APCU, self::SEGMENT];
 
     private const SEGMENT_FILE = '{shared}/segment';
 
@@ -60,10 +63,32 @@ final class WordPressSubjects
         return \str_starts_with($subject->engine, 'larder-');
     }
 
-    /** Another's drop-in, on this machine alone. */
-    public static function isDropIn(Subject $subject): bool
+    /**
+     * Larder's stacks of a single server are each to be before every other drop-in on it.
+     *
+     * @param list<Subject> $subjects
+     * @param list<Cell>    $cells    in which it is to be so
+     *
+     * @return list<Promise>
+     */
+    public static function promises(array $subjects, array $cells): array
     {
-        return isset($subject->parameters['dropin']) && $subject->connection !== Cell::NETWORK;
+        $others = [];
+        foreach ($subjects as $subject) {
+            if (isset($subject->parameters['dropin']) && $subject->connection !== Cell::NETWORK) {
+                $others[] = $subject->name;
+            }
+        }
+        $promises = [];
+        foreach ($cells as $cell) {
+            foreach (\in_array($cell->subject, self::AHEAD, true) ? $cells : [] as $other) {
+                if (\in_array($other->subject, $others, true) && [$other->payload, $other->operation] === [$cell->payload, $cell->operation]) {
+                    $promises[] = new Promise($cell->id(), $other->id(), 1.0, "$cell->subject against $other->subject: $cell->operation, $cell->payload");
+                }
+            }
+        }
+
+        return $promises;
     }
 
     /**

@@ -20,7 +20,7 @@ final readonly class PagesTask extends SiteTask
     private const WARM = Stage::WORKERS + 1;
 
     /**
-     * @param non-empty-list<Side> $sides   of one subject and one payload
+     * @param non-empty-list<Side> $sides   of one subject and one theme
      * @param int                  $timed   pages
      * @param int                  $seconds of ab for each number of requests at once, about, and of the fixed rate
      */
