@@ -135,7 +135,8 @@ final class WordPressSubjects
     private static function larderRedis(string $name, array $constants, array $needs, array $ini = []): Subject
     {
         $network = \str_ends_with($name, Cell::NETWORK);
-        $parameters = ['plugin' => 'larder', 'LARDER_DSN' => $network ? 'redis://{host}:{port}' : 'redis://{socket}'] + $constants;
+        // Redis Object Cache waits a second for an answer, too. A shorter wait would leave a busy machine's Redis alone.
+        $parameters = ['plugin' => 'larder', 'LARDER_DSN' => $network ? 'redis://{host}:{port}?timeout=1' : 'redis://{socket}'] + $constants;
 
         return self::subject($name, $parameters, [Need::extension('redis'), self::redisServer(), ...$needs, Need::extension('zip')], $network ? 'redis@network' : 'redis', $ini);
     }

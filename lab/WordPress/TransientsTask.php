@@ -33,10 +33,12 @@ final readonly class TransientsTask extends SiteTask
             throw new SiteFailure("The loop ended with status $answer->status: " . \substr(\trim(\strip_tags($answer->body)), -300) . $site->errors());
         }
 
-        return \array_map(static function (Side $side) use ($found): Measured {
+        $wrong = \is_string($found['wrong'] ?? null) ? \trim("$found[wrong]. " . \substr($site->errors(), -300)) : null;
+
+        return \array_map(static function (Side $side) use ($found, $wrong): Measured {
             $time = $found[$side->cell->operation] ?? null;
 
-            return new Measured(\is_int($time) || \is_float($time) ? [\round((float) $time, 5)] : [], null, \is_string($found['wrong'] ?? null) ? $found['wrong'] : null);
+            return new Measured(\is_int($time) || \is_float($time) ? [\round((float) $time, 5)] : [], null, $wrong);
         }, $this->sides);
     }
 }

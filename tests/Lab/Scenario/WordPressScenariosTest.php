@@ -84,7 +84,7 @@ final class WordPressScenariosTest extends TestCase
                 $found[$subject->name] = $subject->parameters['LARDER_DSN'] ?? $subject->parameters['WP_REDIS_HOST'];
             }
         }
-        $dsn = 'redis://{host}:{port}';
+        $dsn = 'redis://{host}:{port}?timeout=1';
         self::assertSame(['knows:network' => '{host}', 'larder-redis:network' => $dsn, 'larder-redis-apcu:network' => $dsn, 'larder-redis-segment:network' => $dsn], $found);
     }
 
