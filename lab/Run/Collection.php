@@ -18,7 +18,7 @@ final class Collection
     /** @var array<string, Cell> by id, in the order of the plan */
     private array $cells = [];
 
-    /** @var array<string, array<int, array{non-empty-list<float>, ?float}>> cell's id to round to samples and rate */
+    /** @var array<string, array<int, array{non-empty-list<float>, ?float, ?int}>> cell's id to round to samples, rate and operations of a sample */
     private array $samples = [];
 
     /** @var array<string, array{pair: Pair, of: string, to: string, rounds: array<int, array{float, float}>}> by task */
@@ -30,12 +30,15 @@ final class Collection
     /** @var array<string, array{subject: string, scenario: string, reason: string}> */
     private array $disqualified = [];
 
+    public readonly Capacity $capacity;
+
     /**
      * @param list<Task>              $tasks
      * @param array<string, Scenario> $scenarios by name
      */
     public function __construct(array $tasks, private readonly array $scenarios)
     {
+        $this->capacity = new Capacity((int) (Machine::facts()['cores'] ?? 1));
         foreach ($tasks as $task) {
             $pair = $task->pair();
             $sides = $task->sides();
@@ -74,7 +77,7 @@ final class Collection
         }
         foreach ($measured as $i => $one) {
             if ($one->samples !== []) {
-                $this->samples[$sides[$i]->cell->id()][$round] = [$one->samples, $one->perSecond];
+                $this->samples[$sides[$i]->cell->id()][$round] = [$one->samples, $one->perSecond, $one->operations];
             }
         }
     }
@@ -95,19 +98,32 @@ final class Collection
     /** @return list<Result> of all that was measured at least once and is not out */
     public function results(): array
     {
-        $results = [];
+        $results = $operations = $there = [];
         foreach ($this->cells as $id => $cell) {
             $rounds = $this->samples[$id] ?? [];
-            if ($rounds === [] || isset($this->disqualified["$cell->scenario/$cell->subject"])) {
-                continue;
+            if ($rounds !== [] && !isset($this->disqualified["$cell->scenario/$cell->subject"])) {
+                $there[$id] = $rounds;
+                foreach ($rounds as [, , $count]) {
+                    $operations[self::group($cell)][$count ?? 0] = true;
+                }
             }
+        }
+        foreach ($there as $id => $rounds) {
+            $cell = $this->cells[$id];
             \ksort($rounds);
             $rates = \array_values(\array_filter(\array_column($rounds, 1), static fn(?float $rate): bool => $rate !== null));
             \sort($rates);
-            $results[] = new Result($cell, \array_column($rounds, 0), $rates === [] ? null : $rates[\intdiv(\count($rates), 2)]);
+            $alike = $operations[self::group($cell)];
+            $results[] = new Result($cell, \array_column($rounds, 0), $rates === [] ? null : $rates[\intdiv(\count($rates), 2)], \count($alike) === 1 && !isset($alike[0]));
         }
 
         return $results;
+    }
+
+    /** What is compared with each other. Over a network everything takes so long that its samples are a kind of their own. */
+    private static function group(Cell $cell): string
+    {
+        return \implode('/', [$cell->scenario, $cell->payload, $cell->operation, $cell->concurrency, $cell->connection === Cell::NETWORK ? Cell::NETWORK : '']);
     }
 
     /** @return list<Ratio> first those that were measured in turn, then those of the tables */

@@ -65,7 +65,7 @@ final class Ledger
     public function keep(int $round, string $task, array $measured): void
     {
         if ($this->file !== null) {
-            $this->append([$round, $task, \array_map(static fn(Measured $one): array => [$one->samples, $one->perSecond, $one->wrong], $measured)]);
+            $this->append([$round, $task, \array_map(\get_object_vars(...), $measured)]);
         }
     }
 
@@ -121,8 +121,7 @@ final class Ledger
             } elseif (\is_array($entry) && \is_int($entry[0] ?? null) && \is_string($entry[1] ?? null) && \is_array($entry[2] ?? null)) {
                 $measured = [];
                 foreach ($entry[2] as $one) {
-                    /** @var array{list<float|int>, float|int|null, ?string} $one written by keep() */
-                    $measured[] = new Measured(\array_map(\floatval(...), $one[0]), $one[1] === null ? null : (float) $one[1], $one[2]);
+                    $measured[] = Measured::from(\is_array($one) ? $one : []);
                 }
                 $this->known["$entry[0] $entry[1]"] = true;
                 $this->kept[] = [$entry[0], $entry[1], $measured];

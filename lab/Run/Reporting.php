@@ -39,6 +39,7 @@ final readonly class Reporting
             $notes[] = 'This run was stopped before its end, so the report is partial.';
         }
         $notes[] = $noise->sentence();
+        $notes[] = $collection->capacity->sentence();
         if ($rounds < Runner::LEAST) {
             $notes[] = \sprintf('There were fewer than %d rounds, too few for 95 %% intervals.', Runner::LEAST);
         }
@@ -48,7 +49,7 @@ final readonly class Reporting
         }
         if (isset($plan->scenarios[Engines::NAME])) {
             $notes[] = 'APCu takes the place that the published tables give to XCache, which ended with PHP 5.';
-            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each sample is the average time of an operation in one of the processes, including its waits for a turn.';
+            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each round counts what ends between a common start and a common end; a sample is what an operation took on average, waits included.';
         }
 
         if (isset($plan->scenarios[Segment::NAME])) {

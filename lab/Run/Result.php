@@ -15,11 +15,13 @@ final readonly class Result
     /**
      * @param non-empty-list<non-empty-list<float>> $rounds    the samples of each round, in the cell's unit; each round was a process of its own
      * @param ?float                                $perSecond operations a second of all processes together; null where that means nothing
+     * @param bool                                  $percentiles whether they mean something: all samples that are compared have the same number of operations
      */
     public function __construct(
         public Cell $cell,
         public array $rounds,
         public ?float $perSecond = null,
+        public bool $percentiles = true,
     ) {
         $this->summary = new Summary(\array_merge(...$rounds));
     }

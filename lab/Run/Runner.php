@@ -130,9 +130,10 @@ final class Runner
     private function take(Collection $collection, Task $task, int $round, array $measured): void
     {
         foreach ($task->sides() as $i => $side) {
-            if ($measured[$i]->wrong !== null) {
-                $cell = $side->cell;
-                $this->mark($cell->scenario, $side->subject->name, \sprintf('%s, %s, %d at once, round %d: %s', $cell->payload, $cell->operation, $cell->concurrency, $round + 1, $measured[$i]->wrong));
+            $cell = $side->cell;
+            $wrong = $measured[$i]->wrong ?? $collection->capacity->excess($cell, $measured[$i]);
+            if ($wrong !== null) {
+                $this->mark($cell->scenario, $side->subject->name, \sprintf('%s, %s, %d at once, round %d: %s', $cell->payload, $cell->operation, $cell->concurrency, $round + 1, $wrong));
             }
         }
         $collection->add($round, $task, $measured);

@@ -50,7 +50,7 @@ final readonly class Loop implements Scenario
     {
         $gets = $scope->level === Scope::EVERY ? self::GETS : self::FEW;
         // The whole loop is one sample, as it was in what was published; a round is a script, which runs it once.
-        $effort = new Effort(1, 1.0, 1.0, $gets, 1);
+        $effort = Effort::script($gets);
         $tasks = [];
         foreach ($subjects as $subject) {
             foreach ($this->cores->placements($subject) as $placement) {

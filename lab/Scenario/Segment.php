@@ -15,7 +15,7 @@ use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Lab\Worker\Effort;
-use Larder\Lab\Worker\MemoryBench;
+use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\ProcessTask;
 
 /**
@@ -129,7 +129,7 @@ final readonly class Segment implements Scenario
     /** @return list<string> */
     private static function operations(Subject $subject, string $payload): array
     {
-        $operations = ['write', 'shuffled'];
+        $operations = ['shuffled'];
         if (($subject->parameters['tier'] ?? '') === '') {
             // The second get of a key in a request is not the near tier's.
             $operations[] = 'read';
@@ -137,6 +137,8 @@ final readonly class Segment implements Scenario
         if ($payload === 'short' && !\in_array($subject->engine, self::ONLY_FILES, true)) {
             $operations[] = 'missing';
         }
+        // Last, for what was written is looked at, and a request may read only so much of a segment in place.
+        $operations[] = 'write';
 
         return $operations;
     }
@@ -163,8 +165,7 @@ final readonly class Segment implements Scenario
                 $tasks[] = new ProcessTask(
                     \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
                     [self::side($subjects[$of], $payload, $operation), self::side($subjects[$to], $payload, $operation)],
-                    // How many operations a sample takes is found for each side: one of them takes a thousandth of the other's time.
-                    new Effort(20, 200.0, 1.0),
+                    Effort::ofPair(Effort::OPERATIONS),
                     1,
                     $pair,
                 );
@@ -184,12 +185,12 @@ final readonly class Segment implements Scenario
     public static function notes(int|string $cores): array
     {
         $counts = [];
-        foreach (MemoryBench::KEYS as $payload => $count) {
+        foreach (Keys::SHUFFLED as $payload => $count) {
             $counts[] = \sprintf('%s %s', $payload, \number_format($count));
         }
 
         return [
-            \sprintf('Read shuffled: %s keys, each once, in random order; all of them were read and compared before.', \implode(', ', $counts)),
+            \sprintf('Read shuffled: %s keys, each once, in random order; all of them are read and compared before and after.', \implode(', ', $counts)),
             \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores; the writer beside them writes as fast as it can, and takes its share of the cores.', $cores),
         ];
     }

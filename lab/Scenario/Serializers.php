@@ -23,6 +23,9 @@ final readonly class Serializers implements Scenario
 
     private const BASE = 'php:none';
 
+    /** Of a sample: the largest objects take milliseconds to compress. */
+    private const TIMES = 10;
+
     private const OPERATIONS = ['write', 'read', 'size'];
 
     public function name(): string
@@ -62,9 +65,9 @@ final readonly class Serializers implements Scenario
                     $sides[] = $side($payload, $operation);
                 }
             }
-            $tasks[] = $task = new ProcessTask(self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? Effort::full() : Effort::quick());
+            $tasks[] = $task = new ProcessTask(self::NAME . "/$subject->name", $sides, $scope->level === Scope::EVERY ? Effort::full(self::TIMES) : Effort::quick(self::TIMES));
             \array_push($tasks, ...$subject->name === self::BASE ? Again::of($task, '50x50', 'read') : []);
-            $population = new ProcessTask(self::NAME . "/$subject->name/" . Population::NAME, [$side(Population::NAME, 'size')], Population::effort());
+            $population = new ProcessTask(self::NAME . "/$subject->name/" . Population::NAME, [$side(Population::NAME, 'size')], Effort::quick());
             $tasks[] = new Once($population);
         }
 

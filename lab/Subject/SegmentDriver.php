@@ -13,7 +13,7 @@ use Larder\Segment;
  *
  * A request reads in place until the pages of what it has read are an eighth of the segment, and copies from then on.
  * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
- * so that they stay below that (Worker\MemoryBench).
+ * so that they stay below that (Worker\Keys).
  */
 final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
 {

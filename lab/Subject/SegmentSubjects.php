@@ -6,7 +6,7 @@ namespace Larder\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Worker\MemoryBench;
+use Larder\Lab\Worker\Keys;
 
 /** The subjects of the scenario `segment`: what keeps values in this machine's memory. */
 final class SegmentSubjects
@@ -47,7 +47,7 @@ final class SegmentSubjects
             $subject->compressor,
             $subject->needs,
             $driver,
-            ['work' => MemoryBench::NAME] + $subject->parameters,
+            ['work' => Keys::MEMORY] + $subject->parameters,
             $subject->service,
             self::INI + $subject->ini,
         );
@@ -63,7 +63,7 @@ final class SegmentSubjects
             'none',
             [LarderExtension::need()],
             SegmentDriver::class,
-            ['work' => MemoryBench::NAME, 'shared' => 1, 'serializer' => 'none'],
+            ['work' => Keys::MEMORY, 'shared' => 1, 'serializer' => 'none'],
             null,
             LarderExtension::ini() + self::INI + EngineSubjects::ini(),
         );

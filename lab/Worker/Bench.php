@@ -4,87 +4,93 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Worker;
 
-use Larder\Lab\Statistics\TimerCost;
+use Larder\Lab\Subject\CountingDriver;
 use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\FreshDriver;
 use Larder\Lab\Subject\Sized;
+use Random\Engine\Xoshiro256StarStar;
+use Random\Randomizer;
 
-/** One operation of one driver, made ready to be timed, and timed. */
-final class Bench implements Measurable
+/**
+ * One operation of one driver, made ready, timed and checked.
+ *
+ * Every key is compared before the first sample and after the last, each with a value of its own (Values). Within each
+ * sample one key is compared as well: the last, which is another one each time, for a sample begins anywhere in its keys.
+ * What a timed read gives for it is kept, and compared when the clock has stopped; so the comparison costs no subject
+ * anything. What a timed write has left there is read and compared when the clock has stopped.
+ *
+ * The clock runs from before a request's begin() to the end of its last operation, for all requests of a sample.
+ */
+final class Bench
 {
-    /** Keys that a sample goes over at most; values of 20 kB in ten processes still fit into APCu's memory. */
-    private const KEYS = 4_096;
-
     /** Untimed work before the first sample: nanoseconds. */
     private const WARM_UP = 4_000_000;
 
-    /** @var non-empty-list<string> */
-    private array $keys;
-    /** @var non-empty-list<non-empty-list<string>> the same, by the request that they belong to */
-    private array $requests;
-    private int $operations = 0;
-    private float $time = 0.0;
+    /** Of the writer beside readers: values in one go. */
+    private const BATCH = 100;
+
+    /** In the clock, since prepare(). */
+    public Spent $spent;
+
+    /** @var array<string, string> key to what the driver is asked by */
+    private readonly array $names;
+    private readonly Randomizer $random;
+    /** @var array<string, int> key to the number of the value that it must give */
+    private array $expected = [];
+    /** Of the last value. */
+    private int $number;
+    private ?int $counted = null;
+    /** @var list<mixed> that are written in turn */
+    private array $inTurn = [];
+    /** @var array<string, mixed> that one sample writes, each with memory of its own */
+    private array $fresh = [];
 
     /**
-     * @param int         $fixed    operations of each sample; 0: found
-     * @param int<1, max> $request  keys of a request, and operations of a sample at the least
-     * @param bool        $begins   whether a request's beginning is something to this engine: then it is timed with the request's keys
-     * @param int<1, max> $distinct keys, where reading one again is what is measured
+     * @param bool $warm whether it is done untimed first; a script that runs once is not
+     * @param int  $seed of what chance decides; another one writes other values
      */
     public function __construct(
         private readonly Driver $driver,
         private readonly string $operation,
-        private readonly mixed $value,
-        private readonly string $prefix,
-        private readonly int $fixed,
-        private readonly int $request = 1,
-        private readonly bool $begins = false,
-        private readonly int $distinct = \PHP_INT_MAX,
+        private readonly Values $values,
+        private readonly Keys $keys,
+        private readonly bool $warm,
+        int $seed,
     ) {
-        $this->keys = [$prefix . '0'];
-        $this->requests = [$this->keys];
+        $this->random = new Randomizer(new Xoshiro256StarStar($seed));
+        $all = \array_values(\array_unique([...$keys->written, ...$keys->sample]));
+        $this->names = \array_combine($all, $driver instanceof FreshDriver ? $driver->names($all) : $all);
+        $this->number = \abs($seed) % 4_000_000;
+        $this->spent = new Spent();
     }
 
     /**
-     * Connects, checks that what is written comes back, finds how many operations a sample takes, writes what will be
-     * read, and warms up.
+     * Connects, writes what will be read, compares it, and warms up.
      *
-     * @return ?string what is wrong with the value that came back; null if it is right
+     * @throws WrongValue
      */
-    public function prepare(): ?string
+    public function prepare(): void
     {
         $this->driver->connect();
-        // Something else lies there first, for an engine that keeps what it has must not pass.
-        $this->driver->write($this->keys, 'something else');
-        $wrong = $this->check();
-        if ($wrong !== null) {
-            return $wrong;
-        }
-        if ($this->operation === 'size') {
-            return null;
-        }
-        $this->pass();
-        $best = \min($this->pass(), $this->pass(), $this->pass());
-        $this->choose($this->fixed > 0 ? $this->fixed : \min(self::KEYS, TimerCost::measure(1_001)->operations(\max(1.0, $best))));
-        $wrong = $this->check();
-        if ($wrong !== null) {
-            return $wrong;
+        if ($this->operation === 'increment') {
+            // From there on it is known what it must count to.
+            $this->perform(0);
+        } else {
+            $this->write();
+            $this->check();
         }
         \gc_collect_cycles();
-        if ($this->fixed > 0) {
-            // The whole loop is the sample; a script that runs it does so once.
-            return null;
+        if ($this->warm && $this->operation !== 'size') {
+            $this->perform(\hrtime(true) + self::WARM_UP);
         }
-        $end = \hrtime(true) + self::WARM_UP;
-        do {
-            $this->sample();
-        } while (\hrtime(true) < $end);
-        $this->operations = 0;
-        $this->time = 0.0;
-
-        return null;
+        $this->spent = new Spent();
     }
 
-    /** Microseconds an operation (bytes, where the operation is "size"). */
+    /**
+     * Microseconds an operation (bytes, where the operation is "size").
+     *
+     * @throws WrongValue
+     */
     public function sample(): float
     {
         if ($this->operation === 'size') {
@@ -92,119 +98,250 @@ final class Bench implements Measurable
 
             return (float) $this->driver->size();
         }
-        $time = $this->pass();
-        $operations = \count($this->keys);
-        $this->operations += $operations;
-        $this->time += $time;
+        $time = $this->spent->time;
+        $operations = $this->spent->operations;
+        $this->perform(0);
 
-        return \round($time / $operations / 1e3, 5);
+        return \round(($this->spent->time - $time) / ($this->spent->operations - $operations) / 1e3, 5);
     }
 
-    /** Microseconds an operation, of all samples since prepare() together. */
-    public function average(): float
+    /**
+     * Works until a moment of the monotonic clock.
+     *
+     * @return int operations of all whole requests that had ended by then
+     *
+     * @throws WrongValue
+     */
+    public function until(int $end): int
     {
-        return $this->operations > 0 ? \round($this->time / $this->operations / 1e3, 5) : 0.0;
+        return $this->perform($end);
     }
 
-    /** Operations a second of all samples since prepare(); 0 where there was none. */
-    public function rate(): float
+    /**
+     * Compares all again, and disconnects.
+     *
+     * @throws WrongValue
+     */
+    public function finish(): void
     {
-        return $this->time > 0.0 ? $this->operations / $this->time * 1e9 : 0.0;
-    }
-
-    public function close(): void
-    {
+        $this->check();
         $this->driver->disconnect();
     }
 
-    /** Nanoseconds of all keys once. */
-    private function pass(): float
+    /**
+     * All keys once, or, where there is an end, again and again until then.
+     *
+     * @return int operations that had ended by then; all, where there is no end
+     */
+    private function perform(int $end): int
+    {
+        $keys = $this->fromAnywhere();
+        $requests = \array_chunk($keys, $this->operation === 'cycle' ? 1 : $this->keys->request);
+        $this->prepareValues($keys);
+        $asked = match (true) {
+            $this->fresh !== [] => \array_chunk($this->fresh, $this->keys->request, true),
+            \in_array($this->operation, ['write', 'increment', 'sets'], true) => $requests,
+            default => \array_map(fn(array $keys): array => \array_map(fn(string $key): string => $this->names[$key], $keys), $requests),
+        };
+        $this->operation === 'cycle' && $this->driver->disconnect();
+        $got = null;
+        $last = 0;
+        $late = false;
+        $processor = Spent::processor();
+        $start = \hrtime(true);
+        for ($pass = 0;; ++$pass) {
+            foreach ($asked as $last => $some) {
+                $got = $this->request($some, $pass & 1);
+                if ($end !== 0 && \hrtime(true) > $end) {
+                    $late = true;
+                    break 2;
+                }
+            }
+            if ($end === 0) {
+                break;
+            }
+        }
+        $time = \hrtime(true) - $start;
+        $processor = Spent::processor() - $processor;
+
+        $this->operation === 'cycle' && $this->driver->connect();
+        $before = $pass * \count($keys) + $last * \count($requests[0]);
+        $all = $before + \count($requests[$last]);
+        $this->spent->add($all, $time, $processor);
+        $this->compare($requests, $pass, $last, $all, $got);
+
+        return $late ? $before : $all;
+    }
+
+    /**
+     * What is timed.
+     *
+     * @param non-empty-array<mixed> $asked keys; their names, where it reads; or their values, where each is a new one
+     * @param int<0, 1>              $which of the values in turn
+     */
+    private function request(array $asked, int $which): mixed
     {
         $driver = $this->driver;
         switch ($this->operation) {
             case 'read':
             case 'repeat':
-                $requests = $this->requests;
-                $start = \hrtime(true);
-                foreach ($requests as $keys) {
-                    $driver->begin();
-                    $driver->read($keys);
-                }
+            case 'shuffled':
+            case 'missing':
+            case 'gets':
+                $driver->begin();
 
-                return \hrtime(true) - $start;
+                /** @var non-empty-list<string> $asked */
+                return $driver->read($asked);
             case 'write':
-                $requests = $this->requests;
-                $value = $this->value;
-                $start = \hrtime(true);
-                foreach ($requests as $keys) {
-                    $driver->begin();
-                    $driver->write($keys, $value);
+                $driver->begin();
+                if ($this->fresh === []) {
+                    /** @var non-empty-list<string> $asked */
+                    $driver->write($asked, $this->inTurn[$which]);
+                } elseif ($driver instanceof FreshDriver) {
+                    /** @var non-empty-array<string, mixed> $asked */
+                    $driver->writeEach($asked);
                 }
 
-                return \hrtime(true) - $start;
+                return null;
             case 'cycle':
-                $driver->disconnect();
-                $start = \hrtime(true);
-                foreach ($this->keys as $key) {
-                    $driver->connect();
-                    $got = $driver->read([$key]);
-                    $driver->disconnect();
-                }
-                $time = \hrtime(true) - $start;
                 $driver->connect();
-                // A value that went with the connection would be missed in no time.
-                if (($got ?? null) !== $this->value) {
-                    throw new \RuntimeException('Another connection does not see the written value.');
-                }
+                /** @var non-empty-list<string> $asked */
+                $got = $driver->read($asked);
+                $driver->disconnect();
 
-                return $time;
+                return $got;
+            case 'increment':
+                $driver->begin();
+
+                return $driver instanceof CountingDriver ? $driver->increment($this->keys->sample[0], \count($asked)) : throw new \LogicException($driver::class . ' does not count.');
+            case 'sets':
+                $driver->begin();
+                $driver instanceof FreshDriver && $driver->writeEach($this->batch());
+
+                return null;
             default:
                 throw new \LogicException("There is no operation $this->operation.");
         }
     }
 
-    private function choose(int $count): void
+    /** @return non-empty-list<string> the keys of a sample, from one that chance decides */
+    private function fromAnywhere(): array
     {
-        $keys = [];
-        $distinct = $this->operation === 'repeat' ? 1 : $this->distinct;
-        // Whole requests, but where the number was given.
-        $count = $this->fixed > 0 ? $count : (int) \ceil($count / $this->request) * $this->request;
-        for ($i = 0; $i < $count; ++$i) {
-            $keys[] = $this->prefix . $i % $distinct;
-        }
-        $this->keys = $keys === [] ? throw new \LogicException('No operation in a sample.') : $keys;
-        $this->requests = $this->begins ? \array_chunk($this->keys, $this->request) : [$this->keys];
+        $keys = $this->keys->sample;
+        $first = $this->random->getInt(1, \count($keys));
+
+        return [$keys[$first - 1], ...\array_slice($keys, $first), ...\array_slice($keys, 0, $first - 1)];
     }
 
-    /** Writes every key, and reads some. */
-    private function check(): ?string
+    /**
+     * What the next sample writes: other values than there are, made before the clock starts.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    private function prepareValues(array $keys): void
     {
-        $this->driver->write($this->keys, $this->value);
-        $this->driver->begin();
-        $last = \count($this->keys) - 1;
-        foreach (\array_unique([0, \intdiv($last, 2), $last]) as $i) {
-            $got = $this->driver->read([$this->keys[$i]]);
-            // Objects come back as others of the same kind.
-            if (\is_scalar($got) || $got === null ? $got !== $this->value : $got != $this->value) {
-                return self::wrong($this->value, $got);
+        if ($this->operation !== 'write') {
+            return;
+        }
+        // Two in turn, for a window in which every key is written more than once.
+        $this->inTurn = [$this->values->of(++$this->number), $this->values->of(++$this->number)];
+        $this->fresh = [];
+        if ($this->keys->memory) {
+            foreach ($keys as $key) {
+                $this->expected[$key] = ++$this->number;
+                $this->fresh[$key] = $this->values->fresh($this->number);
             }
         }
-
-        return null;
     }
 
-    /** That another value came back. */
-    public static function wrong(mixed $written, mixed $got): string
+    /**
+     * The last key of a sample, after the clock has stopped.
+     *
+     * @param non-empty-list<non-empty-list<string>> $requests
+     *
+     * @throws WrongValue
+     */
+    private function compare(array $requests, int $pass, int $last, int $times, mixed $got): void
     {
-        return \sprintf('%s was written, but %s came back', self::describe($written), self::describe($got));
+        $key = $requests[$last][\count($requests[$last]) - 1];
+        switch ($this->operation) {
+            case 'sets':
+                return;
+            case 'increment':
+                if (!\is_int($got) || ($this->counted !== null && $got !== $this->counted + $times)) {
+                    throw new WrongValue(\sprintf('%s was counted to, and then, after %d more, %s.', $this->counted ?? 'nothing', $times, \is_int($got) ? $got : \get_debug_type($got)));
+                }
+                $this->counted = $got;
+
+                return;
+            case 'missing':
+                self::mustBeNothing($got);
+
+                return;
+            case 'write':
+                // Each pass but the last has written all, and the last one the requests until it ended.
+                foreach ($this->fresh === [] ? [[$pass - 1, $requests], [$pass, \array_slice($requests, 0, $last + 1)]] : [] as [$by, $written]) {
+                    foreach ($by < 0 ? [] : \array_merge(...$written) as $one) {
+                        $this->expected[$one] = $this->number - 1 + ($by & 1);
+                    }
+                }
+                $this->driver->begin();
+                $got = $this->driver->read([$this->names[$key]]);
+                // no break
+            default:
+                $this->values->check($this->expected[$key], $got);
+        }
     }
 
-    private static function describe(mixed $value): string
+    /** What will be read, each key with a value of its own. */
+    private function write(): void
     {
-        return match (true) {
-            \is_string($value) => \sprintf('a string of %d bytes (crc %s)', \strlen($value), \hash('crc32b', $value)),
-            \is_array($value) => \sprintf('an array of %d (crc %s)', \count($value), \hash('crc32b', \serialize($value))),
-            default => \get_debug_type($value),
-        };
+        if (!$this->keys->common) {
+            // Something else lies there first, for an engine that keeps what it has must not pass.
+            $this->driver->write([$this->keys->written[0]], 'something else');
+        }
+        foreach ($this->keys->written as $i => $key) {
+            // A serializer has one place, and its size must not depend on chance.
+            $this->expected[$key] = $this->driver instanceof Sized ? 0 : ++$this->number;
+            $this->driver->write([$key], $this->values->of($this->expected[$key]));
+        }
+    }
+
+    /**
+     * Every key, and not only some: what was evicted would be read in no time.
+     *
+     * @throws WrongValue
+     */
+    private function check(): void
+    {
+        $this->driver->begin();
+        foreach ($this->expected as $key => $number) {
+            $this->values->check($number, $this->driver->read([$this->names[$key]]));
+        }
+        foreach ($this->operation === 'missing' ? $this->keys->sample : [] as $key) {
+            self::mustBeNothing($this->driver->read([$this->names[$key]]));
+        }
+    }
+
+    private static function mustBeNothing(mixed $got): void
+    {
+        if ($got !== null && $got !== false) {
+            throw new WrongValue('nothing was written, but ' . \get_debug_type($got) . ' came back');
+        }
+    }
+
+    /**
+     * Some keys, one after the other, from where chance decides: with the values that they have, for others read them.
+     *
+     * @return non-empty-array<string, mixed>
+     */
+    private function batch(): array
+    {
+        $values = [];
+        foreach (\array_slice($this->keys->sample, $this->random->getInt(0, \count($this->keys->sample) - self::BATCH), self::BATCH) as $key) {
+            $values[$key] = $this->values->fresh($this->expected[$key]);
+        }
+
+        return $values === [] ? throw new \LogicException('Nothing to write.') : $values;
     }
 }

@@ -80,6 +80,7 @@ final readonly class ProcessTask implements Task
                 'payload' => $side->cell->payload,
                 'operation' => $side->cell->operation,
                 'request' => $side->cell->request,
+                'operations' => $this->effort->operations($side->cell),
             ];
         }
 
@@ -138,20 +139,7 @@ final readonly class ProcessTask implements Task
         if (!\is_array($found) || \count($found) !== \count($this->sides)) {
             throw new \RuntimeException('The measuring process did not answer with a measurement: ' . \substr($answer, 0, 300));
         }
-        $measured = [];
-        foreach ($found as $one) {
-            \assert(\is_array($one));
-            $samples = [];
-            foreach (\is_array($one['samples'] ?? null) ? $one['samples'] : [] as $sample) {
-                $samples[] = \is_int($sample) || \is_float($sample) ? (float) $sample : throw new \RuntimeException('A sample is not a number.');
-            }
-            $measured[] = new Measured(
-                $samples,
-                \is_int($one['perSecond'] ?? null) || \is_float($one['perSecond'] ?? null) ? (float) $one['perSecond'] : null,
-                \is_string($one['wrong'] ?? null) ? $one['wrong'] : null,
-            );
-        }
 
-        return $measured;
+        return \array_map(static fn(mixed $one): Measured => Measured::from(\is_array($one) ? $one : []), \array_values($found));
     }
 }

@@ -9,8 +9,8 @@ use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Subject\Afresh;
 use Larder\Lab\Subject\Driver;
-use Larder\Lab\Subject\FreshDriver;
-use Larder\Lab\Subject\Sized;
+use Random\Engine\Xoshiro256StarStar;
+use Random\Randomizer;
 
 /**
  * The process that measures: a job in, samples out.
@@ -18,7 +18,7 @@ use Larder\Lab\Subject\Sized;
  * Ten at once are ten forks of it, which agree on the moment to start with at every cell: so APCu's memory, which
  * belongs to a process and its children, is one to them, as it is to the workers of php-fpm.
  *
- * @phpstan-type Found array{samples?: list<float>, perSecond?: float, wrong?: string}
+ * @phpstan-type Found array{samples?: list<float>, perSecond?: float, operations?: int, spent?: array{int, float, float}, wrong?: string}
  */
 final readonly class Worker
 {
@@ -26,7 +26,8 @@ final readonly class Worker
     private const WRITERS = ['gets' => 0, 'gets-written' => 1];
 
     /**
-     * @param list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>}> $sides
+     * @param list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>, operations: int<1, max>}> $sides
+     * @param int<1, max> $concurrency
      */
     private function __construct(
         private array $sides,
@@ -48,7 +49,7 @@ final readonly class Worker
             throw new \RuntimeException($message);
         }, \E_ALL & ~\E_DEPRECATED & ~\E_USER_DEPRECATED);
         try {
-            /** @var array{sides: list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>}>, concurrency: int, inTurn: bool, effort: array{samples: int<1, max>, milliseconds: float, window: float, operations: int<0, max>, least: int<1, max>}, seed: int} $job */
+            /** @var array{sides: list<array{driver: class-string<Driver>, parameters: array<string, string|int>, payload: string, operation: string, request: int<1, max>, operations: int<1, max>}>, concurrency: int<1, max>, inTurn: bool, effort: array{samples: int<1, max>, milliseconds: float, window: float, operations: int<1, max>, least: int<1, max>, warm: bool}, seed: int} $job */
             $job = \json_decode((string) \stream_get_contents(\STDIN), true, 512, \JSON_THROW_ON_ERROR);
             $worker = new self($job['sides'], $job['concurrency'], $job['inTurn'], new Effort(...$job['effort']), $job['seed']);
             echo \json_encode($worker->work(), \JSON_THROW_ON_ERROR | \JSON_PRESERVE_ZERO_FRACTION), "\n";
@@ -69,59 +70,66 @@ final readonly class Worker
                 $class::clear($parameters);
             }
         }
-        if (isset(self::WRITERS[$this->sides[0]['operation'] ?? ''])) {
-            return $this->rates();
-        }
         if ($this->inTurn) {
             return $this->takeTurns();
         }
-        if ($this->concurrency > 1) {
-            return (new Crew($this->concurrency))->work(\count($this->sides), fn(int $side, int $member): Measurable => $this->bench($side, $member), $this->effort);
-        }
-        $found = [];
-        foreach (\array_keys($this->sides) as $side) {
-            try {
-                $bench = $this->bench($side, 0);
-                $wrong = $bench->prepare();
-                $one = $wrong !== null ? ['wrong' => $wrong] : self::alone($bench, $this->effort);
-                // It may find that all of this was something else.
-                $bench->close();
-                $found[] = $one;
-            } catch (\Exception $e) {
-                $found[] = ['wrong' => self::say($e)];
-            }
-        }
 
-        return $found;
-    }
-
-    /**
-     * Operations a second of all processes together, with or without one that writes beside them.
-     *
-     * @return list<Found>
-     */
-    private function rates(): array
-    {
-        $found = [];
-        foreach ($this->sides as $side => ['operation' => $operation]) {
-            [$one] = (new Crew($this->concurrency, self::WRITERS[$operation] ?? 0))->work(1, fn(int $_, int $member): Measurable => $this->bench($side, $member), $this->effort);
-            $found[] = isset($one['perSecond']) ? ['samples' => [$one['perSecond']], 'perSecond' => $one['perSecond']] : $one;
-        }
-
-        return $found;
+        return \array_map(fn(int $side): array => $this->cell($side), \array_keys($this->sides));
     }
 
     /** @return Found */
-    private static function alone(Measurable $bench, Effort $effort): array
+    private function cell(int $side): array
     {
-        $samples = [];
-        $end = \hrtime(true) + $effort->milliseconds * 1e6;
-        do {
-            $samples[] = $bench->sample();
-            $taken = \count($samples);
-        } while ($taken < $effort->least || ($taken < $effort->samples && \hrtime(true) < $end));
+        $beside = self::WRITERS[$this->sides[$side]['operation']] ?? null;
+        if ($beside !== null || $this->concurrency > 1) {
+            $found = (new Crew($this->concurrency, $beside ?? 0, $this->effort->window))->work(fn(int $member): Bench => $this->bench($side, $member));
 
-        return ['samples' => $samples] + ($bench->rate() > 0.0 ? ['perSecond' => $bench->rate()] : []);
+            // What is counted by the second is that.
+            return $beside !== null && isset($found['perSecond']) ? ['samples' => [$found['perSecond']]] + $found : $found;
+        }
+        try {
+            if ($this->sides[$side]['payload'] === Population::NAME) {
+                return ['samples' => Population::sizes($this->driver($side))];
+            }
+            $bench = $this->bench($side, 0);
+            $bench->prepare();
+            $samples = [];
+            $end = \hrtime(true) + $this->effort->milliseconds * 1e6;
+            do {
+                $samples[] = $bench->sample();
+            } while ($this->goesOn(\count($samples), $end));
+
+            return self::found($bench, $samples);
+        } catch (\Exception $e) {
+            return ['wrong' => self::say($e)];
+        }
+    }
+
+    private function goesOn(int $taken, float $end): bool
+    {
+        return $taken < $this->effort->least || ($taken < $this->effort->samples && \hrtime(true) < $end);
+    }
+
+    /**
+     * @param list<float> $samples
+     *
+     * @return Found
+     */
+    private static function found(Bench $bench, array $samples): array
+    {
+        // It may find that all of this was something else.
+        $bench->finish();
+        $spent = $bench->spent;
+        if ($spent->operations === 0) {
+            return ['samples' => $samples];
+        }
+
+        return [
+            'samples' => $samples,
+            'perSecond' => $spent->operations / $spent->time * 1e9,
+            'operations' => \intdiv($spent->operations, \count($samples)),
+            'spent' => [$spent->operations, $spent->time / 1e9, $spent->processor],
+        ];
     }
 
     /**
@@ -131,37 +139,35 @@ final readonly class Worker
      */
     private function takeTurns(): array
     {
-        $random = new \Random\Randomizer(new \Random\Engine\Xoshiro256StarStar($this->seed));
-        $benches = $found = [];
+        $random = new Randomizer(new Xoshiro256StarStar($this->seed));
+        $benches = $found = $samples = [];
         foreach (\array_keys($this->sides) as $side) {
-            $benches[] = $bench = $this->bench($side, $side);
-            $wrong = $bench->prepare();
-            $found[] = $wrong === null ? ['samples' => []] : ['wrong' => $wrong];
-        }
-        foreach ($found as $one) {
-            if (isset($one['wrong'])) {
-                return $found;
+            try {
+                $benches[] = $bench = $this->bench($side, $side);
+                $bench->prepare();
+                $found[] = ['samples' => []];
+            } catch (WrongValue $e) {
+                $found[] = ['wrong' => self::say($e)];
             }
         }
+        if (\array_column($found, 'wrong') !== []) {
+            return $found;
+        }
         $end = \hrtime(true) + $this->effort->milliseconds * 1e6 * \count($benches);
-        for ($taken = 0; $taken < $this->effort->least || ($taken < $this->effort->samples && \hrtime(true) < $end); ++$taken) {
+        for ($taken = 0; $this->goesOn($taken, $end); ++$taken) {
             /** @var list<int> $order */
             $order = $random->shuffleArray(\array_keys($benches));
             foreach ($order as $side) {
-                $found[$side]['samples'][] = $benches[$side]->sample();
+                $samples[$side][] = $benches[$side]->sample();
             }
         }
-        foreach ($benches as $bench) {
-            $bench->close();
-        }
 
-        return $found;
+        return \array_map(static fn(int $side): array => self::found($benches[$side], $samples[$side] ?? []), \array_keys($benches));
     }
 
-    /** @param int $member of the processes at once: each has its own keys, and its own connection */
-    private function bench(int $side, int $member): Measurable
+    private function driver(int $side): Driver
     {
-        ['driver' => $class, 'parameters' => $parameters, 'payload' => $payload, 'operation' => $operation, 'request' => $request] = $this->sides[$side];
+        ['driver' => $class, 'parameters' => $parameters] = $this->sides[$side];
         $directory = (string) ($parameters['directory'] ?? '');
         if ($directory !== '' && !\is_dir($directory)) {
             // Ten come here at once; the one that does not make it finds it made.
@@ -172,27 +178,45 @@ final readonly class Worker
                 \is_dir($directory) || throw $e;
             }
         }
-        $driver = new $class($parameters);
-        if ($payload === Population::NAME && $driver instanceof Sized) {
-            return new Population($driver);
-        }
+
+        return new $class($parameters);
+    }
+
+    /** @param int $member of the processes at once: each has its own keys, and its own connection */
+    private function bench(int $side, int $member): Bench
+    {
+        ['parameters' => $parameters, 'payload' => $payload, 'operation' => $operation, 'request' => $request, 'operations' => $operations] = $this->sides[$side];
+        $driver = $this->driver($side);
         $value = match (true) {
             \in_array($payload, Payloads::names(), true) => Payloads::get($payload),
             \in_array($payload, MemoryPayloads::names(), true) => MemoryPayloads::get($payload),
             $payload === 'integer' => 0,
             default => Recording::get($payload),
         };
-        if (($parameters['work'] ?? '') === MemoryBench::NAME && $driver instanceof FreshDriver) {
-            $own = isset(self::WRITERS[$operation]) ? ($member < $this->concurrency ? 'gets' : 'sets') : $operation;
-
-            return new MemoryBench($driver, $own, $payload, $value, "lab:$side:$member:", "lab:$side:", $this->seed + $member, isset($parameters['begins']) ? $request : \PHP_INT_MAX);
+        $seed = $this->seed + $member;
+        $own = "lab:$side:$member:";
+        $memory = ($parameters['work'] ?? '') === Keys::MEMORY;
+        // Where nothing begins with a request a sample is one; but at once with others it must be seen which keys were in time.
+        $request = isset($parameters['begins']) || ($this->concurrency > 1 && !$memory) ? $request : \PHP_INT_MAX;
+        if ($memory) {
+            $random = new Randomizer(new Xoshiro256StarStar($seed));
+            if (isset(self::WRITERS[$operation])) {
+                // All write the same values.
+                $seed = $this->seed;
+                $operation = $member < $this->concurrency ? 'gets' : 'sets';
+            }
+            $keys = Keys::inMemory($operation, $payload, $own, "lab:$side:", $operations, $request, $random);
+        } else {
+            // A request never has one key twice, unless that is what is measured.
+            $distinct = $operation === 'repeat' ? 1 : $parameters['distinct'] ?? \max(\intdiv($operations, $this->concurrency), \min($request, $operations));
+            $keys = Keys::inOrder($own, $operations, \max(1, (int) $distinct), $request);
         }
 
-        return new Bench($driver, $operation, $value, "lab:$side:$member:", $this->effort->operations, $request, isset($parameters['begins']), \max(1, (int) ($parameters['distinct'] ?? \PHP_INT_MAX)));
+        return new Bench($driver, $operation, new Values($value), $keys, $this->effort->warm, $seed);
     }
 
-    public static function say(\Exception $e): string
+    public static function say(\Throwable $e): string
     {
-        return \sprintf('%s (%s)', $e->getMessage() === '' ? 'failed' : $e->getMessage(), (new \ReflectionClass($e))->getShortName());
+        return $e instanceof \Error ? $e->getMessage() : \sprintf('%s (%s)', $e->getMessage() === '' ? 'failed' : $e->getMessage(), (new \ReflectionClass($e))->getShortName());
     }
 }

@@ -173,7 +173,7 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function aServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
     {
-        $bench = $this->bench('engines', '--quick', '--rounds=12', '--subjects=redis:socket:php,files:process:php', '--json=' . $this->directory->file('a.json'));
+        $bench = $this->bench('engines', '--quick', '--rounds=5', '--subjects=redis:socket:php,files:process:php', '--json=' . $this->directory->file('a.json'));
         self::until(static function () use ($bench): bool {
             foreach (self::children($bench->pid) as $pid) {
                 if (\str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'redis-server') || \str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'valkey-server')) {
@@ -189,7 +189,7 @@ final class BenchCommandTest extends TestCase
         self::assertSame(['redis:socket:php'], \array_column($report->disqualified, 'subject'));
         self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed|does not start/i', $report->disqualified[0]['reason']);
         self::assertSame(['files'], self::engines($report->results));
-        self::assertCount(12, $report->results[0]->rounds);
+        self::assertCount(5, $report->results[0]->rounds);
         self::assertStringContainsString('redis:socket:php', $bench->output());
     }
 

@@ -77,6 +77,43 @@ final class RunnerTest extends TestCase
         self::assertSame(['good'], \array_map(static fn($result): string => $result->cell->subject, $collection->results()), 'what it measured before is no result');
     }
 
+    /**
+     * 1,000 operations that took two seconds of one processor, so 500 a second and 2,000 microseconds each.
+     *
+     * Seen to fail: Capacity::excess() that only looks at the processor time; one that does not look at samples.
+     */
+    #[Test]
+    public function whatNoMachineCanDoIsNoFigure(): void
+    {
+        $spent = [1_000, 2.0, 2.0];
+        $honest = new StubTask('honest', static fn(): array => [new Measured([2_000.0], 500.0, null, 1_000, $spent)]);
+        $rate = new StubTask('rate', static fn(): array => [new Measured([2_000.0], 5_000.0, null, 1_000, $spent)]);
+        $sample = new StubTask('sample', static fn(): array => [new Measured([200.0], 500.0, null, 1_000, $spent)]);
+        $processor = new StubTask('processor', static fn(): array => [new Measured([2_000.0], 500.0, null, 1_000, [1_000, 2.0, 4.0])]);
+        $collection = $this->run_([$honest, $rate, $sample, $processor, $this->task('nobody looked')], 2);
+
+        $reasons = \array_column($collection->disqualified(), 'reason', 'subject');
+        \ksort($reasons);
+        self::assertSame(['processor', 'rate', 'sample'], \array_keys($reasons));
+        self::assertStringContainsString('1000 operations took 1.9990 processor seconds in 2.0000 seconds, and 5000 a second were reported, which is the work of 9.99 cores, not of 1', $reasons['rate']);
+        self::assertMatchesRegularExpression('/of 5, 3 are more than this machine\'s \d+ cores can do \(the busiest of the others: 1\.00 cores\)\.$/', $collection->capacity->sentence());
+    }
+
+    /** Seen to fail: each result by itself. */
+    #[Test]
+    public function percentilesAreOfSamplesOfTheSameNumberOfOperations(): void
+    {
+        $ten = new StubTask('ten', static fn(): array => [new Measured([1.0], null, null, 10)]);
+        $same = new StubTask('same', static fn(): array => [new Measured([1.0], null, null, 10)]);
+        $one = new StubTask('one', static fn(int $round): array => [new Measured([1.0], null, null, $round < 1 ? 10 : 1)]);
+        $unknown = new StubTask('unknown', static fn(): array => [new Measured([1.0], null, null, null)]);
+        $percentiles = fn(StubTask ...$tasks): array => \array_map(static fn($result): bool => $result->percentiles, $this->run_(\array_values($tasks), 2)->results());
+
+        self::assertSame([true, true], $percentiles($ten, $same));
+        self::assertSame([false, false], $percentiles($ten, $one));
+        self::assertSame([false], $percentiles($unknown));
+    }
+
     #[Test]
     public function aTaskThatFailsIsMarkedAndTheRestGoesOn(): void
     {

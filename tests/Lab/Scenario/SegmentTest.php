@@ -153,7 +153,7 @@ final class SegmentTest extends TestCase
      * A request copies what it reads from a segment once it has read more than its share of it in place, and what is
      * timed then is another thing. A copy takes memory, and what is read in place none.
      *
-     * Seen to fail: 400 keys of the array in MemoryBench::KEYS.
+     * Seen to fail: 400 keys of the array in Keys::SHUFFLED.
      */
     #[Test]
     public function whatATaskReadsIsReadInPlaceToItsEnd(): void
@@ -167,19 +167,20 @@ final class SegmentTest extends TestCase
                 '
                 use Larder\Lab\Payload\MemoryPayloads;
                 use Larder\Lab\Subject\SegmentDriver;
-                use Larder\Lab\Worker\MemoryBench;
+                use Larder\Lab\Worker\Bench;
+                use Larder\Lab\Worker\Keys;
+                use Larder\Lab\Worker\Values;
                 [, $shared, $payload] = $argv;
                 $value = MemoryPayloads::get($payload);
-                // As the worker does it: all operations of one kind of value in one process.
-                foreach (["write", "shuffled", "read"] as $side => $operation) {
-                    $bench = new MemoryBench(new SegmentDriver(["shared" => $shared]), $operation, $payload, $value, "lab:$side:0:", "lab:$side:", 1);
-                    $wrong = $bench->prepare();
-                    if ($wrong !== null) {
-                        exit("$wrong\n");
-                    }
+                // As the worker does it: all that reads one kind of value in one process, before it is written.
+                foreach (["shuffled", "read"] as $side => $operation) {
+                    $keys = Keys::inMemory($operation, $payload, "lab:$side:0:", "lab:$side:", 350, PHP_INT_MAX, new Random\Randomizer());
+                    $bench = new Bench(new SegmentDriver(["shared" => $shared]), $operation, new Values($value), $keys, true, 1);
+                    $bench->prepare();
                     for ($i = 0; $i < 5; ++$i) {
                         $bench->sample();
                     }
+                    $bench->finish();
                 }
                 // Nothing has been read of this yet.
                 $segment = Larder\Segment::open("$shared/segment");

@@ -21,6 +21,10 @@ final class FaultyMemory implements CountingDriver, FreshDriver
     /** @var list<array<string, mixed>> the values of each writeEach() */
     public array $written = [];
     public bool $connected = false;
+    /** @var list<int> keys of each request since it began */
+    public array $requests = [];
+    /** Nanoseconds of a beginning. */
+    public int $cost = 0;
 
     private readonly string $fault;
     private readonly string $file;
@@ -42,7 +46,12 @@ final class FaultyMemory implements CountingDriver, FreshDriver
         $this->connected = false;
     }
 
-    public function begin(): void {}
+    public function begin(): void
+    {
+        $this->requests[] = 0;
+        $end = \hrtime(true) + $this->cost;
+        while (\hrtime(true) < $end);
+    }
 
     public function names(array $keys): array
     {
@@ -66,6 +75,7 @@ final class FaultyMemory implements CountingDriver, FreshDriver
     public function read(array $keys): mixed
     {
         $this->reads[] = $keys;
+        $this->ofRequest(\count($keys));
         $value = null;
         foreach ($keys as $name) {
             $key = \substr($name, \strlen('name of '));
@@ -88,12 +98,20 @@ final class FaultyMemory implements CountingDriver, FreshDriver
     /** @param array<string, mixed> $values */
     private function store(array $values): void
     {
+        $this->ofRequest(\count($values));
         foreach ($values as $key => $value) {
             if ($this->fault === 'keeps the first') {
                 $this->values[$key] ??= $value;
             } elseif ($this->fault !== 'forgets one' || !\str_ends_with($key, ':77')) {
                 $this->values[$key] = $value;
             }
+        }
+    }
+
+    private function ofRequest(int $keys): void
+    {
+        if ($this->requests !== []) {
+            $this->requests[] = \array_pop($this->requests) + $keys;
         }
     }
 }

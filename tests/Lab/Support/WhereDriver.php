@@ -10,7 +10,8 @@ use Larder\Lab\Subject\Parameters;
 /** Writes into the file "where" of its directory which cores its process may use. */
 final class WhereDriver implements Driver
 {
-    private mixed $value = null;
+    /** @var array<string, mixed> */
+    private array $values = [];
 
     private readonly string $file;
 
@@ -35,11 +36,11 @@ final class WhereDriver implements Driver
 
     public function write(array $keys, mixed $value): void
     {
-        $this->value = $value;
+        $this->values = \array_fill_keys($keys, $value) + $this->values;
     }
 
     public function read(array $keys): mixed
     {
-        return $this->value;
+        return $this->values[$keys[\count($keys) - 1]] ?? null;
     }
 }

@@ -16,6 +16,7 @@ use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Summary;
 use Larder\Lab\Subject\Sized;
 use Larder\Lab\Worker\Population;
+use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
@@ -45,6 +46,9 @@ final class PopulationTest extends TestCase
     {
         $driver = $this->createStub(Sized::class);
         $driver->method('read')->willReturn('something else');
-        self::assertStringEndsWith(' came back as something else', (string) (new Population($driver))->prepare());
+
+        $this->expectException(WrongValue::class);
+        $this->expectExceptionMessageMatches('/ came back as something else$/');
+        Population::sizes($driver);
     }
 }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Worker;
 
+use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
@@ -12,11 +13,12 @@ use Larder\Lab\Subject\ApcuDriver;
 use Larder\Lab\Subject\FilesDriver;
 use Larder\Lab\Subject\LookupDriver;
 use Larder\Lab\Subject\SlowedDriver;
+use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Crew;
 use Larder\Lab\Worker\Effort;
-use Larder\Lab\Worker\Measurable;
-use Larder\Lab\Worker\MemoryBench;
+use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\ProcessTask;
+use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\Worker;
 use Larder\Tests\Lab\Support\FaultyDriver;
 use Larder\Tests\Lab\Support\FaultyMemory;
@@ -26,6 +28,7 @@ use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
+use Random\Randomizer;
 
 #[CoversClass(ProcessTask::class)]
 #[CoversClass(Worker::class)]
@@ -47,19 +50,60 @@ final class ProcessTaskTest extends TestCase
         foreach ([$write, $read] as $one) {
             self::assertNull($one->wrong);
             self::assertGreaterThanOrEqual(3, \count($one->samples));
-            self::assertGreaterThan(0.0, \min($one->samples));
+            self::assertGreaterThan(0.0, \min([\INF, ...$one->samples]));
             self::assertGreaterThan(0.0, $one->perSecond);
         }
     }
 
+    /** Seen to fail: samples of as many operations as a subject's speed asks for. */
     #[Test]
-    public function tenAtOnceShareApcuAndGiveASampleEach(): void
+    public function everySampleOfEverySubjectHasTheSameNumberOfOperations(): void
+    {
+        foreach ([['lookup:x', LookupDriver::class], ['files:x', FilesDriver::class]] as [$name, $driver]) {
+            foreach ($this->perform(Tasks::task(Tasks::subject($name, $driver, ['serializer' => 'php']))) as $one) {
+                self::assertSame(Effort::OPERATIONS, $one->operations);
+                self::assertSame(Effort::OPERATIONS * \count($one->samples), $one->spent[0] ?? 0);
+            }
+        }
+        foreach ([1, Cell::REQUEST, 175] as $request) {
+            self::assertSame(0, Effort::OPERATIONS % $request);
+        }
+    }
+
+    /** What is reported is what ended between a common start and a common end. Seen to fail: samples that leave out what is done between calls. */
+    #[Test]
+    public function tenAtOnceShareApcuAndOneWindow(): void
     {
         $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php'], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
         foreach ($this->perform(Tasks::task($subject, ['write', 'read'], 10)) as $one) {
             self::assertNull($one->wrong);
-            self::assertCount(10, $one->samples);
+            self::assertCount(1, $one->samples);
+            self::assertEqualsWithDelta(10e6 / $one->samples[0], $one->perSecond, 1e-3 * (float) $one->perSecond);
+            self::assertNull($one->operations, 'no two windows have the same number');
+            [$operations, $seconds, $processor] = $one->spent ?? [0, 0.0, 0.0];
+            self::assertGreaterThanOrEqual(Effort::quick()->window / 1e3, $seconds);
+            self::assertLessThanOrEqual($operations, (float) $one->perSecond * Effort::quick()->window / 1e3);
+            self::assertGreaterThan(0.0, $processor);
         }
+    }
+
+    /**
+     * Ten that each wait a millisecond between their requests of ten keys: 100,000 a second at the most, whatever a call takes.
+     * Seen to fail: the sum of each process's operations over the time inside its calls.
+     */
+    #[Test]
+    public function aSecondIsOneOfTheClock(): void
+    {
+        $keys = Keys::inOrder('own:', 350, 35, 10);
+        $found = (new Crew(10, 0, 100.0))->work(static function () use ($keys): Bench {
+            $driver = new FaultyMemory();
+            $driver->cost = 1_000_000;
+
+            return new Bench($driver, 'read', new Values('value 00000042'), $keys, false, 1);
+        });
+
+        self::assertGreaterThan(0.0, $found['perSecond'] ?? 0.0);
+        self::assertLessThanOrEqual(100_000.0, $found['perSecond'] ?? \INF);
     }
 
     /**
@@ -69,47 +113,23 @@ final class ProcessTaskTest extends TestCase
     #[Test]
     public function getsASecondAreThoseOfTheReadersTogether(): void
     {
-        $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php', 'work' => MemoryBench::NAME], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
+        $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php', 'work' => Keys::MEMORY], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
         foreach ([1, 2] as $readers) {
             foreach ($this->perform(Tasks::task($subject, ['gets', 'gets-written'], $readers)) as $one) {
                 self::assertNull($one->wrong);
-                self::assertCount(1, $one->samples);
-                self::assertSame($one->perSecond, $one->samples[0]);
+                self::assertSame([$one->perSecond], $one->samples);
             }
         }
-        $members = static function (int $members, int $beside): array {
-            $found = (new Crew($members, $beside))->work(1, static function (int $side, int $member) use ($members): Measurable {
-                return new class ($member < $members) implements Measurable {
-                    public function __construct(private readonly bool $counts) {}
+        // The reader's request outlasts the first window; the one beside does not count in either.
+        $crew = static fn(int $cost): array => (new Crew(1, 1, 10.0))->work(static function (int $member) use ($cost): Bench {
+            $driver = new FaultyMemory();
+            $driver->cost = $member === 0 ? $cost : 0;
 
-                    public function prepare(): ?string
-                    {
-                        return null;
-                    }
-
-                    public function sample(): float
-                    {
-                        return 1.0;
-                    }
-
-                    public function average(): float
-                    {
-                        return $this->counts ? 2.0 : 1_000.0;
-                    }
-
-                    public function rate(): float
-                    {
-                        return $this->counts ? 10.0 : 1_000.0;
-                    }
-
-                    public function close(): void {}
-                };
-            }, new Effort(1, 1.0, 1.0));
-
-            return $found;
-        };
-        self::assertEquals([['samples' => [2.0, 2.0], 'perSecond' => 20.0]], $members(2, 1));
-        self::assertEquals([['samples' => [2.0], 'perSecond' => 10.0]], $members(1, 0));
+            return new Bench($driver, 'read', new Values('value 00000042'), Keys::inOrder('own:', 350, 350, 10), false, 1);
+        });
+        self::assertGreaterThan(0.0, $crew(30_000_000)['perSecond'] ?? 0.0);
+        self::assertLessThan(334.0, $crew(30_000_000)['perSecond'] ?? \INF);
+        self::assertSame(['wrong' => 'no request had ended after 1000 ms'], $crew(1_100_000_000));
     }
 
     /** Seen to fail: Worker's WRITERS without one. */
@@ -117,13 +137,11 @@ final class ProcessTaskTest extends TestCase
     public function besideReadersOneWritesManyValues(): void
     {
         foreach (['gets' => false, 'gets-written' => true] as $operation => $writes) {
-            $subject = Tasks::subject("memory:$operation", FaultyMemory::class, ['fault' => 'tells', 'work' => MemoryBench::NAME]);
+            $subject = Tasks::subject("memory:$operation", FaultyMemory::class, ['fault' => 'tells', 'work' => Keys::MEMORY]);
             self::assertNull($this->perform(Tasks::task($subject, [$operation], 2))[0]->wrong);
-            $written = \array_map(\intval(...), \file($this->directory->file("memory-$operation/written")) ?: []);
 
-            // All write one, that which proves that they take a new value.
-            self::assertSame($writes, \max($written) > 1);
-            self::assertSame($writes ? 3 : 2, \count(\array_keys($written, 1, true)));
+            // What all of them write at first is written by write().
+            self::assertSame($writes, \is_file($this->directory->file("memory-$operation/written")));
         }
     }
 
@@ -131,11 +149,18 @@ final class ProcessTaskTest extends TestCase
     #[Test]
     public function aWriterThatFailsIsToldAndNothingIsCounted(): void
     {
-        $subject = Tasks::subject('files:x', LookupDriver::class, ['work' => MemoryBench::NAME]);
-        $found = (new Crew(1, 1))->work(1, static fn(int $side, int $member): Measurable => new MemoryBench(new FaultyMemory(['fault' => $member === 1 ? 'forgets one' : '']), 'gets', 'short', 'value', "own$member:", 'all:', 1), new Effort(1, 1.0, 1.0));
+        $subject = Tasks::subject('files:x', LookupDriver::class, ['work' => Keys::MEMORY]);
+        $found = (new Crew(1, 1, 1.0))->work(static fn(int $member): Bench => new Bench(
+            new FaultyMemory(['fault' => $member === 1 ? 'forgets one' : '']),
+            'gets',
+            new Values('value 00000042'),
+            Keys::inMemory('gets', 'short', "own$member:", 'all:', 350, \PHP_INT_MAX, new Randomizer()),
+            true,
+            1,
+        ));
 
-        self::assertStringContainsString('null came back', (string) ($found[0]['wrong'] ?? ''));
-        self::assertArrayNotHasKey('perSecond', $found[0]);
+        self::assertStringContainsString('null came back', $found['wrong'] ?? '');
+        self::assertArrayNotHasKey('perSecond', $found);
         self::assertNull($this->perform(Tasks::task($subject, ['gets'], 2))[0]->wrong);
     }
 
@@ -186,7 +211,7 @@ final class ProcessTaskTest extends TestCase
 
         self::assertCount(\count($found[0]->samples), $found[1]->samples);
         // Four times the work by a loop that looks at the clock: no noise makes it less than the work itself.
-        self::assertGreaterThan(\min($found[1]->samples), \min($found[0]->samples));
+        self::assertGreaterThan(\min([\INF, ...$found[1]->samples]), \min([\INF, ...$found[0]->samples]));
     }
 
     /** @return list<Measured> */
