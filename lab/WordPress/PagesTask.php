@@ -59,8 +59,9 @@ final readonly class PagesTask extends SiteTask
                 $samples["pages $atOnce"] = [$rates['pages']];
                 $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $requests, 1)];
             } elseif ($side->cell->operation === 'latency') {
+                // For twice as long, because p99 takes a thousand requests of all rounds together.
                 $rates['latency'] = ($rates['pages'] ?? 0.0) / 2;
-                $samples['latency'] = OpenLoop::latencies($site->url() . $path, $rates['latency'], \max(1, (int) ($rates['latency'] * $this->seconds)), Shop::check(...));
+                $samples['latency'] = OpenLoop::latencies($site->url() . $path, $rates['latency'], \max(1, (int) ($rates['latency'] * $this->seconds * 2)), Shop::check(...));
             }
         }
         Shop::check($site->get($path));
