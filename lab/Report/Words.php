@@ -18,20 +18,20 @@ final class Words
     /** %s: the value. */
     private const DOES = [
         'write' => 'write %s', 'read' => 'read %s', 'cycle' => 'connect, get and close, %s', 'size' => 'size of %s',
-        'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
+        'walk' => 'get %s and read every cell', 'repeat' => 'read %s again and again', 'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
         'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s', 'delete' => 'delete %s',
         'cached' => '%s: inside the object cache', 'page' => '%s', 'pages' => '%s: pages a second', 'start' => 'start of %s',
     ];
     private const DOING = [
         'write' => 'writing %s', 'read' => 'reading %s', 'cycle' => 'connecting, getting and closing for %s', 'size' => 'the size of %s',
-        'shuffled' => 'reading %s with shuffled keys', 'missing' => 'reading a missing key', 'increment' => 'incrementing %s',
+        'walk' => 'getting %s and reading every cell', 'repeat' => 'reading %s again and again', 'shuffled' => 'reading %s with shuffled keys', 'missing' => 'reading a missing key', 'increment' => 'incrementing %s',
         'gets' => 'getting %s', 'gets-written' => 'getting %s beside a writer', 'delete' => 'deleting %s',
         'cached' => 'what a %s takes inside the object cache', 'page' => '%s', 'pages' => 'pages a second of a %s', 'start' => 'the start of %s',
     ];
 
     /** Of columns, where the operation itself would not say it. */
     private const COLUMNS = [
-        'cycle' => 'connect, get, close', 'cached' => 'in wp_cache_*', 'queries' => 'SQL queries', 'reads' => 'keys read',
+        'cycle' => 'connect, get, close', 'repeat' => 'read one key', 'cached' => 'in wp_cache_*', 'queries' => 'SQL queries', 'reads' => 'keys read',
         'trips' => 'round trips', 'below' => 'calls below', 'cpu' => 'CPU', 'restarted' => 'after a restart', 'rebooted' => 'after a reboot',
     ];
 

@@ -66,7 +66,7 @@ final readonly class Segment implements Scenario
 
     public function about(): string
     {
-        return 'values in this machine\'s memory: one key, thousands in no order, none; new values; counting; gets a second of 1, 2 and 4 processes, with and without a writer';
+        return 'values in this machine\'s memory: one key, and every cell of a table, thousands in no order, none; new values; counting; gets a second of 1, 2 and 4 processes, with and without a writer';
     }
 
     public function subjects(): array
@@ -82,7 +82,7 @@ final readonly class Segment implements Scenario
         foreach ($subjects as $subject) {
             $byName[$subject->name] = $subject;
             foreach (MemoryPayloads::names() as $payload) {
-                $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'write'] : []) : self::operations($subject, $payload);
+                $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'walk', 'write'] : []) : self::operations($subject, $payload);
                 foreach (isset($subject->parameters['begins']) ? self::REQUESTS : [Cell::REQUEST] as $request) {
                     $sides = \array_map(static fn(string $operation): Side => self::side($subject, $payload, $operation, 1, Cell::MICROSECONDS, $request), \array_values($operations));
                     if ($sides === []) {
@@ -133,6 +133,10 @@ final readonly class Segment implements Scenario
         if (($subject->parameters['tier'] ?? '') === '') {
             // The second get of a key in a request is not the near tier's.
             $operations[] = 'read';
+            if ($payload === '50x50') {
+                // What is not copied by a get is only brought into the processor when somebody looks at it.
+                $operations[] = 'walk';
+            }
         }
         if ($payload === 'short' && !\in_array($subject->engine, self::ONLY_FILES, true)) {
             $operations[] = 'missing';

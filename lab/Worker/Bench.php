@@ -40,6 +40,8 @@ final class Bench
     /** Of the last value. */
     private int $number;
     private ?int $counted = null;
+    /** Of all cells of all tables that a sample has got. */
+    private int $bytes = 0;
     /** @var list<mixed> that are written in turn */
     private array $inTurn = [];
     /** @var array<string, mixed> that one sample writes, each with memory of its own */
@@ -192,6 +194,14 @@ final class Bench
 
                 /** @var non-empty-list<string> $asked */
                 return $driver->read($asked);
+            case 'walk':
+                $driver->begin();
+                foreach ($asked as $name) {
+                    /** @var string $name */
+                    $this->bytes += self::bytes($got = $driver->read([$name]));
+                }
+
+                return $got ?? null;
             case 'write':
                 $driver->begin();
                 if ($this->fresh === []) {
@@ -274,6 +284,14 @@ final class Bench
                 $this->counted = $got;
 
                 return;
+            case 'walk':
+                [$bytes, $this->bytes] = [$this->bytes, 0];
+                if ($bytes !== $times * self::bytes($this->values->of(0))) {
+                    throw new WrongValue("$times tables were walked through, and their cells had $bytes bytes.");
+                }
+                $this->values->check($this->expected[$key], $got);
+
+                return;
             case 'missing':
                 self::mustBeNothing($got);
 
@@ -321,6 +339,20 @@ final class Bench
         foreach ($this->operation === 'missing' ? $this->keys->sample : [] as $key) {
             self::mustBeNothing($this->driver->read([$this->names[$key]]));
         }
+    }
+
+    /** Of all cells, so that each is touched. */
+    private static function bytes(mixed $table): int
+    {
+        $bytes = 0;
+        /** @var array<array<string>> $table */
+        foreach ($table as $row) {
+            foreach ($row as $cell) {
+                $bytes += \strlen($cell);
+            }
+        }
+
+        return $bytes;
     }
 
     private static function mustBeNothing(mixed $got): void

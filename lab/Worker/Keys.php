@@ -63,7 +63,7 @@ final readonly class Keys
     /**
      * Of an engine in memory: there it matters whether one key is read again and again or thousands in no order.
      *
-     *     read        one key
+     *     read, walk  one key
      *     shuffled    as many as SHUFFLED says, each once, in an order that chance decides
      *     missing     keys that are not there, among those that are
      *     write       one key after the other
@@ -80,7 +80,7 @@ final readonly class Keys
     {
         $common = $operation === 'gets' || $operation === 'sets' ? $common : null;
         $keys = self::numbered($common ?? ($operation === 'increment' ? $prefix . 'count:' : $prefix), match ($operation) {
-            'read', 'increment' => 1,
+            'read', 'walk', 'increment' => 1,
             'shuffled', 'missing' => self::SHUFFLED[$payload] ?? 1,
             'write' => self::FRESH[$payload] ?? 1,
             'gets', 'sets' => self::COMMON,
@@ -88,7 +88,7 @@ final readonly class Keys
         });
         /** @var non-empty-list<string> $sample */
         $sample = match ($operation) {
-            'read', 'increment' => \array_fill(0, $operations, $keys[0]),
+            'read', 'walk', 'increment' => \array_fill(0, $operations, $keys[0]),
             'missing' => self::numbered($prefix . 'missing:', self::MISSING),
             'write' => $keys,
             default => $random->shuffleArray($keys),

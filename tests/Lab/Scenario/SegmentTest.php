@@ -43,7 +43,7 @@ final class SegmentTest extends TestCase
         foreach ([...self::IN_MEMORY, ...self::FILES, 'larder-segment:process:igbinary'] as $subject) {
             $larder = \str_starts_with($subject, 'larder');
             foreach (['short', '20kB', 'integers', '50x50', 'objects'] as $payload) {
-                foreach ($larder ? ['write', 'shuffled'] : ['write', 'shuffled', 'read'] as $operation) {
+                foreach ($larder ? ['write', 'shuffled'] : ['write', 'shuffled', 'read', ...$payload === '50x50' ? ['walk'] : []] as $operation) {
                     foreach ($larder ? ['', '/1', '/175'] : [''] as $request) {
                         $expected[] = "$subject/$payload/$operation/1$request us";
                     }
@@ -173,7 +173,7 @@ final class SegmentTest extends TestCase
                 [, $shared, $payload] = $argv;
                 $value = MemoryPayloads::get($payload);
                 // As the worker does it: all that reads one kind of value in one process, before it is written.
-                foreach (["shuffled", "read"] as $side => $operation) {
+                foreach (["shuffled", "read", ...$payload === "50x50" ? ["walk"] : []] as $side => $operation) {
                     $keys = Keys::inMemory($operation, $payload, "lab:$side:0:", "lab:$side:", 350, PHP_INT_MAX, new Random\Randomizer());
                     $bench = new Bench(new SegmentDriver(["shared" => $shared]), $operation, new Values($value), $keys, true, 1);
                     $bench->prepare();
