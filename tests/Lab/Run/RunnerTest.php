@@ -80,7 +80,7 @@ final class RunnerTest extends TestCase
     /**
      * 1,000 operations that took two seconds of one processor, so 500 a second and 2,000 microseconds each.
      *
-     * Seen to fail: Capacity::excess() that only looks at the processor time; one that does not look at samples.
+     * Seen to fail: Capacity::excess() without the processor time, without the rate, without the samples.
      */
     #[Test]
     public function whatNoMachineCanDoIsNoFigure(): void
@@ -89,7 +89,7 @@ final class RunnerTest extends TestCase
         $honest = new StubTask('honest', static fn(): array => [new Measured([2_000.0], 500.0, null, 1_000, $spent)]);
         $rate = new StubTask('rate', static fn(): array => [new Measured([2_000.0], 5_000.0, null, 1_000, $spent)]);
         $sample = new StubTask('sample', static fn(): array => [new Measured([200.0], 500.0, null, 1_000, $spent)]);
-        $processor = new StubTask('processor', static fn(): array => [new Measured([2_000.0], 500.0, null, 1_000, [1_000, 2.0, 4.0])]);
+        $processor = new StubTask('processor', static fn(): array => [new Measured([5_000.0], 200.0, null, 1_000, [1_000, 2.0, 4.0])]);
         $collection = $this->run_([$honest, $rate, $sample, $processor, $this->task('nobody looked')], 2);
 
         $reasons = \array_column($collection->disqualified(), 'reason', 'subject');
