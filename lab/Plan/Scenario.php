@@ -13,6 +13,9 @@ interface Scenario
     /** One line for `bench --list`. */
     public function about(): string;
 
+    /** How a report shows it. */
+    public function presentation(): Presentation;
+
     /** @return list<Subject> all it knows, also what cannot be measured here */
     public function subjects(): array;
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
@@ -12,7 +13,7 @@ use Larder\Lab\Run\Result;
  * A report as JSON, with every sample: what JsonReader reads and docs/bench.schema.json describes.
  *
  * This folder makes every form of a report from one Run\Report: JSON here, tables (Tables) for the terminal, Markdown
- * and the page, sentences (Findings), pictures. Nothing here measures, and the mathematics is in Statistics/.
+ * and the page, pictures (Svg). Nothing here measures, and the mathematics is in Statistics/.
  *
  * Times are rounded to four significant digits, which is finer than any clock they come from and keeps a file of a
  * million samples at six megabytes. The statistics are those of the rounded samples, so that whoever computes them
@@ -21,7 +22,7 @@ use Larder\Lab\Run\Result;
 final class Json
 {
     /** What it is, and its version: it changes when a reader of the old one could not read the new one. */
-    public const SCHEMA = 'larder-bench-report/2';
+    public const SCHEMA = 'larder-bench-report/3';
 
     /** The properties of Statistics\Summary, in the order in which they are printed; n comes before them. */
     public const STATISTICS = ['min', 'p1', 'p5', 'median', 'mean', 'p95', 'p99', 'max', 'range', 'mad', 'stdev'];
@@ -65,7 +66,7 @@ final class Json
             'notes' => $this->lines(\array_map($this->text(...), $report->notes)),
             'machine' => $this->map($report->machine),
             'versions' => $this->map($report->versions),
-            'scenarios' => $this->lines(\array_map($this->strings(...), $report->scenarios)),
+            'scenarios' => $this->lines(\array_map($this->presentation(...), $report->scenarios)),
         ], ",\n") . ",\n\"results\": [";
         $comma = "\n";
         foreach ($report->results as $result) {
@@ -108,13 +109,30 @@ final class Json
         $summary = (new Result($cell, $rounded))->summary;
         $members['n'] = (string) $summary->n;
         foreach (self::STATISTICS as $statistic) {
-            $members[$statistic] = $this->number($summary->{$statistic}, $digits === self::EXACT ? self::EXACT : self::STATISTIC);
+            $value = $summary->{$statistic};
+            $members[$statistic] = $value === null ? 'null' : $this->number($value, $digits === self::EXACT ? self::EXACT : self::STATISTIC);
         }
         $members['per_second'] = $result->perSecond === null ? 'null' : $this->number($result->perSecond, self::STATISTIC);
         $members['rounds'] = '[' . \implode(',', \array_map(\count(...), $rounded)) . ']';
         $members['samples'] = '[' . \implode(',', $printed) . ']';
 
         return '{' . $this->members($members, ', ') . '}';
+    }
+
+    private function presentation(Presentation $one): string
+    {
+        return '{' . $this->members([
+            'name' => $this->text($one->name),
+            'about' => $this->text($one->about),
+            'title' => $this->text($one->title),
+            'remark' => $this->text($one->remark),
+            'first' => $this->text($one->first),
+            'side_by_side' => $one->sideBySide ? 'true' : 'false',
+            'payloads' => $this->map($one->payloads),
+            'operations' => $this->map($one->operations),
+            'columns' => $this->map($one->columns),
+            'populations' => '[' . \implode(',', \array_map($this->text(...), $one->populations)) . ']',
+        ], ', ') . '}';
     }
 
     private function ratio(Ratio $ratio): string

@@ -5,20 +5,32 @@ declare(strict_types=1);
 namespace Larder\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
+use Opis\JsonSchema\Errors\ErrorFormatter;
+use Opis\JsonSchema\Validator;
 
-/** Reads again what Json has written, and believes nothing in it. */
+/**
+ * Reads again what Json has written, and believes nothing in it: the schema says what it is made of (docs/bench.schema.json),
+ * and what is computed from samples must be what they say.
+ *
+ * @phpstan-type ResultData array{id: string, scenario: string, subject: string, engine: string, connection: string, serializer: string, compressor: string, payload: string, operation: string, concurrency: int<1, max>, unit: string, placement: string, request: int<1, max>, per_second: int|float|null, rounds: non-empty-list<int<1, max>>, samples: non-empty-list<int|float>, n: int}
+ * @phpstan-type RatioData array{of: string, to: string, median: int|float, low: int|float|null, high: int|float|null, rounds: int<0, max>, kind: string, limit: int|float|null, holds: ?bool, title: string, samples: list<int|float>}
+ * @phpstan-type ScenarioData array{name: string, about: string, title: string, remark: string, first: string, side_by_side: bool, payloads: array<string, string>, operations: array<string, string>, columns: array<string, string>, populations: list<string>}
+ */
 final class JsonReader
 {
+    private const SCHEMA = __DIR__ . '/../../docs/bench.schema.json';
+
     /** The file's own figures have six digits: they differ from those computed here by half of the last one. */
     private const ROUNDING = 1e-5;
 
     /** @throws ReportUnreadable if it is not there, not a report, of another version, incomplete, or was changed by hand */
     public function read(string $file): Report
     {
-        if (!\file_exists($file)) {
+        if ($file === '' || \str_contains($file, "\0") || !\file_exists($file)) {
             throw ReportUnreadable::missing($file);
         }
         $json = \is_file($file) && \is_readable($file) ? \file_get_contents($file) : false;
@@ -34,155 +46,117 @@ final class JsonReader
     public function decode(string $json, string $file = 'the report'): Report
     {
         try {
-            $data = \json_decode($json, true, 16, \JSON_THROW_ON_ERROR);
+            $data = \json_decode($json, false, 16, \JSON_THROW_ON_ERROR);
         } catch (\JsonException $exception) {
             throw ReportUnreadable::notJson($file, $exception->getMessage());
         }
-        $schema = \is_array($data) ? $data['schema'] ?? null : null;
+        $schema = $data instanceof \stdClass ? $data->schema ?? null : null;
         if (!\is_string($schema) || !\str_starts_with($schema, \strstr(Json::SCHEMA, '/', true) . '/')) {
             throw ReportUnreadable::notReport($file);
         }
         if ($schema !== Json::SCHEMA) {
             throw ReportUnreadable::version($file, $schema);
         }
-
-        return $this->report(new Fields($data, $file, ''), $file);
-    }
-
-    private function report(Fields $fields, string $file): Report
-    {
-        $fields->text('schema');
-        $scenarios = [];
-        foreach ($fields->objects('scenarios') as $scenario) {
-            $scenarios[] = ['name' => $scenario->text('name'), 'about' => $scenario->text('about')];
-            $scenario->end();
-        }
+        $this->validate($data, $file);
+        /** @var array{command: string, started: string, seconds: int|float, seed: int, rounds: int, partial: bool, quiet: bool, notes: list<string>, machine: array<string, string|int|float>, versions: array<string, string>, scenarios: list<ScenarioData>, results: list<ResultData>, ratios: list<RatioData>, missing: list<array{subject: string, scenario: string, what: string, advice: string}>, disqualified: list<array{subject: string, scenario: string, reason: string}>} $report as the schema has it */
+        $report = \json_decode($json, true, 16, \JSON_THROW_ON_ERROR);
         $results = [];
-        $ids = [];
-        foreach ($fields->objects('results') as $object) {
-            $result = $this->result($object, $file);
-            $id = $result->cell->id();
-            if (isset($ids[$id])) {
-                throw ReportUnreadable::changed($file, $id, 'there are two results');
+        foreach ($report['results'] as $one) {
+            if (isset($results[$one['id']])) {
+                throw ReportUnreadable::changed($file, $one['id'], 'there are two results');
             }
-            $ids[$id] = true;
-            $results[] = $result;
+            $results[$one['id']] = self::result($one, $file);
         }
-        $missing = [];
-        foreach ($fields->objects('missing') as $object) {
-            $missing[] = ['subject' => $object->text('subject'), 'scenario' => $object->text('scenario'), 'what' => $object->text('what'), 'advice' => $object->text('advice')];
-            $object->end();
-        }
-        $disqualified = [];
-        foreach ($fields->objects('disqualified') as $object) {
-            $disqualified[] = ['subject' => $object->text('subject'), 'scenario' => $object->text('scenario'), 'reason' => $object->text('reason')];
-            $object->end();
-        }
-        $started = $fields->text('started');
-        if (\preg_match('/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/D', $started) !== 1) {
-            throw $fields->wrong('started', 'is not a time as of RFC 3339');
-        }
-        $report = new Report(
-            $fields->text('command'),
-            $fields->map('machine'),
-            \array_map(static fn(string|int|float $version): string => \is_string($version) ? $version : throw $fields->wrong('versions', 'holds what is not a string'), $fields->map('versions')),
-            $scenarios,
-            $results,
-            \array_map(fn(Fields $object): Ratio => $this->ratio($object, $file), $fields->objects('ratios')),
-            $missing,
-            $disqualified,
-            $fields->texts('notes'),
-            $fields->flag('partial'),
-            $fields->flag('quiet'),
-            $fields->integer('seed'),
-            $fields->count('rounds'),
-            $started,
-            $fields->number('seconds'),
-        );
-        $fields->end();
 
-        return $report;
+        return new Report(
+            $report['command'],
+            $report['machine'],
+            $report['versions'],
+            \array_map(static fn(array $one): Presentation => new Presentation($one['name'], $one['about'], $one['title'], $one['remark'], $one['first'], $one['side_by_side'], $one['payloads'], $one['operations'], $one['columns'], $one['populations']), $report['scenarios']),
+            \array_values($results),
+            \array_map(static fn(array $one): Ratio => self::ratio($one, $file), $report['ratios']),
+            $report['missing'],
+            $report['disqualified'],
+            $report['notes'],
+            $report['partial'],
+            $report['quiet'],
+            $report['seed'],
+            $report['rounds'],
+            $report['started'],
+            (float) $report['seconds'],
+        );
     }
 
-    private function result(Fields $fields, string $file): Result
+    private function validate(\stdClass $data, string $file): void
     {
-        $id = $fields->text('id');
-        $cell = new Cell(
-            $fields->text('scenario'),
-            $fields->text('subject'),
-            $fields->text('engine'),
-            $fields->oneOf('connection', [Cell::PROCESS, Cell::SOCKET, Cell::TCP, Cell::NETWORK]),
-            $fields->text('serializer'),
-            $fields->text('compressor'),
-            $fields->text('payload'),
-            $fields->text('operation'),
-            $fields->positive('concurrency'),
-            $fields->oneOf('unit', [Cell::MICROSECONDS, Cell::BYTES, Cell::COUNT, Cell::PER_SECOND]),
-            $fields->oneOf('placement', [Cell::ANYWHERE, Cell::SAME, Cell::OTHER]),
-            $fields->positive('request'),
-        );
-        if ($cell->id() !== $id) {
-            throw ReportUnreadable::changed($file, $id, 'its parts say ' . Plain::line($cell->id()));
+        if (!\class_exists(Validator::class)) {
+            throw new \RuntimeException('Reading a report needs a library. Type: composer require --dev opis/json-schema:^2.6');
         }
-        $samples = $fields->numbers('samples');
-        $rounds = [];
+        $schema = \json_decode((string) \file_get_contents(self::SCHEMA), false, 32, \JSON_THROW_ON_ERROR);
+        \assert($schema instanceof \stdClass);
+        // A million samples one by one would take the library minutes: it sees the first of each result.
+        foreach (\is_array($data->results ?? null) ? $data->results : [] as $i => $result) {
+            $samples = $result instanceof \stdClass ? $result->samples ?? null : null;
+            if ($result instanceof \stdClass && \is_array($samples)) {
+                foreach ($samples as $sample) {
+                    if ((!\is_int($sample) && !\is_float($sample)) || $sample < 0 || !\is_finite((float) $sample)) {
+                        throw ReportUnreadable::malformed($file, "results[$i].samples", 'has something else than a figure from 0 on');
+                    }
+                }
+                $result->samples = \array_slice($samples, 0, 1);
+            }
+        }
+        $error = (new Validator())->validate($data, $schema)->error();
+        if ($error !== null) {
+            foreach ((new ErrorFormatter())->formatFlat($error, static fn($one): string => \implode('/', $one->data()->fullPath()) . ': ' . (new ErrorFormatter())->formatErrorMessage($one)) as $message) {
+                throw ReportUnreadable::malformed($file, \is_string($message) ? $message : '', '');
+            }
+        }
+    }
+
+    /** @param ResultData $one */
+    private static function result(array $one, string $file): Result
+    {
+        $cell = new Cell($one['scenario'], $one['subject'], $one['engine'], $one['connection'], $one['serializer'], $one['compressor'], $one['payload'], $one['operation'], $one['concurrency'], $one['unit'], $one['placement'], $one['request']);
+        if ($cell->id() !== $one['id']) {
+            throw ReportUnreadable::changed($file, $one['id'], 'its parts say ' . Plain::line($cell->id()));
+        }
+        if (\array_sum($one['rounds']) !== \count($one['samples'])) {
+            throw ReportUnreadable::changed($file, $one['id'], 'its rounds do not add up to the samples');
+        }
         $from = 0;
-        foreach ($fields->items('rounds') as $length) {
-            $round = \is_int($length) && $length > 0 ? \array_slice($samples, $from, $length) : [];
-            $from += \count($round);
-            $rounds[] = $round !== [] && \count($round) === $length ? $round : throw $fields->wrong('rounds', 'does not add up to the samples');
+        $rounds = \array_map(static function (int $length) use ($one, &$from): array {
+            $from += $length;
+            /** @var non-empty-list<int|float> $samples as the schema and the sum say */
+            $samples = \array_slice($one['samples'], $from - $length, $length);
+
+            return \array_map(\floatval(...), $samples);
+        }, $one['rounds']);
+        $result = new Result($cell, $rounds, $one['per_second'] === null ? null : (float) $one['per_second']);
+        foreach (['n', ...Json::STATISTICS] as $statistic) {
+            /** @var int|float|null $printed */
+            $printed = $one[$statistic] ?? null;
+            $computed = $result->summary->{$statistic};
+            // What is left of adding and subtracting floats: the deviation of equal samples may not be exactly zero.
+            if ($printed === null || $computed === null ? $printed !== $computed : \abs($printed - $computed) > self::ROUNDING * $computed + 1e-9 * $result->summary->max) {
+                throw ReportUnreadable::changed($file, $one['id'], "the $statistic is not what its samples say");
+            }
         }
-        if ($rounds === [] || $from !== \count($samples)) {
-            throw $fields->wrong('rounds', 'does not add up to the samples');
-        }
-        $result = new Result($cell, $rounds, $fields->optionalNumber('per_second'));
-        $this->agree($fields, $result, $file);
-        $fields->end();
 
         return $result;
     }
 
-    private function agree(Fields $fields, Result $result, string $file): void
+    /** @param RatioData $one */
+    private static function ratio(array $one, string $file): Ratio
     {
-        $summary = $result->summary;
-        if ($fields->positive('n') !== $summary->n) {
-            throw ReportUnreadable::changed($file, $result->cell->id(), "there are $summary->n samples, and n says something else");
+        $limit = $one['limit'] === null ? null : (float) $one['limit'];
+        if (($one['low'] === null) !== ($one['high'] === null) || $one['low'] > $one['high']) {
+            throw ReportUnreadable::changed($file, "$one[of] to $one[to]", 'low and high are not the ends of an interval');
         }
-        foreach (Json::STATISTICS as $statistic) {
-            $printed = $fields->number($statistic);
-            $computed = $summary->{$statistic};
-            // What is left of adding and subtracting floats: the deviation of equal samples may not be exactly zero.
-            if (\abs($printed - $computed) > self::ROUNDING * $computed + 1e-9 * $summary->max) {
-                throw ReportUnreadable::changed($file, $result->cell->id(), \sprintf('the %s is %s, and its samples say %s', $statistic, $printed, $computed));
-            }
+        if ($one['holds'] !== ($limit === null ? null : $one['median'] <= $limit)) {
+            throw ReportUnreadable::changed($file, "$one[of] to $one[to]", 'what it holds is not what its median and limit say');
         }
-    }
 
-    private function ratio(Fields $fields, string $file): Ratio
-    {
-        $low = $fields->optionalNumber('low');
-        $high = $fields->optionalNumber('high');
-        if (($low === null) !== ($high === null) || $low > $high) {
-            throw $fields->wrong('low', 'and high are not the ends of an interval');
-        }
-        $ratio = new Ratio(
-            $fields->text('of'),
-            $fields->text('to'),
-            $fields->number('median'),
-            $low ?? 0.0,
-            $high ?? \INF,
-            $fields->count('rounds'),
-            $fields->oneOf('kind', [Ratio::TABLE, Ratio::PAIR, Ratio::NOISE]),
-            $fields->optionalNumber('limit'),
-            $fields->text('title'),
-            $fields->numbers('samples'),
-        );
-        $holds = $ratio->limit === null ? null : $ratio->median <= $ratio->limit;
-        if ($fields->optionalFlag('holds') !== $holds) {
-            throw ReportUnreadable::changed($file, "$ratio->of to $ratio->to", 'what it holds is not what its median and limit say');
-        }
-        $fields->end();
-
-        return $ratio;
+        return new Ratio($one['of'], $one['to'], (float) $one['median'], (float) $one['low'], $one['high'] === null ? \INF : (float) $one['high'], $one['rounds'], $one['kind'], $limit, $one['title'], \array_map(\floatval(...), $one['samples']));
     }
 }

@@ -19,17 +19,19 @@ final class Markdown
         if ($report->notes !== []) {
             $parts[] = $this->items(\array_map(static fn(string $note): string => $report->quiet && !$report->partial ? self::text($note) : '**' . self::text($note) . '**', $report->notes));
         }
-        $parts[] = '## In three sentences';
-        $parts[] = $this->items(\array_map(self::text(...), (new Findings())->sentences($report)));
+        $this->section($parts, $tables->firsts());
+        $this->section($parts, $tables->losses());
         $parts[] = '## How to repeat it';
         $parts[] = self::code($report->command);
         $parts[] = \sprintf('%s, %s rounds in random order, %s seconds.', self::text($report->started), Units::whole($report->rounds), Units::digits($report->seconds));
         $this->section($parts, $tables->disqualified());
+        $rank = new Rank($report);
         foreach ($tables->all() as $scenario => $ofScenario) {
-            $parts[] = '## ' . self::text((string) $scenario);
-            foreach ($report->scenarios as $one) {
-                if ($one['name'] === $scenario) {
-                    $parts[] = self::text($one['about']);
+            $presentation = $rank->presentation((string) $scenario);
+            $parts[] = '## ' . self::text($presentation->title);
+            foreach ([$presentation->about, $presentation->remark] as $text) {
+                if ($text !== '') {
+                    $parts[] = self::text($text);
                 }
             }
             foreach ($ofScenario as $table) {
@@ -70,7 +72,9 @@ final class Markdown
         if ($table->about !== '') {
             $parts[] = self::text($table->about);
         }
-        $parts[] = $this->table($table);
+        if ($table->rows !== []) {
+            $parts[] = $this->table($table);
+        }
     }
 
     private function table(Table $table): string

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
@@ -39,12 +40,13 @@ final class Rank
     }
 
     /**
-     * The results that differ in nothing but their subject, the best first; groups in the order of the report.
+     * The results that differ in nothing but their subject, the best first; groups in the order of the report, the presentation's first before them.
      *
      * @return list<non-empty-list<Result>>
      */
     public function groups(string $scenario): array
     {
+        $first = $this->presentation($scenario)->first;
         $groups = [];
         foreach ($this->report->results as $result) {
             $cell = $result->cell;
@@ -53,7 +55,11 @@ final class Rank
             }
         }
 
-        return \array_values(\array_map(self::sorted(...), $groups));
+        $groups = \array_values(\array_map(self::sorted(...), $groups));
+        $isFirst = static fn(Result $result): bool => "{$result->cell->payload}/{$result->cell->operation}" === $first;
+        \usort($groups, static fn(array $a, array $b): int => $isFirst($b[0]) <=> $isFirst($a[0]));
+
+        return $groups;
     }
 
     /**
@@ -68,10 +74,32 @@ final class Rank
         return $results;
     }
 
+    /** How the scenario is shown; of one that the report says nothing of, by its bare name. */
+    public function presentation(string $scenario): Presentation
+    {
+        foreach ($this->report->scenarios as $presentation) {
+            if ($presentation->name === $scenario) {
+                return $presentation;
+            }
+        }
+
+        return new Presentation($scenario, '', $scenario);
+    }
+
+    /** The middle of its rounds, with the 95 % interval that covers them. */
+    public function spread(Result $result): Interval
+    {
+        try {
+            return $this->bootstrap->interval($result->centers());
+        } catch (UnusableSamples) {
+            return new Interval(self::center($result), 0.0, \INF, \count($result->rounds));
+        }
+    }
+
     /** @return list<string> all scenarios that have results, in the report's order */
     public function scenarios(): array
     {
-        $names = \array_fill_keys(\array_column($this->report->scenarios, 'name'), 0);
+        $names = \array_fill_keys(\array_map(static fn(Presentation $one): string => $one->name, $this->report->scenarios), 0);
         foreach ($this->report->results as $result) {
             $names[$result->cell->scenario] = 1 + ($names[$result->cell->scenario] ?? 0);
         }
@@ -83,18 +111,6 @@ final class Rank
     public function toBase(Result $result): ?Ratio
     {
         return $this->toBase[$result->cell->id()] ?? null;
-    }
-
-    /**
-     * Whether they are compared with one among them, and not each with something of its own.
-     *
-     * @param list<Result> $group
-     */
-    public function hasBase(array $group): bool
-    {
-        $ids = \array_map(static fn(Result $result): string => $result->cell->id(), $group);
-
-        return \array_filter($group, fn(Result $result): bool => \in_array($this->toBase($result)?->to, $ids, true)) !== [];
     }
 
     /** How many times the second's time the first takes: what the report says, and computed from both where it does not. */

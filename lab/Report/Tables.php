@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
@@ -16,9 +17,6 @@ use Larder\Lab\Run\Result;
  */
 final class Tables
 {
-    /** Scenarios whose subjects have a few figures each. */
-    private const SIDE_BY_SIDE = ['serializers', 'loop', 'transients', 'catalog'];
-
     private readonly Rank $rank;
     /** @var array<string, int> how often each id was given */
     private array $given = [];
@@ -48,126 +46,163 @@ final class Tables
      */
     private function of(string $scenario): array
     {
-        $groups = $this->rank->groups($scenario);
-        if (!\in_array($scenario, self::SIDE_BY_SIDE, true)) {
-            return \array_map($this->ranking(...), $groups);
-        }
-        $payloads = [];
-        foreach ($groups as $group) {
-            $payloads[$group[0]->cell->payload . ' ' . $group[0]->cell->concurrency][] = $group;
+        $presentation = $this->rank->presentation($scenario);
+        $tables = $payloads = [];
+        foreach ($this->rank->groups($scenario) as $group) {
+            $cell = $group[0]->cell;
+            if (\in_array($cell->payload, $presentation->populations, true)) {
+                $tables[] = $this->population($presentation, $group);
+            } elseif ($presentation->sideBySide) {
+                $payloads["$cell->payload $cell->concurrency"][] = $group;
+            } else {
+                $tables[] = $this->ranking($presentation, $group);
+            }
         }
 
-        return \array_map($this->sideBySide(...), \array_values($payloads));
+        return [...\array_map(fn(array $groups): Table => $this->sideBySide($presentation, $groups), \array_values($payloads)), ...$tables];
     }
 
     /** @param non-empty-list<Result> $group sorted */
-    private function ranking(array $group): Table
+    private function ranking(Presentation $presentation, array $group): Table
     {
         $cell = $group[0]->cell;
         $units = Units::of($cell->unit, \array_map(Rank::center(...), $group));
         $many = $cell->concurrency > 1;
         $rate = $cell->moreIsBetter();
         $tied = $this->rank->tied($group);
+        $shown = static fn(?float $value): string => $value === null ? Units::NOTHING : $units->show($value);
         $rows = [];
         foreach ($group as $i => $result) {
             $summary = $result->summary;
+            $spread = $this->rank->spread($result);
             $rows[] = new Row([
-                Plain::line($result->cell->engine),
-                Plain::line($result->cell->connection),
-                Words::form($result->cell),
+                ...self::names($result->cell),
                 $units->show(Rank::center($result)),
+                $spread->bounded() && !$result->cell->isExact() ? $units->show($spread->low) . '–' . $units->show($spread->high) : Units::NOTHING,
                 $many && !$rate ? $units->show($summary->median) : Units::NOTHING,
-                $units->show($summary->p5) . '–' . $units->show($summary->p95),
-                $units->show($summary->p99),
+                $summary->p5 === null || $summary->p95 === null ? Units::NOTHING : $shown($summary->p5) . '–' . $shown($summary->p95),
+                $shown($summary->p99),
                 $result->perSecond === null || $rate ? Units::NOTHING : ($result->perSecond < 100 ? Units::digits($result->perSecond) : \number_format($result->perSecond)),
                 ...$this->toBase($result, $group),
                 Units::whole($summary->n),
-            ], $i < $tied ? [3] : [], false, $result->cell->id());
+                Plain::line($result->cell->subject),
+            ], $i < $tied ? [4] : [], false, $result->cell->id());
         }
-        $columns = [
-            new Column('engine'),
-            new Column('by'),
-            new Column('values'),
-            new Column(($many ? 'mean' : 'median') . ' ' . $units->unit, 0, true),
-            new Column("median $units->unit", 7, true),
-            new Column("p5–p95 $units->unit", 3, true),
-            new Column("p99 $units->unit", 5, true),
-            new Column('a second', 4, true),
-            new Column($rate ? '× one process' : '× base', 1, true),
-            new Column('95 %', 2, true),
-            new Column('n', 6, true),
-        ];
 
         return (new Table(
             $this->name($cell->scenario, $cell->operation, $cell->payload, (string) $cell->concurrency),
-            \sprintf('%s: %s, %s', Plain::line($cell->scenario), Words::work($cell), Words::crowd($cell->concurrency)),
+            Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($cell), Names::crowd($cell->concurrency))),
             $this->about($group, $tied),
-            $columns,
+            [
+                ...self::nameColumns(),
+                new Column(($many ? 'mean' : 'median') . ' ' . $units->unit, 0, true),
+                new Column('95 %', 4, true),
+                new Column("median $units->unit", 9, true),
+                new Column("p5–p95 $units->unit", 5, true),
+                new Column("p99 $units->unit", 7, true),
+                new Column('a second', 6, true),
+                new Column($rate ? '× one process' : '× base', 1, true),
+                new Column('95 % of ×', 3, true),
+                new Column('n', 8, true),
+                new Column('subject', 10),
+            ],
             $rows,
         ))->withoutEmptyColumns();
     }
 
     /** @param non-empty-list<non-empty-list<Result>> $groups of one payload, each sorted */
-    private function sideBySide(array $groups): Table
+    private function sideBySide(Presentation $presentation, array $groups): Table
     {
         $cell = $groups[0][0]->cell;
-        $asForms = $cell->scenario === 'serializers';
-        $columns = $asForms ? [new Column('serializer'), new Column('compressor')] : [new Column('engine'), new Column('by'), new Column('values')];
+        $columns = self::nameColumns();
         $first = \count($columns);
         $rows = $best = [];
-        // The order is that of what is read first: of what is written once and read often that matters.
-        \usort($groups, static fn(array $a, array $b): int => ($b[0]->cell->operation === 'read') <=> ($a[0]->cell->operation === 'read'));
+        // The order is that of the first: of what is written once and read often reading matters.
         $order = [];
         foreach ($groups as $group) {
             foreach ($group as $result) {
-                $order[$result->cell->subject] ??= $result->cell;
+                $order[self::key($result->cell)] ??= $result->cell;
             }
         }
-        foreach ($this->inOrder($groups) as $group) {
+        foreach ($groups as $group) {
             $operation = $group[0]->cell->operation;
             $units = Units::of($group[0]->cell->unit, \array_map(Rank::center(...), $group));
             $tied = $this->rank->tied($group);
             $place = \count($columns);
-            $columns[] = new Column(\rtrim(Words::column($operation) . ' ' . $units->unit), 0, true);
-            $columns[] = new Column('× base', \count($columns), true);
+            $columns[] = new Column(\rtrim(Plain::line($presentation->columns[$operation] ?? $operation) . ' ' . $units->unit), 0, true);
+            $columns[] = new Column('× base', 3 + \count($columns), true);
             $columns[] = new Column('95 %', 100 + \count($columns), true);
             foreach ($group as $i => $result) {
-                $rows[$result->cell->subject][$place] = $units->show(Rank::center($result));
-                [$rows[$result->cell->subject][$place + 1], $rows[$result->cell->subject][$place + 2]] = $this->toBase($result, $group);
+                $key = self::key($result->cell);
+                $rows[$key][$place] = $units->show(Rank::center($result));
+                [$rows[$key][$place + 1], $rows[$key][$place + 2]] = $this->toBase($result, $group);
                 if ($i < $tied) {
-                    $best[$result->cell->subject][] = $place;
+                    $best[$key][] = $place;
                 }
             }
         }
         $lines = [];
-        foreach ($order as $subject => $of) {
-            $cells = $asForms ? [Plain::line($of->serializer), Plain::line($of->compressor)] : [Plain::line($of->engine), Plain::line($of->connection), Words::form($of)];
+        foreach ($order as $key => $of) {
+            $cells = self::names($of);
             for ($i = $first; $i < \count($columns); ++$i) {
-                $cells[] = $rows[$subject][$i] ?? Units::NOTHING;
+                $cells[] = $rows[$key][$i] ?? Units::NOTHING;
             }
-            $lines[] = new Row($cells, $best[$subject] ?? []);
+            $lines[] = new Row($cells, $best[$key] ?? [], false, $of->id());
         }
 
         return (new Table(
             $this->name($cell->scenario, $cell->payload),
-            \sprintf('%s: %s', Plain::line($cell->scenario), Words::payload($cell->payload)) . ($cell->concurrency > 1 ? ', ' . Words::together($cell) : ''),
+            Plain::line(\sprintf('%s: %s', $presentation->title, $presentation->payloads[$cell->payload] ?? $cell->payload)) . ($cell->concurrency > 1 ? ', ' . Names::crowd($cell->concurrency) : ''),
             $this->about($groups[0], 1),
             $columns,
             $lines,
         ))->withoutEmptyColumns();
     }
 
-    /**
-     * @param non-empty-list<non-empty-list<Result>> $groups
-     *
-     * @return list<non-empty-list<Result>> writing, reading, what else
-     */
-    private function inOrder(array $groups): array
+    /** @param non-empty-list<Result> $group sorted; each of its samples is of another object */
+    private function population(Presentation $presentation, array $group): Table
     {
-        $place = ['write' => 0, 'read' => 1, 'cycle' => 2, 'size' => 3];
-        \usort($groups, static fn(array $a, array $b): int => ($place[$a[0]->cell->operation] ?? 4) <=> ($place[$b[0]->cell->operation] ?? 4));
+        $cell = $group[0]->cell;
+        $rows = [];
+        foreach ($group as $result) {
+            $figures = \array_map(static fn(string $of): string => $result->summary->{$of} === null ? Units::NOTHING : \rtrim(Units::digits($result->summary->{$of})), Json::STATISTICS);
+            $rows[] = new Row([...self::names($result->cell), Units::whole($result->summary->n), ...$figures], [], false, $result->cell->id());
+        }
 
-        return $groups;
+        return (new Table(
+            $this->name($cell->scenario, $cell->operation, $cell->payload),
+            Plain::line($presentation->title . ': ' . $presentation->work($cell)),
+            $cell->unit === Cell::BYTES ? 'Bytes of all objects.' : '',
+            [...self::nameColumns(), new Column('n', 0, true), ...\array_map(static fn(string $of): Column => new Column($of, $of === 'median' ? 0 : 5, true), Json::STATISTICS)],
+            $rows,
+        ))->withoutEmptyColumns();
+    }
+
+    /** @return list<string> of nameColumns() */
+    private static function names(Cell $cell): array
+    {
+        return \array_map(static fn(string $name): string => $name === '' ? Units::NOTHING : $name, [Names::way($cell), Names::form($cell), Names::placement($cell), Names::request($cell)]);
+    }
+
+    /** @return list<Column> */
+    private static function nameColumns(): array
+    {
+        return [new Column('what'), new Column('values'), new Column('server on'), new Column('request')];
+    }
+
+    private static function key(Cell $cell): string
+    {
+        return "$cell->subject $cell->placement $cell->request";
+    }
+
+    public function firsts(): ?Table
+    {
+        return (new Standings($this->rank))->firsts();
+    }
+
+    public function losses(): ?Table
+    {
+        return (new Standings($this->rank))->losses();
     }
 
     /** What was promised, and whether it holds; and what else was compared in turn. */
@@ -309,42 +344,28 @@ final class Tables
             $to = $this->rank->toBase($result)?->to;
             foreach ($to === null ? [] : $group as $other) {
                 if ($other->cell->id() === $to) {
-                    $bases[Words::subject($other->cell)] = true;
+                    $bases[Names::way($other->cell)] = true;
                 }
             }
         }
-        $base = self::common(\array_map(\strval(...), \array_keys($bases)));
+        $base = \implode(', ', \array_keys($bases));
+        $rate = $group[0]->cell->moreIsBetter();
 
-        if ($group[0]->cell->moreIsBetter()) {
-            return 'All processes together; more is better. '
-                . ($base === '' ? '× one process: how many times what one process alone did' : "Base: $base; × base: how many times as much") . ', and the 95 % interval of that.'
-                . ($tied > 1 ? " The first $tied cannot be told apart." : '');
-        }
-        $what = match ($group[0]->cell->unit) {
-            Cell::BYTES => 'Bytes.',
-            Cell::COUNT => 'Numbers.',
-            default => 'Time of one operation.',
-        };
-
-        return $what
-            . ($base === '' ? '' : " Base: $base" . (\count($bases) > 1 ? ' with the same serializer' : '') . '; × base: how many times its time, and the 95 % interval of that.')
-            . ($tied > 1 ? " The first $tied cannot be told apart." : '');
-    }
-
-    /**
-     * What the names begin with, by whole parts.
-     *
-     * @param list<string> $names
-     */
-    private static function common(array $names): string
-    {
-        $common = null;
-        foreach ($names as $name) {
-            $parts = \explode(':', $name);
-            $common = $common === null ? $parts : \array_intersect_assoc($common, $parts);
-        }
-
-        return \implode(':', $common ?? []);
+        return \implode(' ', \array_filter([
+            match (true) {
+                $rate => 'All processes together; more is better.',
+                $group[0]->cell->unit === Cell::BYTES => 'Bytes.',
+                $group[0]->cell->unit === Cell::COUNT => 'Numbers.',
+                default => 'Time of one operation.',
+            },
+            match (true) {
+                $base !== '' => "The base is $base.",
+                $rate => '× one process: how many times what one process alone did.',
+                default => '',
+            },
+            $group[0]->cell->isExact() ? '' : '95 %: the interval over the rounds of this run.',
+            $tied > 1 ? "The first $tied cannot be told apart." : '',
+        ], static fn(string $part): bool => $part !== ''));
     }
 
     /** @param list<string> $subjects */

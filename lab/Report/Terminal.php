@@ -11,7 +11,7 @@ use Symfony\Component\Console\Helper\TableStyle;
 use Symfony\Component\Console\Output\OutputInterface;
 use Symfony\Component\Console\Terminal as Screen;
 
-/** A report on a terminal: what must be known first, then the tables, then what they say. */
+/** A report on a terminal: what must be known first, then the tables, then who is first and where Larder loses. */
 final readonly class Terminal
 {
     /** Of what is not a terminal; and of text on any, for longer lines are hard to read. */
@@ -51,10 +51,8 @@ final readonly class Terminal
         $this->table($tables->noise(), 'fg=yellow');
         $this->table($tables->disqualified(), 'fg=red', 'fg=red;options=bold');
         $this->table($tables->missing(), 'fg=yellow', 'fg=yellow;options=bold');
-        foreach ((new Findings())->sentences($report) as $sentence) {
-            $this->output->writeln('');
-            $this->say($sentence, 'options=bold');
-        }
+        $this->table($tables->firsts());
+        $this->table($tables->losses(), 'fg=red');
         if ($files !== []) {
             $this->output->writeln('');
         }
@@ -65,7 +63,13 @@ final readonly class Terminal
 
     public function table(?Table $table, string $bad = '', string $title = 'options=bold'): void
     {
-        if ($table === null || $table->rows === []) {
+        if ($table === null) {
+            return;
+        }
+        if ($table->rows === []) {
+            $this->output->writeln('');
+            $this->say($table->title, $title);
+
             return;
         }
         $table = $this->marked($table);

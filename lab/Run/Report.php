@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Run;
 
+use Larder\Lab\Plan\Presentation;
+
 /** One run of the lab, whole: what every form of the report is made from, and nothing else. */
 final readonly class Report
 {
@@ -11,7 +13,7 @@ final readonly class Report
      * @param string                                                                $command      that repeats it
      * @param array<string, string|int|float>                                       $machine      "processor", "cores", "memory" (bytes), "system", "kernel", "load" …
      * @param array<string, string>                                                 $versions     "PHP" => "8.2.31", "Redis" => "7.0.15", …
-     * @param list<array{name: string, about: string}>                              $scenarios    that were run
+     * @param list<Presentation>                                                    $scenarios    that were run, and how they are shown
      * @param list<Result>                                                          $results
      * @param list<Ratio>                                                           $ratios
      * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing  what could not be measured here, and what to install

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Run;
 
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Remarking;
-use Larder\Lab\Scenario\Engines;
-use Larder\Lab\Scenario\Segment;
+use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\Noise;
@@ -47,14 +47,6 @@ final readonly class Reporting
         if (isset($versions['Network'])) {
             $notes[] = 'The network: ' . $versions['Network'] . '.';
         }
-        if (isset($plan->scenarios[Engines::NAME])) {
-            $notes[] = 'APCu takes the place that the published tables give to XCache, which ended with PHP 5.';
-            $notes[] = 'Ten at once on ' . (string) (Machine::facts()['cores'] ?? '?') . ' cores: each round counts what ends between a common start and a common end; a sample is what an operation took on average, waits included.';
-        }
-
-        if (isset($plan->scenarios[Segment::NAME])) {
-            \array_push($notes, ...Segment::notes((string) (Machine::facts()['cores'] ?? '?')));
-        }
         foreach ($plan->scenarios as $scenario) {
             \array_push($notes, ...($scenario instanceof Remarking ? $scenario->remarks($results) : []));
         }
@@ -67,7 +59,7 @@ final readonly class Reporting
             $this->command,
             Machine::facts(),
             Machine::versions() + $versions,
-            \array_values(\array_map(static fn($scenario): array => ['name' => $scenario->name(), 'about' => $scenario->about()], $plan->scenarios)),
+            \array_values(\array_map(static fn(Scenario $scenario): Presentation => $scenario->presentation(), $plan->scenarios)),
             $results,
             $ratios,
             $plan->missing,

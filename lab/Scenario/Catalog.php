@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
@@ -44,6 +45,26 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     public function about(): string
     {
         return 'page 75 of 1,350 products in WordPress: pages a second, time inside the object cache, queries; first page after a restart; wp-admin; command line';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'WordPress: a catalogue',
+            first: 'theme/cached',
+            sideBySide: true,
+            payloads: [
+                'plain' => 'page in a plain theme', 'theme' => 'page in the usual theme', 'first' => 'first page, SQL queries',
+                'list' => 'the list of posts in wp-admin', 'shell' => 'WordPress on the command line',
+            ],
+            operations: ['cached' => '%s: inside the object cache', 'page' => '%s', 'pages' => '%s: pages a second', 'start' => 'start of %s'],
+            columns: [
+                'cached' => 'in wp_cache_*', 'queries' => 'SQL queries', 'reads' => 'keys read', 'trips' => 'round trips',
+                'below' => 'calls below', 'cpu' => 'CPU', 'restarted' => 'after a restart', 'rebooted' => 'after a reboot',
+            ],
+        );
     }
 
     public function subjects(): array

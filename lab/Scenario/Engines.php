@@ -7,6 +7,7 @@ namespace Larder\Lab\Scenario;
 use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -81,6 +82,18 @@ final readonly class Engines implements Scenario
     public function about(): string
     {
         return 'write and read of a short string, 20 kB and a 50x50 array, by one process and by ten, over socket, TCP and a network';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'Engines',
+            'Two are no caches that processes share, and stand here for comparison: a PHP array, and Larder\'s request tier. '
+            . 'APCu takes the place that the published tables give to XCache, which ended with PHP 5. '
+            . 'Where ten do it at once, a round counts what ends between a common start and a common end. A sample is what an operation took on average, with its waits.',
+        );
     }
 
     public function subjects(): array

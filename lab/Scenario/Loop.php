@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -39,6 +40,19 @@ final readonly class Loop implements Scenario
     public function about(): string
     {
         return '10,000 gets in one script over one connection, of one key and of as many; the same with connect, get and close for each';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'The loop',
+            first: 'short/read',
+            sideBySide: true,
+            operations: ['cycle' => 'connect, get and close, %s'],
+            columns: ['cycle' => 'connect, get, close'],
+        );
     }
 
     public function subjects(): array

@@ -7,11 +7,14 @@ namespace Larder\Lab\Scenario;
 use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Presentation;
+use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
+use Larder\Lab\Run\Machine;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Lab\Worker\Effort;
@@ -25,7 +28,7 @@ use Larder\Lab\Worker\ProcessTask;
  * A task is one kind of value of one subject: a process that has read more than its share of a segment in place copies
  * from then on, and what one kind has read must not be another's.
  */
-final readonly class Segment implements Scenario
+final readonly class Segment implements Scenario, Remarking
 {
     public const NAME = 'segment';
 
@@ -67,6 +70,21 @@ final readonly class Segment implements Scenario
     public function about(): string
     {
         return 'values in this machine\'s memory: one key, and every cell of a table, thousands in no order, none; new values; counting; gets a second of 1, 2 and 4 processes, with and without a writer';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'The segment',
+            'A PHP array is no cache that processes share, and stands here for comparison.',
+            payloads: ['integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer'],
+            operations: [
+                'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
+                'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s',
+            ],
+        );
     }
 
     public function subjects(): array
@@ -185,8 +203,7 @@ final readonly class Segment implements Scenario
         return $tasks;
     }
 
-    /** @return list<string> what a reader of the report must know of its figures */
-    public static function notes(int|string $cores): array
+    public function remarks(array $results): array
     {
         $counts = [];
         foreach (Keys::SHUFFLED as $payload => $count) {
@@ -194,8 +211,9 @@ final readonly class Segment implements Scenario
         }
 
         return [
-            \sprintf('Read shuffled: %s keys, each once, in random order; all of them are read and compared before and after.', \implode(', ', $counts)),
-            \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores; the writer beside them writes as fast as it can, and takes its share of the cores.', $cores),
+            \sprintf('Read shuffled: %s keys, each once, in random order. All of them are read and compared before and after.', \implode(', ', $counts)),
+            \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores.', (string) (Machine::facts()['cores'] ?? '?')),
+            'The writer beside them writes as fast as it can, and takes its share of the cores.',
         ];
     }
 }

@@ -6,6 +6,7 @@ namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -36,6 +37,19 @@ final readonly class Serializers implements Scenario
     public function about(): string
     {
         return 'serialize and unserialize a 50x50 array and objects of a real WordPress\'s cache, plain and compressed: time and size; the sizes of all of its objects';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'Serializers',
+            sideBySide: true,
+            operations: ['size' => 'size of %s'],
+            populations: [Population::NAME],
+            payloads: [Population::NAME => 'all objects of the recorded cache'],
+        );
     }
 
     public function subjects(): array

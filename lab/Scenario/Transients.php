@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
@@ -41,6 +42,19 @@ final readonly class Transients implements Scenario, Promising, Remarking
     public function about(): string
     {
         return '10,000 transients set, read and deleted inside WordPress, by each object cache';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'WordPress: transients',
+            first: 'transient/read',
+            sideBySide: true,
+            payloads: ['transient' => 'a transient'],
+            operations: ['delete' => 'delete %s'],
+        );
     }
 
     public function subjects(): array

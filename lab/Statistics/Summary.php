@@ -10,17 +10,22 @@ namespace Larder\Lab\Statistics;
  * The mathematics of the lab lives in this folder, each thing once: samples are described here and in Quantile,
  * compared in Bootstrap, Noise says whether a comparison can be trusted, TimerCost how much a sample must hold.
  * Nothing here measures a subject, knows a cell or writes a report.
+ *
+ * A percentile needs ten samples beyond it: 1,000 for p1 and p99, 200 for p5 and p95. Where there are fewer it is null.
  */
 final readonly class Summary
 {
+    /** Samples beyond a percentile, at least. */
+    private const BEYOND = 10;
+
     public int $n;
     public float $min;
-    public float $p1;
-    public float $p5;
+    public ?float $p1;
+    public ?float $p5;
     public float $median;
     public float $mean;
-    public float $p95;
-    public float $p99;
+    public ?float $p95;
+    public ?float $p99;
     public float $max;
     /** From the least to the greatest. */
     public float $range;
@@ -47,15 +52,22 @@ final readonly class Summary
         \sort($samples);
         $this->n = \count($samples);
         $this->min = $samples[0];
-        $this->p1 = Quantile::of($samples, 0.01);
-        $this->p5 = Quantile::of($samples, 0.05);
+        $this->p1 = self::percentile($samples, 0.01);
+        $this->p5 = self::percentile($samples, 0.05);
         $this->median = Quantile::median($samples);
-        $this->p95 = Quantile::of($samples, 0.95);
-        $this->p99 = Quantile::of($samples, 0.99);
+        $this->p95 = self::percentile($samples, 0.95);
+        $this->p99 = self::percentile($samples, 0.99);
         $this->max = $samples[$this->n - 1];
         $this->range = $this->max - $this->min;
         [$this->mean, $this->stdev] = self::moments($samples);
         $this->mad = self::mad($samples, $this->median);
+    }
+
+    /** @param non-empty-list<float> $samples sorted */
+    private static function percentile(array $samples, float $at): ?float
+    {
+        // Ten of a thousand, whatever 1 - 0.99 is in binary.
+        return \count($samples) * \min($at, 1 - $at) >= self::BEYOND - 1e-9 ? Quantile::of($samples, $at) : null;
     }
 
     /**

@@ -8,6 +8,9 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
+use Larder\Lab\Scenario\Engines;
+use Larder\Lab\Scenario\Loop;
+use Larder\Lab\Scenario\Serializers;
 use Random\Engine\Mt19937;
 use Random\Randomizer;
 
@@ -62,10 +65,10 @@ final class Fixture
         }
         $all = \array_intersect_key($all, \array_flip($scenarios ?? \array_keys($all)));
         $results = \array_merge(...\array_values($all));
-        $about = [
-            'engines' => 'write and read of a short string, a 20 kB string and a 50x50 array',
-            'serializers' => 'serialize and unserialize, plain and compressed: time and size',
-            'loop' => '10,000 gets in one script, with one connection and with one each',
+        $presentations = [
+            'engines' => (new Engines())->presentation(),
+            'serializers' => (new Serializers())->presentation(),
+            'loop' => (new Loop())->presentation(),
         ];
 
         return new Report(
@@ -73,7 +76,7 @@ final class Fixture
             ['processor' => 'Made Up 3000', 'cores' => 2, 'memory' => 4_102_213_632, 'system' => 'Debian GNU/Linux 12', 'kernel' => '6.1.0', 'load' => 0.25]
                 + ($hostile ? [self::HOSTILE => self::HOSTILE] : []),
             ['PHP' => '8.2.31', 'Redis' => '7.0.15', 'Memcached' => '1.6.18', 'igbinary' => '3.2.16'] + ($hostile ? [self::HOSTILE => self::HOSTILE] : []),
-            \array_map(static fn(string $name): array => ['name' => $name, 'about' => $about[$name]], \array_keys($all)),
+            \array_values(\array_intersect_key($presentations, $all)),
             $results,
             $self->ratios($results, $interval, $larder),
             [['subject' => 'redis:socket:lzf', 'scenario' => 'engines', 'what' => 'the PHP extension lzf', 'advice' => 'apt-get install php8.2-lzf']]

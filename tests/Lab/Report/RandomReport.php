@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
@@ -35,7 +36,7 @@ final class RandomReport
             $this->text(),
             [$this->text() => $this->text(), '7' => 3, 'load' => 2.0, 'tiny' => 1.5e-9, 'huge' => 1e300, 'negative' => -2, 'third' => 1 / 3],
             ['PHP' => $this->text(), '8' => $this->text()],
-            $this->list(3, fn(int $i): array => ['name' => $this->text(), 'about' => $this->text()]),
+            $this->list(3, fn(int $i): Presentation => new Presentation($this->text(), $this->text(), $this->text(), $this->text(), $this->text(), $this->random->getInt(0, 1) === 1, ["p$i" => $this->text()], ["o$i" => $this->text()], $i > 1 ? ["o$i" => $this->text()] : [], [$this->text()])),
             $this->list(8, $this->result(...)),
             $this->list(8, $this->ratio(...)),
             $this->list(3, fn(int $i): array => ['subject' => $this->text(), 'scenario' => $this->text(), 'what' => $this->text(), 'advice' => $this->text()]),

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Report\Rank;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
@@ -61,7 +62,7 @@ final class RankTest extends TestCase
 
     public function testScenariosStandInTheReportsOrderAndOnlyWithResults(): void
     {
-        $report = new Report('', [], [], [['name' => 'loop', 'about' => ''], ['name' => 'engines', 'about' => '']], [self::sampled('a', [[1.0]])], [], [], [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
+        $report = new Report('', [], [], [new Presentation('loop', '', 'The loop'), new Presentation('engines', '', 'Engines')], [self::sampled('a', [[1.0]])], [], [], [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
 
         self::assertSame(['engines'], (new Rank($report))->scenarios());
     }

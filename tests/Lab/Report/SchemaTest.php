@@ -59,7 +59,7 @@ final class SchemaTest extends TestCase
             $report->more = 1;
         }];
         yield 'another version' => [static function (\stdClass $report): void {
-            $report->schema = 'larder-bench-report/3';
+            $report->schema = 'larder-bench-report/4';
         }];
         yield 'another connection' => [static function (\stdClass $report): void {
             $report->results[0]->connection = 'pigeon';

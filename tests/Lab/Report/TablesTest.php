@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Report\Column;
 use Larder\Lab\Report\Row;
 use Larder\Lab\Report\Table;
@@ -12,6 +13,7 @@ use Larder\Lab\Report\Tables;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
+use Larder\Lab\Scenario\Loop;
 use PHPUnit\Framework\TestCase;
 
 final class TablesTest extends TestCase
@@ -22,8 +24,8 @@ final class TablesTest extends TestCase
 
         self::assertSame(['engines', 'serializers', 'loop'], \array_keys($tables));
         self::assertCount(3 * 2 * 2, $tables['engines']);
-        self::assertSame('engines: write a short string, one process', $tables['engines'][0]->title);
-        self::assertSame('engines: read a 50x50 array, 10 processes at once', $tables['engines'][11]->title);
+        self::assertSame('Engines: read a 50x50 array, one process', $tables['engines'][0]->title, 'what its presentation says');
+        self::assertSame('Engines: write a 50x50 array, 10 at once', $tables['engines'][11]->title);
     }
 
     public function testEveryResultOfEnginesIsInATableOnce(): void
@@ -44,9 +46,9 @@ final class TablesTest extends TestCase
     {
         $table = $this->ofEngines([self::sampled('slow:socket', [9.0, 1234.0, 99_999.0]), self::sampled('fast:process', [0.5, 0.25, 0.75]), self::sampled('middle:tcp', [10.0, 20.0, 30.0])]);
 
-        self::assertSame(['fast', 'middle', 'slow'], $this->column($table, 'engine'));
+        self::assertSame(['fast', 'middle, TCP', 'slow, socket'], $this->column($table, 'what'));
         self::assertSame(['0.500', '20.0', '1,234'], $this->column($table, 'median µs'));
-        self::assertSame(['process', 'tcp', 'socket'], $this->column($table, 'by'));
+        self::assertSame(['fast:process', 'middle:tcp', 'slow:socket'], $this->column($table, 'subject'));
         self::assertSame(['3', '3', '3'], $this->column($table, 'n'));
     }
 
@@ -67,13 +69,37 @@ final class TablesTest extends TestCase
         $table = $this->ofEngines([$base, $other, $alone], [new Ratio($other->cell->id(), $base->cell->id(), 0.002, 0.0019, 0.0021, 9)]);
 
         self::assertSame(['0.00200', '1', '–'], $this->column($table, '× base'));
-        self::assertSame(['0.00190–0.00210', '–', '–'], $this->column($table, '95 %'));
-        self::assertStringContainsString('Base: redis:socket:php;', $table->about);
+        self::assertSame(['0.00190–0.00210', '–', '–'], $this->column($table, '95 % of ×'));
+        self::assertStringContainsString('The base is Redis by phpredis, socket.', $table->about);
     }
 
-    public function testBasesOfSeveralSerializersAreNamedByWhatTheyShare(): void
+    public function testWhereTheServerRunsAndTheKeysOfARequestAreColumns(): void
     {
-        self::assertStringContainsString('Base: redis:socket with the same serializer;', (new Tables(Fixture::report()))->all()['engines'][0]->about);
+        $cell = static fn(string $placement, int $request): Cell => new Cell('engines', 'redis:socket:php', 'redis', Cell::SOCKET, 'php', 'none', 'short', 'read', 1, Cell::MICROSECONDS, $placement, \max(1, $request));
+        $table = $this->ofEngines([new Result($cell(Cell::SAME, 10), [[20.0]]), new Result($cell(Cell::OTHER, 10), [[130.0]]), new Result($cell(Cell::OTHER, 1), [[140.0]]), new Result($cell(Cell::OTHER, 175), [[120.0]])]);
+
+        self::assertSame(['same core', 'other core', 'other core', 'other core'], $this->column($table, 'server on'));
+        self::assertSame(['–', '175 keys a request', '–', '1 key a request'], $this->column($table, 'request'));
+    }
+
+    public function testOfAPopulationAllStatisticsStandThere(): void
+    {
+        $presentation = new Presentation('objects', '', 'Objects', populations: ['all']);
+        $result = new Result(new Cell('objects', 'php:none', 'php', Cell::PROCESS, 'php', 'none', 'all', 'size', 1, Cell::BYTES), [\array_map(\floatval(...), \range(1, 1295))]);
+        $table = (new Tables($this->report([$result], scenarios: [$presentation])))->all()['objects'][0];
+
+        self::assertSame(['1,295', '1.00', '648', '1,295'], \array_map(fn(string $of): string => $this->column($table, $of)[0], ['n', 'min', 'median', 'max']));
+        self::assertSame('1,282', $this->column($table, 'p99')[0]);
+    }
+
+    public function testPercentilesStandThereOnlyWhereThereAreSamplesEnough(): void
+    {
+        $of = fn(int $n): Table => $this->ofEngines([self::sampled('a:process', \array_map(\floatval(...), \range(1, \max(1, $n))))]);
+
+        self::assertNotContains('p5–p95 µs', $this->labels($of(199)));
+        self::assertContains('p5–p95 µs', $this->labels($of(200)));
+        self::assertNotContains('p99 µs', $this->labels($of(999)));
+        self::assertContains('p99 µs', $this->labels($of(1000)));
     }
 
     public function testWhatCannotBeToldFromTheBestIsMarkedAsWell(): void
@@ -98,11 +124,11 @@ final class TablesTest extends TestCase
         $tables = (new Tables(Fixture::report(scenarios: ['serializers'])))->all()['serializers'];
 
         self::assertCount(3, $tables);
-        self::assertSame(['serializer', 'compressor', 'write µs', '× base', '95 %', 'read µs', '× base', '95 %', 'size kB', '× base', '95 %'], $this->labels($tables[0]));
+        self::assertSame(['what', 'values', 'read µs', '× base', '95 %', 'write µs', '× base', '95 %', 'size kB', '× base', '95 %'], $this->labels($tables[0]));
         self::assertCount(12, $tables[0]->rows);
         self::assertContains('30.0', $this->column($tables[0], 'size kB'));
         // Best to read and best to write is plain igbinary, smallest is what was packed hardest.
-        self::assertSame(['igbinary', 'none'], \array_slice($tables[0]->rows[0]->cells, 0, 2));
+        self::assertSame(['igbinary', '–'], \array_slice($tables[0]->rows[0]->cells, 0, 2));
         $smallest = \array_values(\array_filter($tables[0]->rows, static fn(Row $row): bool => \in_array(8, $row->best, true)));
         self::assertSame(['igbinary', 'gzdeflate'], \array_slice($smallest[0]->cells, 0, 2));
     }
@@ -112,13 +138,13 @@ final class TablesTest extends TestCase
         $tables = (new Tables(Fixture::report(scenarios: ['loop'])))->all()['loop'];
 
         self::assertCount(1, $tables);
-        self::assertSame(['engine', 'by', 'read µs', '× base', '95 %', 'connect, get, close µs', '× base', '95 %'], $this->labels($tables[0]));
-        self::assertSame(['larder-sqlite', 'files', 'memcached', 'redis'], $this->column($tables[0], 'engine'));
+        self::assertSame(['what', 'read µs', '× base', '95 %', 'connect, get, close µs', '× base', '95 %'], $this->labels($tables[0]));
+        self::assertSame(['SQLite through Larder', 'Files', 'Memcached, socket', 'Redis by phpredis, socket'], $this->column($tables[0], 'what'));
     }
 
     public function testACellThatIsNotThereLeavesAGap(): void
     {
-        $table = (new Tables($this->report([
+        $table = (new Tables($this->report(scenarios: [(new Loop())->presentation()], results: [
             new Result(new Cell('loop', 'a', 'a', Cell::PROCESS, 'none', 'none', 'short', 'read'), [[1.0]]),
             new Result(new Cell('loop', 'b', 'b', Cell::PROCESS, 'none', 'none', 'short', 'cycle'), [[2.0]]),
         ])))->all()['loop'][0];
@@ -131,7 +157,7 @@ final class TablesTest extends TestCase
     {
         $tables = (new Tables($this->report([new Result(new Cell('pages', 'nginx', 'nginx', Cell::TCP, 'none', 'none', '100 kB', 'get', 10), [[5.0]])])))->all();
 
-        self::assertSame('pages: get 100 kB, 10 processes at once', $tables['pages'][0]->title);
+        self::assertSame('pages: get 100 kB, 10 at once', $tables['pages'][0]->title);
     }
 
     public function testWhatWasPromisedHoldsOrDoesNot(): void
@@ -225,10 +251,11 @@ final class TablesTest extends TestCase
      * @param list<Result>                                                                 $results
      * @param list<Ratio>                                                                  $ratios
      * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing
+     * @param list<Presentation>                                                           $scenarios
      */
-    private function report(array $results = [], array $ratios = [], array $missing = []): Report
+    private function report(array $results = [], array $ratios = [], array $missing = [], array $scenarios = []): Report
     {
-        return new Report('', [], [], [], $results, $ratios, $missing, [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
+        return new Report('', [], [], $scenarios, $results, $ratios, $missing, [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
     }
 
     /** @param non-empty-list<float> $samples of one round */

@@ -6,6 +6,7 @@ namespace Larder\Tests\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Run\Collection;
@@ -219,6 +220,11 @@ final class RunnerTest extends TestCase
             public function tasks(Scope $scope, array $subjects): array
             {
                 return [];
+            }
+
+            public function presentation(): Presentation
+            {
+                return new Presentation('test', '', 'Test');
             }
 
             public function base(Cell $cell): ?string

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Statistics;
 
+use Larder\Lab\Statistics\Quantile;
 use Larder\Lab\Statistics\Summary;
 use Larder\Lab\Statistics\UnusableSamples;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -71,7 +72,14 @@ final class SummaryTest extends TestCase
     #[DataProvider('ofR')]
     public function testWhatRSays(array $samples, array $expected): void
     {
-        self::assertEqualsWithDelta($expected, \get_object_vars(new Summary($samples)), 1e-11);
+        $summary = \get_object_vars(new Summary($samples));
+        \sort($samples);
+        self::assertNotSame([], $samples);
+        foreach (['p1' => 0.01, 'p5' => 0.05, 'p95' => 0.95, 'p99' => 0.99] as $name => $at) {
+            self::assertNull($summary[$name], 'of so few');
+            $summary[$name] = Quantile::of($samples, $at);
+        }
+        self::assertEqualsWithDelta($expected, $summary, 1e-11);
     }
 
     public function testTheOrderOfTheSamplesDoesNotMatter(): void
@@ -112,12 +120,26 @@ final class SummaryTest extends TestCase
         self::assertEqualsWithDelta($sum / 10_001, (new Summary($samples))->mean - (1 << 40), 2 ** -12);
     }
 
+    public function testAPercentileNeedsTenSamplesBeyondIt(): void
+    {
+        $there = static function (int $n): array {
+            $summary = new Summary(\array_map(\floatval(...), \range(1, $n)));
+
+            return [$summary->p1 !== null, $summary->p5 !== null, $summary->p95 !== null, $summary->p99 !== null];
+        };
+
+        self::assertSame([false, false, false, false], $there(199));
+        self::assertSame([false, true, true, false], $there(200));
+        self::assertSame([false, true, true, false], $there(999));
+        self::assertSame([true, true, true, true], $there(1000));
+    }
+
     public function testASingleSample(): void
     {
         $summary = new Summary([4.5]);
 
         self::assertEquals([
-            'n' => 1, 'min' => 4.5, 'p1' => 4.5, 'p5' => 4.5, 'median' => 4.5, 'mean' => 4.5, 'p95' => 4.5, 'p99' => 4.5,
+            'n' => 1, 'min' => 4.5, 'p1' => null, 'p5' => null, 'median' => 4.5, 'mean' => 4.5, 'p95' => null, 'p99' => null,
             'max' => 4.5, 'range' => 0.0, 'mad' => 0.0, 'stdev' => 0.0,
         ], \get_object_vars($summary));
     }

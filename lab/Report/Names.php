@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+
+/** What subjects are called by people: "Redis by phpredis, socket" is redis:socket. */
+final class Names
+{
+    private const ENGINES = [
+        'redis' => 'Redis by phpredis', 'predis' => 'Redis by Predis', 'valkey' => 'Valkey by phpredis', 'memcached' => 'Memcached',
+        'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'opcache' => 'OPcache',
+        'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'larder-apcu-alone' => 'APCu alone through Larder', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
+    ];
+    private const CONNECTIONS = [Cell::PROCESS => '', Cell::SOCKET => 'socket', Cell::TCP => 'TCP', Cell::NETWORK => 'network'];
+    private const PLACEMENTS = [Cell::SAME => 'same core', Cell::OTHER => 'other core'];
+
+    /** Their values die with the request: no cache that processes share. */
+    private const PRIVATE = ['lookup', 'larder-request', 'larder-memory'];
+
+    /** "SQLite through Larder, igbinary" */
+    public static function of(Cell $cell): string
+    {
+        return self::joined(self::way($cell), $cell->serializer === $cell->engine && $cell->compressor === 'none' ? '' : self::form($cell), self::placement($cell), self::request($cell));
+    }
+
+    /** "Redis by phpredis, socket" */
+    public static function way(Cell $cell): string
+    {
+        return self::joined(self::engine($cell->engine), self::CONNECTIONS[$cell->connection] ?? '');
+    }
+
+    /** "igbinary, zstd", or nothing. */
+    public static function form(Cell $cell): string
+    {
+        return self::joined(...\array_map(static fn(string $part): string => $part === 'none' || $part === $cell->engine ? '' : Plain::line($part), [$cell->serializer, $cell->compressor]));
+    }
+
+    public static function placement(Cell $cell): string
+    {
+        return self::PLACEMENTS[$cell->placement] ?? '';
+    }
+
+    public static function request(Cell $cell): string
+    {
+        return $cell->request === Cell::REQUEST ? '' : \sprintf('%s %s a request', Units::whole($cell->request), $cell->request === 1 ? 'key' : 'keys');
+    }
+
+    public static function isLarder(Cell $cell): bool
+    {
+        return \str_starts_with($cell->engine, 'larder') || $cell->engine === 'segment';
+    }
+
+    public static function isPrivate(Cell $cell): bool
+    {
+        return \in_array($cell->engine, self::PRIVATE, true);
+    }
+
+    /** "one process" */
+    public static function crowd(int $concurrency): string
+    {
+        return $concurrency === 1 ? 'one process' : Units::whole($concurrency) . ' at once';
+    }
+
+    private static function engine(string $engine): string
+    {
+        if (!isset(self::ENGINES[$engine]) && \str_starts_with($engine, 'larder-')) {
+            $parts = \array_map(self::engine(...), \explode('-', \substr($engine, 7)));
+
+            return \implode(' and ', $parts) . ' through Larder';
+        }
+
+        return self::ENGINES[$engine] ?? Plain::line($engine);
+    }
+
+    private static function joined(string ...$parts): string
+    {
+        return \implode(', ', \array_filter($parts, static fn(string $part): bool => $part !== ''));
+    }
+}

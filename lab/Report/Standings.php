@@ -1,0 +1,118 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Run\Result;
+use Larder\Lab\Statistics\Interval;
+
+/**
+ * Two tables of what the report says: who is first in each group, and where Larder loses.
+ *
+ * What dies with the request is left out on both sides: no processes share it. The network is a group of its own.
+ */
+final readonly class Standings
+{
+    public function __construct(private Rank $rank) {}
+
+    public function firsts(): ?Table
+    {
+        $rows = [];
+        foreach ($this->groups() as [$what, $group]) {
+            $first = $group[0];
+            // The next by the same engine mostly differs in its serializer only.
+            $others = \array_values(\array_filter($group, static fn(Result $result): bool => $result->cell->engine !== $first->cell->engine));
+            $next = $others[0] ?? $group[1] ?? null;
+            $ratio = $next === null ? null : $this->behind($next, $first);
+            $rows[] = new Row([
+                $what,
+                Names::of($first->cell),
+                Units::one($first->cell->unit, Rank::center($first)),
+                $next === null ? Units::NOTHING : Names::of($next->cell),
+                $ratio === null ? Units::NOTHING : Units::ratio($ratio),
+                $ratio === null ? Units::NOTHING : self::surely($ratio, $first),
+            ]);
+        }
+
+        return $rows === [] ? null : new Table(
+            'firsts',
+            'Who is first',
+            'The ratio is how many times as long the next one takes, with its 95 % interval.',
+            [new Column('work'), new Column('first'), new Column('takes', 1, true), new Column('next', 3), new Column('ratio', 0, true), new Column('surely', 2)],
+            $rows,
+        );
+    }
+
+    /** Every group in which the best of Larder is behind the best of the others, and every promise that does not hold. */
+    public function losses(): ?Table
+    {
+        $rows = [];
+        $compared = 0;
+        foreach ($this->groups() as [$what, $group]) {
+            $larder = \array_values(\array_filter($group, static fn(Result $result): bool => Names::isLarder($result->cell)))[0] ?? null;
+            $other = \array_values(\array_filter($group, static fn(Result $result): bool => !Names::isLarder($result->cell)))[0] ?? null;
+            if ($larder === null || $other === null) {
+                continue;
+            }
+            ++$compared;
+            $ratio = $this->behind($larder, $other);
+            if ($ratio->median > 1.0) {
+                $rows[] = new Row([$what, Names::of($larder->cell), Names::of($other->cell), Units::ratio($ratio), self::surely($ratio, $larder)], [], true);
+            }
+        }
+        foreach ($this->rank->report->ratios as $ratio) {
+            if ($ratio->limit !== null) {
+                ++$compared;
+                if ($ratio->median > $ratio->limit) {
+                    $rows[] = new Row([Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to"), 'the promise', 'at most ' . Units::digits($ratio->limit), Units::ratio($ratio), $ratio->low > $ratio->limit ? 'yes' : 'cannot tell'], [], true);
+                }
+            }
+        }
+
+        return $compared === 0 ? null : new Table(
+            'losses',
+            \sprintf('Where Larder loses: %d of %d', \count($rows), $compared),
+            'The best of Larder beside the best of the others. The ratio is how many times as long Larder takes, with its 95 % interval.',
+            [new Column('work'), new Column('the best of Larder'), new Column('the best other'), new Column('ratio', 0, true), new Column('surely', 1)],
+            $rows,
+        );
+    }
+
+    /** @return iterable<array{string, non-empty-list<Result>}> what is done, and who does it, the best first */
+    private function groups(): iterable
+    {
+        foreach ($this->rank->scenarios() as $scenario) {
+            $presentation = $this->rank->presentation($scenario);
+            foreach ($this->rank->groups($scenario) as $group) {
+                $cell = $group[0]->cell;
+                if (\in_array($cell->payload, $presentation->populations, true)) {
+                    continue;
+                }
+                $apart = ['' => [], ' over the network' => []];
+                foreach ($group as $result) {
+                    if (!Names::isPrivate($result->cell)) {
+                        $apart[$result->cell->connection === Cell::NETWORK ? ' over the network' : ''][] = $result;
+                    }
+                }
+                foreach ($apart as $where => $some) {
+                    if (\count($some) > 1) {
+                        yield [Plain::line($presentation->title . ': ' . $presentation->work($cell)) . ', ' . Names::crowd($cell->concurrency) . $where, $some];
+                    }
+                }
+            }
+        }
+    }
+
+    private static function surely(Interval $ratio, Result $of): string
+    {
+        return ($ratio->bounded() && $ratio->excludesOne()) || $of->cell->isExact() ? 'yes' : 'cannot tell';
+    }
+
+    /** How many times as long the first takes; of what is the better the more there is, how many times as much the other has. */
+    private function behind(Result $of, Result $to): Interval
+    {
+        return $of->cell->moreIsBetter() ? $this->rank->between($to, $of) : $this->rank->between($of, $to);
+    }
+}

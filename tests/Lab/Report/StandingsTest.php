@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Report;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Report\Names;
+use Larder\Lab\Report\Rank;
+use Larder\Lab\Report\Row;
+use Larder\Lab\Report\Standings;
+use Larder\Lab\Report\Table;
+use Larder\Lab\Run\Ratio;
+use Larder\Lab\Run\Report;
+use Larder\Lab\Run\Result;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\TestCase;
+
+#[CoversClass(Standings::class)]
+#[CoversClass(Names::class)]
+final class StandingsTest extends TestCase
+{
+    public function testWhoIsFirstAndHowFarBehindTheNextIs(): void
+    {
+        $firsts = self::standings([self::of('redis', 50.0, connection: Cell::SOCKET), self::of('apcu', 1.0), self::of('larder-sqlite', 5.0), self::of('lookup', 0.1)])->firsts();
+
+        self::assertSame([['engines: read a short string, one process', 'APCu, php', '1.00 µs', 'SQLite through Larder, php', '5.00 (4.81–5.21)', 'yes']], self::cells($firsts), 'an array of one process is nobody else\'s');
+    }
+
+    public function testEveryGroupInWhichLarderIsBehindIsARow(): void
+    {
+        $losses = self::standings([
+            self::of('apcu', 1.0), self::of('larder-apcu', 2.0), self::of('larder-sqlite', 9.0),
+            self::of('apcu', 3.0, 'write'), self::of('larder-apcu', 1.0, 'write'),
+            self::of('redis', 50.0, 'size', Cell::NETWORK), self::of('larder-redis', 60.0, 'size', Cell::NETWORK), self::of('larder-apcu', 1.0, 'size'),
+        ])->losses();
+
+        self::assertSame(['APCu through Larder, php', 'Redis by phpredis through Larder, network, php'], \array_column(self::cells($losses), 1));
+        self::assertSame('Where Larder loses: 2 of 3', $losses?->title);
+    }
+
+    public function testWhatCannotBeToldIsARowThatSaysSo(): void
+    {
+        $losses = self::standings([self::rounds('apcu', [1.0, 2.0, 1.5, 0.7, 1.9, 1.0]), self::rounds('larder-apcu', [1.1, 0.8, 2.1, 1.6, 1.4, 1.2])])->losses();
+
+        self::assertSame(['cannot tell'], \array_column(self::cells($losses), 4));
+    }
+
+    public function testAPromiseThatDoesNotHoldIsARow(): void
+    {
+        $promise = static fn(float $median, float $limit): Ratio => new Ratio('a', 'b', $median, $median * 0.9, $median * 1.1, 9, Ratio::PAIR, $limit, "up to $limit");
+        $losses = self::standings([], [$promise(2.0, 1.5), $promise(1.0, 3.0)])->losses();
+
+        self::assertSame([['up to 1.5', 'the promise', 'at most 1.50', '2.00 (1.80–2.20)', 'yes']], self::cells($losses));
+        self::assertSame('Where Larder loses: 1 of 2', $losses?->title);
+    }
+
+    public function testOfWhatIsCountedByTheSecondLessIsBehind(): void
+    {
+        $losses = self::standings([self::of('apcu', 4e6, unit: Cell::PER_SECOND), self::of('segment', 2e6, unit: Cell::PER_SECOND)])->losses();
+
+        self::assertStringStartsWith('2.02 (', self::cells($losses)[0][3]);
+    }
+
+    public function testWithoutLarderThereIsNothingToLose(): void
+    {
+        self::assertNull(self::standings([self::of('apcu', 1.0), self::of('redis', 2.0)])->losses());
+        self::assertNull(self::standings([])->firsts());
+    }
+
+    /** @return list<list<string>> */
+    private static function cells(?Table $table): array
+    {
+        self::assertNotNull($table);
+
+        return \array_map(static fn(Row $row): array => $row->cells, $table->rows);
+    }
+
+    /**
+     * @param list<Result> $results
+     * @param list<Ratio>  $ratios
+     */
+    private static function standings(array $results, array $ratios = []): Standings
+    {
+        return new Standings(new Rank(new Report('', [], [], [], $results, $ratios, [], [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0)));
+    }
+
+    private static function of(string $engine, float $center, string $operation = 'read', string $connection = Cell::PROCESS, string $unit = Cell::MICROSECONDS): Result
+    {
+        return self::rounds($engine, \array_map(static fn(float $part): float => $center * $part, [1.0, 0.96, 1.04, 0.98, 1.02, 1.0]), $operation, $connection, $unit);
+    }
+
+    /** @param non-empty-list<float> $rounds */
+    private static function rounds(string $engine, array $rounds, string $operation = 'read', string $connection = Cell::PROCESS, string $unit = Cell::MICROSECONDS): Result
+    {
+        // Each engine's noise has an order of its own.
+        for ($i = \crc32($engine) % 5; $i > 0; --$i) {
+            $rounds[] = \array_shift($rounds);
+        }
+
+        return new Result(new Cell('engines', "$engine:$connection:php", $engine, $connection, 'php', 'none', 'short', $operation, 1, $unit), \array_map(static fn(float $center): array => [$center], $rounds));
+    }
+}
