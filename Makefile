@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check report-assets plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -124,16 +124,14 @@ ext-costs: ## measure what decided the extension's design: locks, fences, probes
 plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 	@wordpress/build
 
-report-assets: ## rebuild the report's pictures from their source (npm)
-	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund && npm run build
-
 plugin-assets: ## rebuild the plugin's chart and its texts for translators (npm, Debian's gettext)
 	cd wordpress/assets/source && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 	wordpress/pot
 
-screenshots: ## take pictures of the last report for the docs (npm, Debian's chromium)
-	cd lab/Report/Page && npm ci --ignore-scripts --no-audit --no-fund
-	node lab/Report/Page/screenshots.mjs build/bench/report.html docs/images
+screenshots: ## make the docs' pictures of the last report (Debian's chromium)
+	php lab/picture.php build/bench/report.json docs/images/engines-read.svg
+	for theme in light:1 dark:0; do chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,800 \
+		--blink-settings=preferredColorScheme=$${theme#*:} --screenshot=docs/images/report-$${theme%:*}.png file://$(CURDIR)/build/bench/report.html; done
 
 screenshots-wordpress: setup ## take pictures of the WordPress plugin for the docs (npm, Debian's chromium)
 	@bin/setup wordpress

@@ -92,7 +92,7 @@ final class Html
             $pictures = '';
             foreach ($rank->groups((string) $scenario) as $group) {
                 $figure = $this->figure('p' . ++$number, $rank, $group);
-                $title = self::title($rank, $group);
+                $title = $rank->title($group);
                 $pictures .= $figure === '' ? '' : Markup::around('details', Markup::element('summary', $title) . $figure) . "\n";
             }
             $html .= Markup::around('section', "$body\n" . $pictures . \implode('', \array_map(static fn(Table $table): string => Markup::around('details', Markup::element('summary', 'Table: ' . $table->title) . Markup::table($table)), $ofScenario)), ['id' => 's' . $number]) . "\n";
@@ -104,18 +104,10 @@ final class Html
     /** @param non-empty-list<Result> $group */
     private function figure(string $id, Rank $rank, array $group): string
     {
-        $title = self::title($rank, $group);
+        $title = $rank->title($group);
         $picture = Svg::bars($id, $title, $group, $rank);
 
         return $picture === '' ? '' : Markup::around('figure', Markup::element('figcaption', $title) . $picture) . "\n";
-    }
-
-    /** @param non-empty-list<Result> $group */
-    private static function title(Rank $rank, array $group): string
-    {
-        $presentation = $rank->presentation($group[0]->cell->scenario);
-
-        return Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($group[0]->cell), Names::crowd($group[0]->cell->concurrency)));
     }
 
     /** @param list<?Table> $tables */

@@ -11,7 +11,7 @@ final class Names
 {
     private const ENGINES = [
         'redis' => 'Redis by phpredis', 'predis' => 'Redis by Predis', 'valkey' => 'Valkey by phpredis', 'memcached' => 'Memcached',
-        'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'opcache' => 'OPcache',
+        'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'opcache' => 'OPcache', 'include' => 'PHP include',
         'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'larder-apcu-alone' => 'APCu alone through Larder', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
     ];
     private const CONNECTIONS = [Cell::PROCESS => '', Cell::SOCKET => 'socket', Cell::TCP => 'TCP', Cell::NETWORK => 'network'];

@@ -86,6 +86,22 @@ final class Rank
         return new Presentation($scenario, '', $scenario);
     }
 
+    /**
+     * "Engines: read a 50x50 array, one process"
+     *
+     * @param list<Result> $group
+     */
+    public function title(array $group): string
+    {
+        $cell = ($group[0] ?? null)?->cell;
+        if ($cell === null) {
+            return '';
+        }
+        $presentation = $this->presentation($cell->scenario);
+
+        return Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($cell), Names::crowd($cell->concurrency)));
+    }
+
     /** The middle of its rounds, with the 95 % interval that covers them. */
     public function spread(Result $result): Interval
     {

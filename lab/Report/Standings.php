@@ -98,7 +98,7 @@ final readonly class Standings
                 }
                 foreach ($apart as $where => $some) {
                     if (\count($some) > 1) {
-                        yield [Plain::line($presentation->title . ': ' . $presentation->work($cell)) . ', ' . Names::crowd($cell->concurrency) . $where, $some];
+                        yield [$this->rank->title($group) . $where, $some];
                     }
                 }
             }

@@ -91,7 +91,7 @@ final class Tables
 
         return (new Table(
             $this->name($cell->scenario, $cell->operation, $cell->payload, (string) $cell->concurrency),
-            Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($cell), Names::crowd($cell->concurrency))),
+            $this->rank->title($group),
             $this->about($group, $tied),
             [
                 ...self::nameColumns(),
@@ -172,7 +172,7 @@ final class Tables
         return (new Table(
             $this->name($cell->scenario, $cell->operation, $cell->payload),
             Plain::line($presentation->title . ': ' . $presentation->work($cell)),
-            $cell->unit === Cell::BYTES ? 'Bytes of all objects.' : '',
+            $cell->unit === Cell::BYTES ? 'Bytes of all objects.' : 'Microseconds of all samples.',
             [...self::nameColumns(), new Column('n', 0, true), ...\array_map(static fn(string $of): Column => new Column($of, $of === 'median' ? 0 : 5, true), Json::STATISTICS)],
             $rows,
         ))->withoutEmptyColumns();

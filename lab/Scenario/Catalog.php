@@ -58,8 +58,14 @@ final readonly class Catalog implements Scenario, Promising, Remarking
             payloads: [
                 'plain' => 'page in a plain theme', 'theme' => 'page in the usual theme', 'first' => 'first page, SQL queries',
                 'list' => 'the list of posts in wp-admin', 'shell' => 'WordPress on the command line',
+                'plain-visits' => 'pages in a plain theme', 'theme-visits' => 'pages in the usual theme',
             ],
-            operations: ['cached' => '%s: inside the object cache', 'page' => '%s', 'pages' => '%s: pages a second', 'start' => 'start of %s'],
+            populations: ['plain-visits', 'theme-visits'],
+            operations: [
+                'cached' => '%s: inside the object cache', 'page' => '%s', 'pages' => '%s: pages a second', 'start' => 'start of %s',
+                'latency' => '%s: latency at a fixed rate', 'cpu' => '%s: processor time', 'queries' => '%s: SQL queries', 'reads' => '%s: keys read',
+                'trips' => '%s: round trips', 'below' => '%s: calls of tiers', 'warm' => '%s: before a restart', 'restarted' => '%s: after a restart', 'rebooted' => '%s: after a reboot',
+            ],
             columns: [
                 'cached' => 'in wp_cache_*', 'queries' => 'SQL queries', 'reads' => 'keys read', 'trips' => 'round trips',
                 'below' => 'calls below', 'cpu' => 'CPU', 'restarted' => 'after a restart', 'rebooted' => 'after a reboot',
@@ -129,9 +135,9 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     public function remarks(array $results): array
     {
         $remarks = [
-            'Catalogue: time inside wp_cache_* is that of all functions of this name and of the start of the object cache, with the loading of the drop-in, less what the watch itself costs; not what a drop-in does in hooks and shutdown functions of its own. CPU: of php-fpm, MariaDB and Redis together, while ab asks two at once.',
+            'Catalogue: time inside wp_cache_* is that of all functions of this name, and of the start of the object cache with the drop-in\'s loading. What the watch costs is subtracted. What a drop-in does in its own hooks and shutdown functions is not in it. CPU: of php-fpm, MariaDB and Redis together, while ab asks two at once.',
             \sprintf('Catalogue: %d workers of php-fpm. "Reboot": php-fpm starts again, and what was in APCu and in the segment is gone. A machine that really restarts has another boot id, and Larder over SQLite then starts cold on purpose, because its last writes may not have reached the disk.', Stage::WORKERS),
-            'Catalogue: latency is that of requests which leave at fixed moments, at half the pages a second that ab has had with ten at once, whether or not earlier ones have come back. It counts from the planned moment.',
+            'Catalogue: requests leave at fixed moments, whether or not earlier ones have come back. There are half as many a second as ab had with ten at once. Latency counts from the planned moment.',
             'Catalogue: round trips are reads by the Redis server, as it counts them, including the end of the connection; calls below are Larder\'s calls of its tiers.',
         ];
         $firsts = [];

@@ -50,8 +50,8 @@ final readonly class Loop implements Scenario
             'The loop',
             first: 'short/read',
             sideBySide: true,
-            operations: ['cycle' => 'connect, get and close, %s'],
-            columns: ['cycle' => 'connect, get, close'],
+            operations: ['cycle' => 'connect, get and close, %s', 'repeat' => 'read %s, one key again and again'],
+            columns: ['cycle' => 'connect, get, close', 'repeat' => 'read one key'],
         );
     }
 

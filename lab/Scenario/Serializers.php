@@ -48,7 +48,10 @@ final readonly class Serializers implements Scenario
             sideBySide: true,
             operations: ['size' => 'size of %s'],
             populations: [Population::NAME],
-            payloads: [Population::NAME => 'all objects of the recorded cache'],
+            payloads: [
+                Population::NAME => 'all objects of the recorded cache', 'alloptions' => 'all options', 'post' => 'a post', 'meta' => 'a post\'s metadata',
+                'terms' => 'a list of terms', 'feed' => 'a feed',
+            ],
         );
     }
 

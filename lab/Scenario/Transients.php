@@ -50,9 +50,9 @@ final readonly class Transients implements Scenario, Promising, Remarking
             self::NAME,
             $this->about(),
             'WordPress: transients',
-            first: 'transient/read',
+            first: 'published/read',
             sideBySide: true,
-            payloads: ['transient' => 'a transient'],
+            payloads: ['published' => 'a transient as published', 'short' => 'a short transient'],
             operations: ['delete' => 'delete %s'],
         );
     }

@@ -50,7 +50,7 @@ final readonly class Noise
     public function sentence(): string
     {
         if ($this->pairs === []) {
-            return 'This run measured nothing against itself, so it cannot say how noisy the machine is: do not trust differences of less than 10 %.';
+            return 'This run measured nothing against itself, so it cannot say how noisy the machine is. Do not trust differences of less than 10 %.';
         }
         $reach = $this->reach();
         if (!\is_finite($reach)) {
@@ -64,7 +64,7 @@ final readonly class Noise
         );
 
         return $this->quiet
-            ? "$found: this machine was quiet enough to tell a difference of 10 %."
-            : "$found: this machine was too noisy to tell a difference of 10 %. Stop what else runs on it, or give it more rounds (--rounds).";
+            ? "$found. This machine was quiet enough to tell a difference of 10 %."
+            : "$found. This machine was too noisy to tell a difference of 10 %. Stop what else runs on it, or give it more rounds (--rounds).";
     }
 }

@@ -5,9 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Statistics;
 
 /**
- * Quantiles and empirical cumulative curves.
- *
- * Type 7 of R. J. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50(4),
+ * Quantiles: type 7 of R. J. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50(4),
  * 1996, pages 361 to 365: the straight line between the two samples beside the place (n - 1)p. It is what R,
  * NumPy and spreadsheets (PERCENTILE.INC) use unless told otherwise, so that a reader who checks gets our figures.
  */
@@ -38,54 +36,5 @@ final class Quantile
     public static function median(array $sorted): float
     {
         return self::of($sorted, 0.5);
-    }
-
-    /**
-     * The empirical cumulative curve, thinned to what a picture can show.
-     *
-     * Every point lies on the whole curve: the share of the samples that are not greater than the value. The points
-     * are evenly spread over the samples; the first is the least sample, the last the greatest, at share 1.
-     *
-     * @param non-empty-list<float> $sorted ascending
-     * @param int<2, max>           $points at most so many
-     *
-     * @return non-empty-list<array{float, float}> value, share; both ascend
-     */
-    public static function curve(array $sorted, int $points): array
-    {
-        $n = \count($sorted);
-        $points = \min($points, $n);
-        $curve = [[$sorted[0], self::share($sorted, $sorted[0])]];
-        $last = $sorted[0];
-        for ($point = 1; $point < $points; ++$point) {
-            $value = $sorted[\intdiv($point * ($n - 1), $points - 1)];
-            if ($value > $last) {
-                $curve[] = [$value, self::share($sorted, $value)];
-                $last = $value;
-            }
-        }
-
-        return $curve;
-    }
-
-    /**
-     * Of the samples that are not greater than the value.
-     *
-     * @param non-empty-list<float> $sorted
-     */
-    private static function share(array $sorted, float $value): float
-    {
-        $low = 0;
-        $high = \count($sorted);
-        while ($low < $high) {
-            $middle = ($low + $high) >> 1;
-            if ($sorted[$middle] <= $value) {
-                $low = $middle + 1;
-            } else {
-                $high = $middle;
-            }
-        }
-
-        return (float) ($low / \count($sorted));
     }
 }

@@ -86,10 +86,10 @@ final class PresentationTest extends TestCase
             \array_push($texts, $presentation->about, $presentation->remark, ...$scenario instanceof Remarking ? $scenario->remarks([]) : []);
         }
         $page = (new Html())->render(Fixture::report(partial: true, quiet: false));
-        $text = \preg_replace(['~<(style|pre|svg|td|th|title)\b.*?</\1>~s', '~</?(p|li|h\d|b|dd|dt|caption|summary|div|figcaption|section)\b[^>]*>~'], [' ', "\n"], $page);
-        \array_push($texts, ...\explode("\n", \strip_tags((string) $text)));
+        $text = \preg_replace(['~<(style|pre|svg|td|th|title)\b.*?</\1>~s', '~</?(p|li|strong|h\d|b|dd|dt|caption|summary|div|figcaption|section)\b[^>]*>~'], [' ', "\n"], $page);
+        \array_push($texts, ...\explode("\n", \str_replace(' · ', "\n", \strip_tags((string) $text))));
         foreach ($texts as $one) {
-            foreach (\preg_split('/(?<=[.:!?])\s+/', \html_entity_decode($one)) ?: [] as $sentence) {
+            foreach (\preg_split('/(?<=[.!?])\s+/', \html_entity_decode($one)) ?: [] as $sentence) {
                 self::assertLessThanOrEqual(30, \count(\preg_split('/\s+/', \trim($sentence)) ?: []), $sentence);
             }
         }

@@ -6,6 +6,7 @@ namespace Larder\Tests\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -96,6 +97,11 @@ final class AgainTest extends TestCase
             public function name(): string
             {
                 return 'test';
+            }
+
+            public function presentation(): Presentation
+            {
+                return new Presentation('test', '', 'Test');
             }
 
             public function about(): string

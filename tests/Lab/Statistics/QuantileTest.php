@@ -81,35 +81,4 @@ final class QuantileTest extends TestCase
             self::assertEqualsWithDelta($quantile($p), Quantile::of($samples, $p), 4 * $error, "at $p");
         }
     }
-
-    public function testACurveOfFewSamplesHasThemAll(): void
-    {
-        self::assertSame([[1.0, 0.25], [2.0, 0.75], [5.0, 1.0]], Quantile::curve([1.0, 2.0, 2.0, 5.0], 10));
-        self::assertSame([[3.0, 1.0]], Quantile::curve([3.0], 10));
-        self::assertSame([[3.0, 1.0]], Quantile::curve([3.0, 3.0, 3.0], 2));
-    }
-
-    #[TestWith([2])]
-    #[TestWith([3])]
-    #[TestWith([100])]
-    public function testACurveOfManySamplesIsThinned(int $points): void
-    {
-        $rounds = new Rounds(3);
-        $samples = [];
-        for ($i = 0; $i < 5000; ++$i) {
-            // A coarse clock: many samples are equal.
-            $samples[] = \round(50 + 3 * $rounds->exponential(), 1);
-        }
-        \sort($samples);
-        $curve = Quantile::curve($samples, \max(2, $points));
-
-        self::assertLessThanOrEqual($points, \count($curve));
-        self::assertGreaterThanOrEqual(\min($points, 30), \count($curve));
-        self::assertSame($samples[0], $curve[0][0]);
-        self::assertSame([$samples[4999], 1.0], $curve[\count($curve) - 1]);
-        foreach ($curve as $place => [$value, $share]) {
-            self::assertSame(\count(\array_filter($samples, static fn(float $sample): bool => $sample <= $value)) / 5000.0, $share);
-            self::assertTrue($place === 0 || ($value > $curve[$place - 1][0] && $share > $curve[$place - 1][1]));
-        }
-    }
 }
