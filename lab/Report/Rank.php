@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
+use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
@@ -100,6 +101,24 @@ final class Rank
         $presentation = $this->presentation($cell->scenario);
 
         return Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($cell), Names::crowd($cell->concurrency)));
+    }
+
+    /** "APCu through Larder against APCu: read a short string": names that a reader knows, where the report has the subjects. */
+    public function ratioTitle(Ratio $ratio): string
+    {
+        $cells = [];
+        foreach ($this->report->results as $result) {
+            $cells["{$result->cell->scenario}/{$result->cell->subject}"] ??= $result->cell;
+        }
+        $parts = \explode('/', $ratio->of);
+        [$of, $to] = \array_map(static fn(string $id): ?Cell => $cells[\implode('/', \array_slice(\explode('/', $id), 0, 2))] ?? null, [$ratio->of, $ratio->to]);
+        if ($of === null || $to === null || \count($parts) < 4) {
+            return Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to");
+        }
+        $name = static fn(Cell $cell): string => Names::way($cell) . (Names::form($cell) === '' ? '' : ', ' . Names::form($cell));
+        $done = new Cell($of->scenario, $of->subject, $of->engine, $of->connection, $of->serializer, $of->compressor, $parts[2], $parts[3]);
+
+        return Plain::line(\sprintf('%s against %s: %s', $name($of), $ratio->of === $ratio->to ? 'itself' : $name($to), $this->presentation($of->scenario)->work($done)));
     }
 
     /** The middle of its rounds, with the 95 % interval that covers them. */

@@ -11,7 +11,8 @@ use Larder\Lab\Statistics\Interval;
 /**
  * Two tables of what the report says: who is first in each group, and where Larder loses.
  *
- * What dies with the request is left out on both sides: no processes share it. The network is a group of its own.
+ * What dies with the request is left out on both sides: no processes share it. The network is a group of its own, and
+ * so is each number of keys that a request of Larder's has: the more there are, the less each bears of its beginning.
  */
 final readonly class Standings
 {
@@ -20,7 +21,10 @@ final readonly class Standings
     public function firsts(): ?Table
     {
         $rows = [];
-        foreach ($this->groups() as [$what, $group]) {
+        foreach ($this->groups() as [$what, $group, $request]) {
+            if ($request !== Cell::REQUEST) {
+                continue;
+            }
             $first = $group[0];
             // The next by the same engine mostly differs in its serializer only.
             $others = \array_values(\array_filter($group, static fn(Result $result): bool => $result->cell->engine !== $first->cell->engine));
@@ -39,7 +43,7 @@ final readonly class Standings
         return $rows === [] ? null : new Table(
             'firsts',
             'Who is first',
-            'The ratio is how many times as long the next one takes, with its 95 % interval.',
+            'Larder with ten keys a request. The ratio is how many times as long the next one takes, with its 95 % interval.',
             [new Column('work'), new Column('first'), new Column('takes', 1, true), new Column('next', 3), new Column('ratio', 0, true), new Column('surely', 2)],
             $rows,
         );
@@ -66,7 +70,7 @@ final readonly class Standings
             if ($ratio->limit !== null) {
                 ++$compared;
                 if ($ratio->median > $ratio->limit) {
-                    $rows[] = new Row([Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to"), 'the promise', 'at most ' . Units::digits($ratio->limit), Units::ratio($ratio), $ratio->low > $ratio->limit ? 'yes' : 'cannot tell'], [], true);
+                    $rows[] = new Row([$this->rank->ratioTitle($ratio), 'the promise', 'at most ' . Units::digits($ratio->limit), Units::ratio($ratio), $ratio->low > $ratio->limit ? 'yes' : 'cannot tell'], [], true);
                 }
             }
         }
@@ -80,7 +84,7 @@ final readonly class Standings
         );
     }
 
-    /** @return iterable<array{string, non-empty-list<Result>}> what is done, and who does it, the best first */
+    /** @return iterable<array{string, non-empty-list<Result>, int}> what is done, who does it, the best first, and keys of a request */
     private function groups(): iterable
     {
         foreach ($this->rank->scenarios() as $scenario) {
@@ -97,8 +101,15 @@ final readonly class Standings
                     }
                 }
                 foreach ($apart as $where => $some) {
-                    if (\count($some) > 1) {
-                        yield [$this->rank->title($group) . $where, $some];
+                    $requests = [Cell::REQUEST => ''];
+                    foreach ($some as $result) {
+                        $requests[$result->cell->request] = \rtrim(', ' . Names::request($result->cell), ', ');
+                    }
+                    foreach ($requests as $request => $keys) {
+                        $there = \array_values(\array_filter($some, static fn(Result $result): bool => $result->cell->request === $request || !Names::isLarder($result->cell)));
+                        if (\count($there) > 1) {
+                            yield [$this->rank->title($group) . $where . $keys, $there, $request];
+                        }
                     }
                 }
             }

@@ -216,7 +216,7 @@ final class Tables
             $bad = $ratio->limit !== null && $ratio->median > $ratio->limit;
             $unsure = $ratio->limit !== null && $ratio->low <= $ratio->limit && $ratio->high >= $ratio->limit;
             $rows[] = new Row([
-                self::title($ratio),
+                $this->rank->ratioTitle($ratio),
                 Units::digits($ratio->median),
                 Units::interval($ratio),
                 $ratio->limit === null ? Units::NOTHING : Units::digits($ratio->limit),
@@ -242,7 +242,7 @@ final class Tables
             if ($ratio->kind === Ratio::NOISE) {
                 $differs = $ratio->low > 1.0 || $ratio->high < 1.0;
                 $rows[] = new Row([
-                    self::title($ratio),
+                    $this->rank->ratioTitle($ratio),
                     Units::digits($ratio->median),
                     Units::interval($ratio),
                     \is_finite($ratio->high) ? ($differs ? 'yes, by chance' : 'no') : 'cannot tell',
@@ -309,11 +309,6 @@ final class Tables
         }
 
         return new Table('machine', 'The machine and the versions', '', [new Column('what'), new Column('is')], $rows);
-    }
-
-    private static function title(Ratio $ratio): string
-    {
-        return Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to");
     }
 
     /**

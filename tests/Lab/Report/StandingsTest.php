@@ -62,6 +62,24 @@ final class StandingsTest extends TestCase
         self::assertStringStartsWith('2.02 (', self::cells($losses)[0][3]);
     }
 
+    /** Else the requests that bear the least would speak for Larder. */
+    public function testEachNumberOfKeysARequestStandsAlone(): void
+    {
+        $larder = static fn(int $request, float $center): Result => new Result(new Cell('engines', 'larder-apcu:process:php', 'larder-apcu', Cell::PROCESS, 'php', 'none', 'short', 'read', 1, request: \max(1, $request)), [[$center], [$center * 1.01], [$center * 0.99]]);
+        $standings = self::standings([self::of('apcu', 2.0), $larder(1, 60.0), $larder(10, 8.0), $larder(175, 1.0)]);
+
+        self::assertSame(['engines: read a short string, one process', 'engines: read a short string, one process, 1 key a request'], \array_column(self::cells($standings->losses()), 0));
+        self::assertSame('Where Larder loses: 2 of 3', $standings->losses()?->title);
+        self::assertSame(['APCu, php'], \array_column(self::cells($standings->firsts()), 1));
+    }
+
+    public function testRatiosAreNamedAsReadersKnowThem(): void
+    {
+        $losses = self::standings([self::of('apcu', 1.0), self::of('larder-apcu', 0.5)], [new Ratio('engines/larder-apcu:process:php/short/write/1', 'engines/apcu:process:php/short/write/1', 4.0, 3.0, 5.0, 9, Ratio::PAIR, 3.0, 'larder-apcu:process:php against apcu:process:php: write, short')])->losses();
+
+        self::assertSame(['APCu through Larder, php against APCu, php: write a short string'], \array_column(self::cells($losses), 0));
+    }
+
     public function testWithoutLarderThereIsNothingToLose(): void
     {
         self::assertNull(self::standings([self::of('apcu', 1.0), self::of('redis', 2.0)])->losses());
