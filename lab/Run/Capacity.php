@@ -69,7 +69,7 @@ final class Capacity
         }
 
         return \sprintf(
-            'Every figure of the laboratory\'s own processes was held against the processor time that they took: of %s, %s more than this machine\'s %d cores can do%s.',
+            'Every figure of the laboratory\'s own processes was held against the processor time that they took. Of %s, %s more than this machine\'s %d cores can do%s.',
             \number_format($this->checked),
             $this->over === 0 ? 'none is' : \number_format($this->over) . ' are',
             $this->cores,

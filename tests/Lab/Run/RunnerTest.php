@@ -97,7 +97,7 @@ final class RunnerTest extends TestCase
         \ksort($reasons);
         self::assertSame(['processor', 'rate', 'sample'], \array_keys($reasons));
         self::assertStringContainsString('1000 operations took 1.9990 processor seconds in 2.0000 seconds, and 5000 a second were reported, which is the work of 9.99 cores, not of 1', $reasons['rate']);
-        self::assertMatchesRegularExpression('/of 5, 3 are more than this machine\'s \d+ cores can do \(the busiest of the others: 1\.00 cores\)\.$/', $collection->capacity->sentence());
+        self::assertMatchesRegularExpression('/Of 5, 3 are more than this machine\'s \d+ cores can do \(the busiest of the others: 1\.00 cores\)\.$/', $collection->capacity->sentence());
     }
 
     /** Seen to fail: each result by itself. */
