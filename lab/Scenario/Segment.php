@@ -69,7 +69,7 @@ final readonly class Segment implements Scenario, Remarking
 
     public function about(): string
     {
-        return 'values in this machine\'s memory: one key, and every cell of a table, thousands in no order, none; new values; counting; gets a second of 1, 2 and 4 processes, with and without a writer';
+        return 'values in this machine\'s memory: one key, every cell of a table, thousands in no order, none. Also new values, counting, and gets a second of 1, 2 and 4 processes, with and without a writer';
     }
 
     public function presentation(): Presentation
@@ -81,7 +81,7 @@ final readonly class Segment implements Scenario, Remarking
             'A PHP array is no cache that processes share, and stands here for comparison.',
             payloads: ['integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer'],
             operations: [
-                'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
+                'walk' => 'get %s and read every cell', 'shuffled' => 'read %s, keys shuffled', 'missing' => 'read a missing key', 'increment' => 'increment %s',
                 'gets' => 'gets a second, %s', 'gets-written' => 'gets a second beside a writer, %s',
             ],
         );
