@@ -28,19 +28,24 @@ const CELLS = [
     'Larder get from SQLite, short, ten keys a request' => 'engines/larder-sqlite:process:igbinary/short/read/1',
 ];
 
-$options = getopt('', ['report:', 'rounds:', 'child']);
-if (!isset($options['child'])) {
+$options = getopt('', ['report:', 'rounds:', 'child:']);
+foreach (array_slice($argv, 1) as $argument) {
+    preg_match('/^--(report|rounds|child)=./', $argument) === 1 || exit("Usage: php bench/independent.php [--report=FILE] [--rounds=NUMBER]\n");
+}
+if (!is_string($options['child'] ?? null)) {
     // The loops run on the first core; settings that only count from PHP's start are given here.
-    $arguments = array_slice($argv, 1);
-    $command = ['taskset', '-c', '0', PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'apc.shm_size=256M', '-d', 'apc.serializer=php', __FILE__, '--child', ...$arguments];
+    $directory = sys_get_temp_dir() . '/larder-independent-' . getmypid();
+    mkdir($directory, 0o700);
+    $command = ['taskset', '-c', '0', PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'apc.shm_size=256M', '-d', 'apc.serializer=php', __FILE__, "--child=$directory", ...array_slice($argv, 1)];
     $process = proc_open($command, [STDIN, STDOUT, STDERR], $pipes);
-    exit($process === false ? 1 : proc_close($process));
+    $status = $process === false ? 1 : proc_close($process);
+    exec('rm -rf ' . escapeshellarg($directory));
+    exit($status);
 }
 $rounds = max(3, (int) (is_string($options['rounds'] ?? null) ? $options['rounds'] : 21));
 
 // The servers, each on a socket in a directory of this run.
-$directory = sys_get_temp_dir() . '/larder-independent-' . getmypid();
-mkdir($directory, 0o700);
+$directory = $options['child'];
 $servers = [];
 foreach ([
     ['redis-server', '--port', '0', '--unixsocket', "$directory/redis", '--save', '', '--appendonly', 'no', '--daemonize', 'no'],
@@ -53,12 +58,11 @@ foreach ([
 for ($i = 0; $i < 200 && !(file_exists("$directory/redis") && file_exists("$directory/memcached")); $i++) {
     usleep(20_000);
 }
-register_shutdown_function(static function () use ($servers, $directory): void {
+register_shutdown_function(static function () use ($servers): void {
     foreach ($servers as $server) {
         proc_terminate($server, SIGKILL);
         proc_close($server);
     }
-    exec('rm -rf ' . escapeshellarg($directory));
 });
 $redis = new Redis();
 $redis->connect("$directory/redis");
@@ -168,10 +172,14 @@ $loops = [
 /** @var array<string, float> $report microseconds by cell */
 $report = [];
 if (is_string($options['report'] ?? null)) {
-    /** @var array{results: list<array{id: string, median: float|int}>} $json */
-    $json = json_decode((string) file_get_contents($options['report']), true, flags: JSON_THROW_ON_ERROR);
-    foreach ($json['results'] as $result) {
+    $json = is_file($options['report']) ? json_decode((string) file_get_contents($options['report']), true) : null;
+    /** @var list<array{id: string, median: float|int}> $results */
+    $results = is_array($json) && is_array($json['results'] ?? null) ? $json['results'] : [];
+    foreach ($results as $result) {
         $report[$result['id']] = (float) $result['median'];
+    }
+    if (array_intersect_key($report, array_flip(array_map(static fn(string $id): string => sprintf($id, '/same'), CELLS))) === []) {
+        exit("$options[report] is no report of the laboratory, or has none of these cells.\n");
     }
 }
 

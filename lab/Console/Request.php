@@ -98,6 +98,9 @@ final readonly class Request
      */
     public function checkFiles(): void
     {
+        if (\array_unique($this->files) !== $this->files) {
+            throw new NotWritable('Two forms of the report cannot go to one file: name another one for each.');
+        }
         foreach ($this->files as $file) {
             $directory = \dirname($file);
             if (!$this->named && !\is_dir($directory)) {

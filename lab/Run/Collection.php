@@ -11,6 +11,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Statistics\Bootstrap;
 use Larder\Lab\Statistics\Interval;
+use Larder\Lab\Statistics\Quantile;
 
 /** Collects what the rounds find, and makes results and ratios of it. */
 final class Collection
@@ -114,7 +115,7 @@ final class Collection
             $rates = \array_values(\array_filter(\array_column($rounds, 1), static fn(?float $rate): bool => $rate !== null));
             \sort($rates);
             $alike = $operations[self::group($cell)];
-            $results[] = new Result($cell, \array_column($rounds, 0), $rates === [] ? null : $rates[\intdiv(\count($rates), 2)], \count($alike) === 1 && !isset($alike[0]));
+            $results[] = new Result($cell, \array_column($rounds, 0), $rates === [] ? null : Quantile::median($rates), \count($alike) === 1 && !isset($alike[0]));
         }
 
         return $results;

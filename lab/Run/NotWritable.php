@@ -24,8 +24,11 @@ final class NotWritable extends \RuntimeException
         if (\is_file($file) ? !\is_writable($file) : !\is_writable($directory)) {
             throw new self("Cannot write $file: you may not write there. Name another place, or run this as another user.");
         }
+        if (self::isSpecial($file)) {
+            return;
+        }
         // Root may write everywhere, says is_writable(), but not on a disk that is read-only or full.
-        $probe = "$file.part";
+        $probe = self::target($file) . '.part';
         \set_error_handler(static fn(): bool => true);
         $written = \file_put_contents($probe, \str_repeat(' ', 4096));
         if ($written !== false) {
@@ -37,16 +40,31 @@ final class NotWritable extends \RuntimeException
         }
     }
 
-    /** Whole or not at all. */
+    /** Whole or not at all; but a device or a pipe is written to, for a file in its place would be another thing. */
     public static function write(string $file, string $content): void
     {
         \set_error_handler(static fn(): bool => true);
         try {
-            if (\file_put_contents("$file.part", $content) !== \strlen($content) || !\rename("$file.part", $file)) {
+            $target = self::target($file);
+            $written = self::isSpecial($file)
+                ? \file_put_contents($file, $content) === \strlen($content)
+                : \file_put_contents("$target.part", $content) === \strlen($content) && \rename("$target.part", $target);
+            if (!$written) {
                 throw new self("Cannot write $file: is the disk full?");
             }
         } finally {
             \restore_error_handler();
         }
+    }
+
+    /** What a symbolic link leads to, so that the link stays. */
+    private static function target(string $file): string
+    {
+        return \is_link($file) ? (\realpath($file) ?: $file) : $file;
+    }
+
+    private static function isSpecial(string $file): bool
+    {
+        return \file_exists($file) && !\is_file($file);
     }
 }

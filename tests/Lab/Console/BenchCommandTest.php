@@ -68,6 +68,7 @@ final class BenchCommandTest extends TestCase
         yield 'seed' => [['--seed=-1'], ['--seed=-1 is not a whole number']];
         yield 'a directory that is not there' => [['--json=/nowhere/at/all.json'], ['Cannot write /nowhere/at/all.json', 'mkdir -p']];
         yield 'a directory as a file' => [['--html=/tmp'], ['/tmp is a directory']];
+        yield 'one file for two forms' => [['--json=/tmp/report', '--html=/tmp/report'], ['cannot go to one file']];
         yield 'a file system that takes nothing' => [['--markdown=/proc/report.md'], ['Cannot write /proc/report.md']];
     }
 
