@@ -245,7 +245,7 @@ final class Tables
                     $this->rank->ratioTitle($ratio),
                     Units::digits($ratio->median),
                     Units::interval($ratio),
-                    \is_finite($ratio->high) ? ($differs ? 'yes, by chance' : 'no') : 'cannot tell',
+                    $differs ? 'yes, by chance' : ($ratio->low < 0.9 || $ratio->high > 1.1 ? 'cannot tell' : 'no'),
                     Units::whole($ratio->rounds),
                 ], [], $differs);
             }

@@ -57,10 +57,10 @@ final readonly class Noise
             return 'There were too few rounds to say how noisy the machine is: use at least five (--rounds=5).';
         }
         $found = \sprintf(
-            'In %s of a subject with itself the greatest difference was %.1f %% and the widest interval %.1f %% to each side',
+            'In %s of a subject with itself the greatest difference was %.1f %% and the widest interval was %.1f %% wide',
             \count($this->pairs) === 1 ? 'one pair' : \count($this->pairs) . ' pairs',
             100 * $this->shift(),
-            100 * $reach,
+            200 * $reach,
         );
 
         return $this->quiet

@@ -18,10 +18,10 @@ final class NoiseTest extends TestCase
         $good = new Interval(1.004, 0.98, 1.02, 10);
 
         yield 'nothing measured' => [[], false, 'This run measured nothing against itself'];
-        yield 'one good pair' => [[$good], true, 'In one pair of a subject with itself the greatest difference was 0.4 % and the widest interval 2.0 % to each side. This machine was quiet enough to tell a difference of 10 %.'];
-        yield 'two good pairs' => [[$good, new Interval(0.98, 0.95, 1.02, 10)], true, 'In 2 pairs of a subject with itself the greatest difference was 2.0 % and the widest interval 3.5 % to each side'];
+        yield 'one good pair' => [[$good], true, 'In one pair of a subject with itself the greatest difference was 0.4 % and the widest interval was 4.0 % wide. This machine was quiet enough to tell a difference of 10 %.'];
+        yield 'two good pairs' => [[$good, new Interval(0.98, 0.95, 1.02, 10)], true, 'In 2 pairs of a subject with itself the greatest difference was 2.0 % and the widest interval was 7.0 % wide'];
         yield 'one pair, wide' => [[new Interval(1.0, 0.965, 1.035, 10)], false, 'too noisy'];
-        yield 'one pair of two is wide' => [[$good, new Interval(1.0, 0.95, 1.04, 10)], false, 'the widest interval 4.5 % to each side. This machine was too noisy'];
+        yield 'one pair of two is wide' => [[$good, new Interval(1.0, 0.95, 1.04, 10)], false, 'the widest interval was 9.0 % wide. This machine was too noisy'];
         yield 'one pair of two is far from equal' => [[new Interval(0.96, 0.95, 0.97, 10), $good], false, 'the greatest difference was 4.0 %'];
         yield 'narrow, and beside 1 by chance' => [[$good, new Interval(1.01, 1.005, 1.015, 10)], true, 'quiet enough'];
         yield 'too few rounds' => [[$good, new Interval(1.0, 0.0, \INF, 2)], false, 'There were too few rounds'];
