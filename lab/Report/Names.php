@@ -23,7 +23,26 @@ final class Names
     /** "SQLite through Larder, igbinary" */
     public static function of(Cell $cell): string
     {
-        return self::joined(self::way($cell), $cell->serializer === $cell->engine && $cell->compressor === 'none' ? '' : self::form($cell), self::placement($cell), self::request($cell));
+        return self::joined(self::subject($cell), self::request($cell));
+    }
+
+    /** "Redis by phpredis, socket, igbinary, other core" */
+    public static function subject(Cell $cell): string
+    {
+        return self::joined(self::way($cell), self::form($cell), self::placement($cell));
+    }
+
+    /** What an id says of its cell (Cell::id()); null if it is none. */
+    public static function cell(string $id): ?Cell
+    {
+        if (\preg_match('~^([^/]+)/([^/]+)/([^/]+)/([^/]+)/(\d+)(?:/(same|other))?(?:/(\d+))?$~D', $id, $part) !== 1) {
+            return null;
+        }
+        $words = \explode(':', $part[2]);
+        $connection = \array_values(\array_intersect($words, \array_keys(self::CONNECTIONS)))[0] ?? Cell::PROCESS;
+        $form = \array_values(\array_diff(\array_slice($words, 1), [$connection]));
+
+        return new Cell($part[1], $part[2], $words[0], $connection, $form[0] ?? 'none', $form[1] ?? 'none', $part[3], $part[4], \max(1, (int) $part[5]), placement: $part[6] ?? '', request: \max(1, (int) ($part[7] ?? Cell::REQUEST)));
     }
 
     /** "Redis by phpredis, socket" */

@@ -94,31 +94,30 @@ final class Rank
      */
     public function title(array $group): string
     {
-        $cell = ($group[0] ?? null)?->cell;
-        if ($cell === null) {
-            return '';
-        }
+        return isset($group[0]) ? $this->work($group[0]->cell) : '';
+    }
+
+    private function work(Cell $cell): string
+    {
         $presentation = $this->presentation($cell->scenario);
 
         return Plain::line(\sprintf('%s: %s, %s', $presentation->title, $presentation->work($cell), Names::crowd($cell->concurrency)));
     }
 
-    /** "APCu through Larder against APCu: read a short string": names that a reader knows, where the report has the subjects. */
-    public function ratioTitle(Ratio $ratio): string
+    /**
+     * What a ratio is of, with the server's place: "SQLite through Larder, igbinary", "Redis by phpredis, socket, other
+     * core" and "Engines: read a short string, one process, 175 keys a request".
+     *
+     * @return array{string, string, string} the first, the second, and what they did; of ids that are no cells' the ids and the title
+     */
+    public function parts(Ratio $ratio): array
     {
-        $cells = [];
-        foreach ($this->report->results as $result) {
-            $cells["{$result->cell->scenario}/{$result->cell->subject}"] ??= $result->cell;
+        [$of, $to] = [Names::cell($ratio->of), Names::cell($ratio->to)];
+        if ($of === null || $to === null) {
+            return [Plain::line($ratio->of), Plain::line($ratio->to), Plain::line($ratio->title)];
         }
-        $parts = \explode('/', $ratio->of);
-        [$of, $to] = \array_map(static fn(string $id): ?Cell => $cells[\implode('/', \array_slice(\explode('/', $id), 0, 2))] ?? null, [$ratio->of, $ratio->to]);
-        if ($of === null || $to === null || \count($parts) < 4) {
-            return Plain::line($ratio->title !== '' ? $ratio->title : "$ratio->of against $ratio->to");
-        }
-        $name = static fn(Cell $cell): string => Names::way($cell) . (Names::form($cell) === '' ? '' : ', ' . Names::form($cell));
-        $done = new Cell($of->scenario, $of->subject, $of->engine, $of->connection, $of->serializer, $of->compressor, $parts[2], $parts[3]);
 
-        return Plain::line(\sprintf('%s against %s: %s', $name($of), $ratio->of === $ratio->to ? 'itself' : $name($to), $this->presentation($of->scenario)->work($done)));
+        return [Names::subject($of), Names::subject($to), $this->work($of) . \rtrim(', ' . Names::request($of), ', ')];
     }
 
     /** The middle of its rounds, with the 95 % interval that covers them. */

@@ -70,7 +70,8 @@ final readonly class Standings
             if ($ratio->limit !== null) {
                 ++$compared;
                 if ($ratio->median > $ratio->limit) {
-                    $rows[] = new Row([$this->rank->ratioTitle($ratio), 'the promise', 'at most ' . Units::digits($ratio->limit), Units::ratio($ratio), $ratio->low > $ratio->limit ? 'yes' : 'cannot tell'], [], true);
+                    [$of, $to, $what] = $this->rank->parts($ratio);
+                    $rows[] = new Row([$what . ', in turn', $of, 'at most ' . Units::digits($ratio->limit) . " times $to, as promised", Units::ratio($ratio), $ratio->low > $ratio->limit ? 'yes' : 'cannot tell'], [], true);
                 }
             }
         }

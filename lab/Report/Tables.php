@@ -215,8 +215,10 @@ final class Tables
             }
             $bad = $ratio->limit !== null && $ratio->median > $ratio->limit;
             $unsure = $ratio->limit !== null && $ratio->low <= $ratio->limit && $ratio->high >= $ratio->limit;
+            [$of, $to, $work] = $this->rank->parts($ratio);
             $rows[] = new Row([
-                $this->rank->ratioTitle($ratio),
+                "$of against $to",
+                $work,
                 Units::digits($ratio->median),
                 Units::interval($ratio),
                 $ratio->limit === null ? Units::NOTHING : Units::digits($ratio->limit),
@@ -229,7 +231,7 @@ final class Tables
             'ratios',
             'Measured in turn, and the promised limits',
             'The time of the first divided by the time of the second. Not sure: the interval contains the limit, so another run may decide differently.',
-            [new Column('what'), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('limit', 0, true), new Column('promise'), new Column('rounds', 2, true)],
+            [new Column('what'), new Column('work'), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('limit', 0, true), new Column('promise'), new Column('rounds', 2, true)],
             $rows,
         ))->withoutEmptyColumns();
     }
@@ -241,8 +243,12 @@ final class Tables
         foreach ($this->report->ratios as $ratio) {
             if ($ratio->kind === Ratio::NOISE) {
                 $differs = $ratio->low > 1.0 || $ratio->high < 1.0;
+                [$of, , $work] = $this->rank->parts($ratio);
                 $rows[] = new Row([
-                    $this->rank->ratioTitle($ratio),
+                    $of,
+                    $work,
+                    // Only what is measured in turn has its own rounds.
+                    $ratio->samples === [] ? 'processes of their own' : 'in turn',
                     Units::digits($ratio->median),
                     Units::interval($ratio),
                     $differs ? 'yes, by chance' : ($ratio->low < 0.9 || $ratio->high > 1.1 ? 'cannot tell' : 'no'),
@@ -255,7 +261,7 @@ final class Tables
             'noise',
             'Each subject against itself: the noise of this machine',
             'About five of a hundred such intervals do not contain 1, although nothing differs.',
-            [new Column('what'), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('different?'), new Column('rounds', 2, true)],
+            [new Column('what'), new Column('work'), new Column('measured', 1), new Column('ratio', 0, true), new Column('95 %', 1, true), new Column('different?'), new Column('rounds', 2, true)],
             $rows,
         );
     }

@@ -46,13 +46,18 @@ final class StandingsTest extends TestCase
         self::assertSame(['cannot tell'], \array_column(self::cells($losses), 4));
     }
 
+    /** Seen to fail: without the server's place two promises were one. */
     public function testAPromiseThatDoesNotHoldIsARow(): void
     {
-        $promise = static fn(float $median, float $limit): Ratio => new Ratio('a', 'b', $median, $median * 0.9, $median * 1.1, 9, Ratio::PAIR, $limit, "up to $limit");
-        $losses = self::standings([], [$promise(2.0, 1.5), $promise(1.0, 3.0)])->losses();
+        $promise = static fn(string $to, float $median, float $limit): Ratio => new Ratio('engines/larder-apcu:process:igbinary/short/write/1/175', "engines/redis:socket:none/short/write/1/$to/175", $median, $median * 0.9, $median * 1.1, 9, Ratio::PAIR, $limit);
+        $losses = self::standings([], [$promise('same', 2.0, 1.5), $promise('other', 4.0, 3.0), $promise('same', 1.0, 3.0)])->losses();
+        $work = 'engines: write a short string, one process, 175 keys a request, in turn';
 
-        self::assertSame([['up to 1.5', 'the promise', 'at most 1.50', '2.00 (1.80–2.20)', 'yes']], self::cells($losses));
-        self::assertSame('Where Larder loses: 1 of 2', $losses?->title);
+        self::assertSame([
+            [$work, 'APCu through Larder, igbinary', 'at most 1.50 times Redis by phpredis, socket, same core, as promised', '2.00 (1.80–2.20)', 'yes'],
+            [$work, 'APCu through Larder, igbinary', 'at most 3.00 times Redis by phpredis, socket, other core, as promised', '4.00 (3.60–4.40)', 'yes'],
+        ], self::cells($losses));
+        self::assertSame('Where Larder loses: 2 of 3', $losses?->title);
     }
 
     public function testOfWhatIsCountedByTheSecondLessIsBehind(): void
@@ -71,13 +76,6 @@ final class StandingsTest extends TestCase
         self::assertSame(['engines: read a short string, one process', 'engines: read a short string, one process, 1 key a request'], \array_column(self::cells($standings->losses()), 0));
         self::assertSame('Where Larder loses: 2 of 3', $standings->losses()?->title);
         self::assertSame(['APCu, php'], \array_column(self::cells($standings->firsts()), 1));
-    }
-
-    public function testRatiosAreNamedAsReadersKnowThem(): void
-    {
-        $losses = self::standings([self::of('apcu', 1.0), self::of('larder-apcu', 0.5)], [new Ratio('engines/larder-apcu:process:php/short/write/1', 'engines/apcu:process:php/short/write/1', 4.0, 3.0, 5.0, 9, Ratio::PAIR, 3.0, 'larder-apcu:process:php against apcu:process:php: write, short')])->losses();
-
-        self::assertSame(['APCu through Larder, php against APCu, php: write a short string'], \array_column(self::cells($losses), 0));
     }
 
     public function testWithoutLarderThereIsNothingToLose(): void

@@ -172,6 +172,34 @@ final class TablesTest extends TestCase
         self::assertSame('a against b', $table->rows[0]->cells[0]);
     }
 
+    /** Seen to fail: four rows of one title, Redis on the same core and on another, in turn and not. */
+    public function testRatiosSayWhereTheServerRanAndHowTheyWereMeasured(): void
+    {
+        $ids = ['engines/redis:socket:php/short/read/1/same/175', 'engines/redis:socket:php/short/read/1/other/175', 'engines/redis:socket:php/short/read/10'];
+        $ratios = [];
+        foreach ($ids as $id) {
+            $ratios[] = new Ratio('engines/larder-sqlite:process:igbinary/short/read/1/175', $id, 0.5, 0.4, 0.6, 2, Ratio::PAIR, 1.0);
+            $ratios[] = new Ratio($id, $id, 1.0, 0.9, 1.1, 2, Ratio::NOISE, samples: [1.0, 1.0]);
+            $ratios[] = new Ratio($id, $id, 1.0, 0.9, 1.1, 2, Ratio::NOISE);
+        }
+        $tables = new Tables($this->report([], $ratios));
+        $first = static fn(?Table $table, int $cells): array => \array_map(static fn(Row $row): string => \implode(' | ', \array_slice($row->cells, 0, $cells)), $table->rows ?? []);
+
+        self::assertSame([
+            'SQLite through Larder, igbinary against Redis by phpredis, socket, php, same core | engines: read a short string, one process, 175 keys a request',
+            'SQLite through Larder, igbinary against Redis by phpredis, socket, php, other core | engines: read a short string, one process, 175 keys a request',
+            'SQLite through Larder, igbinary against Redis by phpredis, socket, php | engines: read a short string, one process, 175 keys a request',
+        ], $first($tables->ratios(), 2));
+        self::assertSame([
+            'Redis by phpredis, socket, php, same core | engines: read a short string, one process, 175 keys a request | in turn',
+            'Redis by phpredis, socket, php, same core | engines: read a short string, one process, 175 keys a request | processes of their own',
+            'Redis by phpredis, socket, php, other core | engines: read a short string, one process, 175 keys a request | in turn',
+            'Redis by phpredis, socket, php, other core | engines: read a short string, one process, 175 keys a request | processes of their own',
+            'Redis by phpredis, socket, php | engines: read a short string, 10 at once | in turn',
+            'Redis by phpredis, socket, php | engines: read a short string, 10 at once | processes of their own',
+        ], $first($tables->noise(), 3));
+    }
+
     public function testNoiseSaysWhetherItFoundADifference(): void
     {
         $noise = static fn(float $low, float $high): Ratio => new Ratio('a', 'a', 1.0, $low, $high, 9, Ratio::NOISE);
