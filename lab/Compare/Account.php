@@ -6,6 +6,7 @@ namespace Larder\Lab\Compare;
 
 use Larder\Lab\Report\Column;
 use Larder\Lab\Report\Plain;
+use Larder\Lab\Report\Rank;
 use Larder\Lab\Report\Row;
 use Larder\Lab\Report\Table;
 use Larder\Lab\Report\Units;
@@ -14,14 +15,19 @@ use Larder\Lab\Run\Report;
 /** What a comparison says, as lines and tables. This folder compares two reports; it measures nothing. */
 final readonly class Account
 {
-    public function __construct(private Comparison $comparison) {}
+    private Rank $rank;
+
+    public function __construct(private Comparison $comparison)
+    {
+        $this->rank = new Rank($comparison->new);
+    }
 
     /** @return list<string> what a reader must know before the figures */
     public function warnings(): array
     {
         $warnings = [];
         foreach ($this->comparison->disqualified as $one) {
-            $warnings[] = Plain::line("Disqualified: $one[subject] in $one[scenario], which the old report measured: $one[reason]");
+            $warnings[] = Plain::line('Disqualified: ' . $this->rank->called("$one[scenario]/$one[subject]") . ", which the old report measured: $one[reason]");
         }
         foreach ($this->comparison->differences() as $difference) {
             $warnings[] = Plain::line("Not the same: $difference");
@@ -75,9 +81,9 @@ final readonly class Account
             }
         }
         foreach (['Only in the old report' => $this->comparison->missing, 'Only in the new report' => $this->comparison->added] as $title => $ids) {
-            $rows = \array_map(static fn(string $id): Row => new Row([Plain::line($id)]), $all ? $ids : \array_slice($ids, 0, 10));
+            $rows = \array_map(fn(string $id): Row => new Row([$this->rank->called($id), Plain::line($id)]), $all ? $ids : \array_slice($ids, 0, 10));
             if ($rows !== []) {
-                $tables[] = new Table('', "$title: " . \count($ids), self::more(\count($ids) - \count($rows)), [new Column('cell')], $rows);
+                $tables[] = new Table('', "$title: " . \count($ids), self::more(\count($ids) - \count($rows)), [new Column('what'), new Column('id', 10)], $rows);
             }
         }
 
@@ -106,13 +112,14 @@ final readonly class Account
     private function table(string $title, array $changes, int $more): Table
     {
         return (new Table('', $title, self::more($more), [
-            new Column('what'), new Column('new/old', 0, true), new Column('95 %', 0, true), new Column('p', 2, true), new Column('rounds it takes', 1, true),
-        ], \array_map(static fn(Change $change): Row => new Row([
-            Plain::line($change->id),
+            new Column('what'), new Column('new/old', 0, true), new Column('95 %', 0, true), new Column('p', 2, true), new Column('rounds it takes', 0, true), new Column('id', 10),
+        ], \array_map(fn(Change $change): Row => new Row([
+            $this->rank->called($change->id),
             \is_finite($change->ratio) ? Units::digits($change->ratio) : 'from none',
             $change->low === $change->high ? 'exact' : (\is_finite($change->high) ? Units::digits($change->low) . '–' . Units::digits($change->high) : '?'),
             $change->p === null ? Units::NOTHING : ($change->p < 0.0001 ? '< 0.0001' : Units::digits($change->p)),
             $change->needed === null ? Units::NOTHING : 'about ' . Units::whole($change->needed),
+            Plain::line($change->id),
         ], [], $change->verdict === Verdict::Slower), $changes)))->withoutEmptyColumns();
     }
 

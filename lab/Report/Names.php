@@ -32,17 +32,29 @@ final class Names
         return self::joined(self::way($cell), self::form($cell), self::placement($cell));
     }
 
-    /** What an id says of its cell (Cell::id()); null if it is none. */
+    /** What an id says of its cell (Cell::id()), or of its subject ("scenario/subject"); null if it is neither. */
     public static function cell(string $id): ?Cell
     {
-        if (\preg_match('~^([^/]+)/([^/]+)/([^/]+)/([^/]+)/(\d+)(?:/(same|other))?(?:/(\d+))?$~D', $id, $part) !== 1) {
+        if (\preg_match('~^([^/]+)/([^/]+)(?:/([^/]+)/([^/]+)/(\d+)(?:/(same|other))?(?:/(\d+))?)?$~D', $id, $part) !== 1) {
             return null;
         }
         $words = \explode(':', $part[2]);
         $connection = \array_values(\array_intersect($words, \array_keys(self::CONNECTIONS)))[0] ?? Cell::PROCESS;
         $form = \array_values(\array_diff(\array_slice($words, 1), [$connection]));
 
-        return new Cell($part[1], $part[2], $words[0], $connection, $form[0] ?? 'none', $form[1] ?? 'none', $part[3], $part[4], \max(1, (int) $part[5]), placement: $part[6] ?? '', request: \max(1, (int) ($part[7] ?? Cell::REQUEST)));
+        return new Cell($part[1], $part[2], $words[0], $connection, $form[0] ?? 'none', $form[1] ?? 'none', $part[3] ?? '', $part[4] ?? '', \max(1, (int) ($part[5] ?? 1)), placement: $part[6] ?? '', request: \max(1, (int) ($part[7] ?? Cell::REQUEST)));
+    }
+
+    /**
+     * A subject of which nothing but its id is known.
+     *
+     * @param array{subject: string, scenario: string} $one
+     */
+    public static function called(array $one): string
+    {
+        $cell = self::cell("$one[scenario]/$one[subject]");
+
+        return $cell === null ? Plain::line($one['subject']) : self::subject($cell);
     }
 
     /** "Redis by phpredis, socket" */
@@ -83,7 +95,8 @@ final class Names
         return $concurrency === 1 ? 'one process' : Units::whole($concurrency) . ' at once';
     }
 
-    private static function engine(string $engine): string
+    /** "SQLite through Larder" */
+    public static function engine(string $engine): string
     {
         if (!isset(self::ENGINES[$engine]) && \str_starts_with($engine, 'larder-')) {
             $parts = \array_map(self::engine(...), \explode('-', \substr($engine, 7)));

@@ -120,6 +120,15 @@ final class Rank
         return [Names::subject($of), Names::subject($to), $this->work($of) . \rtrim(', ' . Names::request($of), ', ')];
     }
 
+    /** "Engines: read a short string, one process: APCu, php", or "Engines: APCu, php" of a subject's id; an id that is neither's as it is. */
+    public function called(string $id): string
+    {
+        // Of another unit than microseconds, Comparison's ids name it.
+        $cell = Names::cell(\explode(', ', $id)[0]);
+
+        return $cell === null ? Plain::line($id) : Plain::line($cell->operation === '' ? $this->presentation($cell->scenario)->title : $this->work($cell)) . ': ' . Names::of($cell);
+    }
+
     /** The middle of its rounds, with the 95 % interval that covers them. */
     public function spread(Result $result): Interval
     {

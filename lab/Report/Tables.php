@@ -275,14 +275,14 @@ final class Tables
         }
         $rows = [];
         foreach ($subjects as $same) {
-            $rows[] = new Row([self::together(\array_column($same, 'subject')), Plain::line($same[0]['scenario']), Plain::line($same[0]['what']), Plain::line($same[0]['advice'])], [], true);
+            $rows[] = new Row([self::together($same), $this->title($same[0]['scenario']), Plain::line($same[0]['what']), Plain::line($same[0]['advice'])], [], true);
         }
 
         return $rows === [] ? null : new Table(
             'missing',
             'Not measured here',
             '',
-            [new Column('subject'), new Column('scenario', 1), new Column('missing'), new Column('how to install it')],
+            [new Column('what'), new Column('scenario', 1), new Column('missing'), new Column('how to install it')],
             $rows,
         );
     }
@@ -290,7 +290,7 @@ final class Tables
     public function disqualified(): ?Table
     {
         $rows = \array_map(
-            static fn(array $one): Row => new Row([Plain::line($one['subject']), Plain::line($one['scenario']), Plain::line($one['reason'])], [], true),
+            fn(array $one): Row => new Row([Names::called($one), $this->title($one['scenario']), Plain::line($one['reason']), Plain::line($one['subject'])], [], true),
             $this->report->disqualified,
         );
 
@@ -298,7 +298,7 @@ final class Tables
             'disqualified',
             'Disqualified for a wrong value or a failure; their figures do not count',
             '',
-            [new Column('subject'), new Column('scenario', 1), new Column('why')],
+            [new Column('what'), new Column('scenario', 1), new Column('why'), new Column('subject', 10)],
             $rows,
         );
     }
@@ -369,19 +369,24 @@ final class Tables
         ], static fn(string $part): bool => $part !== ''));
     }
 
-    /** @param list<string> $subjects */
+    /** @param list<array{subject: string, scenario: string}> $subjects */
     private static function together(array $subjects): string
     {
         $engines = [];
-        foreach ($subjects as $subject) {
-            $engines[\explode(':', $subject, 2)[0]][] = Plain::line($subject);
+        foreach ($subjects as $one) {
+            $engines[Names::engine(\explode(':', $one['subject'], 2)[0])][] = Names::called($one);
         }
         $names = [];
         foreach ($engines as $engine => $of) {
-            $names[] = \count($of) > 3 ? \sprintf('%s (%d subjects)', Plain::line((string) $engine), \count($of)) : \implode(', ', $of);
+            $names[] = \count($of) > 3 ? \sprintf('%s (%d subjects)', $engine, \count($of)) : \implode('; ', $of);
         }
 
-        return \implode(', ', $names);
+        return \implode('; ', $names);
+    }
+
+    private function title(string $scenario): string
+    {
+        return Plain::line($this->rank->presentation($scenario)->title);
     }
 
     private function name(string ...$parts): string

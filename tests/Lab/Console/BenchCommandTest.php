@@ -191,7 +191,7 @@ final class BenchCommandTest extends TestCase
         self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed|does not start/i', $report->disqualified[0]['reason']);
         self::assertSame(['files'], self::engines($report->results));
         self::assertCount(5, $report->results[0]->rounds);
-        self::assertStringContainsString('redis:socket', $bench->output());
+        self::assertStringContainsString('Redis by phpredis, socket', $bench->output());
     }
 
     /** @param string|array<string, string> $arguments of the command; last, the environment */

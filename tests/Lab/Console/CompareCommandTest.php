@@ -71,7 +71,7 @@ final class CompareCommandTest extends TestCase
         [$status, $output, $errors] = $this->tell($old, $new);
 
         self::assertSame([Application::NOT_DONE, ''], [$status, $errors]);
-        self::assertMatchesRegularExpression($all ? '/All 600 timed cells together took 1\.\d+ times as long: slower/' : '~Slower, subjects: 1\s+what +new/old +95 %.*\s+engines/redis:socket:17 ~', (string) \preg_replace('/\(.*?\) /', '', $output));
+        self::assertMatchesRegularExpression($all ? '/All 600 timed cells together took 1\.\d+ times as long: slower/' : '~Slower, subjects: 1\s+what +new/old +95 %.*\s+engines: Redis by phpredis, socket, 17 ~', (string) \preg_replace('/\(.*?\) /', '', $output));
         self::assertStringNotContainsString('Nothing changed', $output);
     }
 
@@ -123,7 +123,7 @@ final class CompareCommandTest extends TestCase
         self::assertIsArray($document['cells']);
         self::assertSame(['slower', 'slower'], \array_column($document['cells'], 'verdict'));
         self::assertSame([null, 2.0], \array_map(static fn(mixed $ratio): mixed => \is_float($ratio) ? \round($ratio, 6) : $ratio, \array_column($document['cells'], 'ratio')));
-        self::assertStringContainsString('| **engines/redis:socket:1/short/read/1** | 2.00 |', (string) \file_get_contents($markdown));
+        self::assertStringContainsString('| **engines: read a short string, one process: Redis by phpredis, socket, 1** | 2.00 |', (string) \file_get_contents($markdown));
     }
 
     public function testFilesThatCannotBeWrittenAreToldBeforeAnythingIsRead(): void

@@ -55,7 +55,7 @@ final class MarkdownTest extends TestCase
         $markdown = (new Markdown())->render(Fixture::report(scenarios: ['engines']));
 
         self::assertStringContainsString('| Memcached, uncompressed, socket | igbinary |', $markdown);
-        self::assertStringContainsString('redis:socket:lzf', $markdown);
+        self::assertStringContainsString('| **Redis by phpredis, socket, lzf** | Engines |', $markdown);
     }
 
     public function testItSaysWhatTheTerminalSays(): void
@@ -68,7 +68,7 @@ final class MarkdownTest extends TestCase
         }
         self::assertStringContainsString('**This run was stopped before its end.**', $markdown);
         self::assertStringContainsString('apt-get install php8.2-lzf', $markdown);
-        self::assertStringContainsString('| **memcached:tcp:msgpack** | engines | read gave', $markdown);
+        self::assertStringContainsString('| **Memcached, TCP, msgpack** | Engines | read gave', $markdown);
         self::assertStringContainsString('| processor | Made Up 3000 |', $markdown);
     }
 }

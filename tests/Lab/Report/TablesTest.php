@@ -216,7 +216,7 @@ final class TablesTest extends TestCase
         $table = (new Tables($report))->missing();
 
         self::assertNotNull($table);
-        self::assertSame(['predis:socket, predis:tcp, larder (9 subjects)', 'redis:socket'], $this->column($table, 'subject'));
+        self::assertSame(['Redis by Predis, socket; Redis by Predis, TCP; larder (9 subjects)', 'Redis by phpredis, socket'], $this->column($table, 'what'));
         self::assertSame(['install predis', 'install redis'], $this->column($table, 'how to install it'));
     }
 
