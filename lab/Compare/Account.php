@@ -52,14 +52,16 @@ final readonly class Account
             $cells = self::with($this->comparison->cells, $verdict);
             $subjects = self::with($this->comparison->subjects, $verdict);
             if ($cells !== [] || $subjects !== []) {
-                $parts[] = \sprintf('%s: %d of %d cells, %d of %d subjects.', \ucfirst($this->word($verdict)), \count($cells), \count($this->comparison->cells), \count($subjects), \count($this->comparison->subjects));
+                $parts[] = \sprintf('%s: %d of %d cells', \ucfirst($this->word($verdict)), \count($cells), \count($this->comparison->cells)) . ($this->comparison->subjects === [] ? '.' : \sprintf(', %d of %d subjects.', \count($subjects), \count($this->comparison->subjects)));
             }
         }
         if ($this->comparison->disqualified !== []) {
             $parts[] = \sprintf('Wrong or failed: %d of the subjects.', \count($this->comparison->disqualified));
         }
 
-        return [...$lines, 'The intervals cover the rounds of the two runs, not what else changes between two runs.', \implode(' ', $parts)];
+        $lines = [...$lines, 'The intervals cover the rounds of the two runs, not what else changes between two runs.', \implode(' ', $parts)];
+
+        return $this->comparison->tells() ? $lines : [...$lines, 'No single time can be told, so the loss of one would not show: measure more rounds (--rounds).'];
     }
 
     /**
@@ -118,14 +120,23 @@ final readonly class Account
             \is_finite($change->ratio) ? Units::digits($change->ratio) : 'from none',
             $change->low === $change->high ? 'exact' : (\is_finite($change->high) ? Units::digits($change->low) . '–' . Units::digits($change->high) : '?'),
             $change->p === null ? Units::NOTHING : ($change->p < 0.0001 ? '< 0.0001' : Units::digits($change->p)),
-            $change->needed === null ? Units::NOTHING : 'about ' . Units::whole($change->needed),
+            self::rounds($change),
             Plain::line($change->id),
         ], [], $change->verdict === Verdict::Slower), $changes)))->withoutEmptyColumns();
     }
 
     private function said(Change $change): string
     {
-        return $this->word($change->verdict) . ($change->needed === null ? '' : \sprintf(', which takes about %s rounds', Units::whole($change->needed)));
+        return $this->word($change->verdict) . ($change->verdict === Verdict::Unknown ? ', which takes ' . self::rounds($change) . ' rounds' : '');
+    }
+
+    private static function rounds(Change $change): string
+    {
+        return match (true) {
+            $change->needed !== null => 'about ' . Units::whole($change->needed),
+            $change->verdict === Verdict::Unknown && !\is_finite($change->high) => Comparison::ROUNDS . ' or more',
+            default => Units::NOTHING,
+        };
     }
 
     private function word(Verdict $verdict): string
@@ -158,6 +169,7 @@ final readonly class Account
     {
         return [
             ...$report->partial ? ["The $name report is partial: its run was stopped before its end."] : [],
+            ...$report->rounds >= Comparison::ROUNDS ? [] : [\sprintf('The %s report has %s: with fewer than %d nothing can be told of a time.', $name, $report->rounds === 1 ? 'one round' : "$report->rounds rounds", Comparison::ROUNDS)],
             ...$report->quiet ? [] : ["By its own noise the machine of the $name report could not tell 10 %."],
         ];
     }

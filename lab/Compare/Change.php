@@ -13,7 +13,7 @@ final readonly class Change
      * @param float      $low    of its 95 % interval; 0 where there are too few rounds
      * @param float      $high   of its 95 % interval; INF where there are too few rounds
      * @param ?float     $p      how often chance alone goes that far; null where nothing can be said, or sizes are exact
-     * @param ?int       $needed rounds in each report with which it could be told, where now it cannot
+     * @param ?int       $needed rounds in each report with which it could be told, where now it cannot; null also of too few rounds to reckon it
      * @param int<1,max> $cells  that it is about
      */
     public function __construct(

@@ -84,6 +84,14 @@ final class Comparison
         $this->subjects = \array_values(\array_filter($groups, static fn(Change $change): bool => $change->id !== ''));
     }
 
+    /** Whether anything can be told of a single time. All of them together may be told where none of them can; sizes always can. */
+    public function tells(): bool
+    {
+        $times = \array_filter($this->cells, static fn(Change $change): bool => $change->low !== $change->high);
+
+        return $times === [] || \array_filter($times, static fn(Change $change): bool => $change->verdict !== Verdict::Unknown) !== [];
+    }
+
     public function fails(): bool
     {
         return $this->disqualified !== [] || $this->those(Verdict::Slower) !== [];
@@ -129,7 +137,7 @@ final class Comparison
         [$newMean, $newError, $newFreedom] = self::moments(\array_column($cells, 1));
         $distance = $newMean - $oldMean;
         if (\min($oldFreedom, $newFreedom) < self::ROUNDS - 1) {
-            return new Change($id, \exp($distance), 0.0, \INF, null, Verdict::Unknown, self::ROUNDS, \count($cells));
+            return new Change($id, \exp($distance), 0.0, \INF, null, Verdict::Unknown, null, \count($cells));
         }
         $error = \max($oldError + $newError, 1e-24);
         $freedom = \max(1, \min($oldFreedom + $newFreedom, (int) ($error ** 2 / \max($oldError ** 2 / $oldFreedom + $newError ** 2 / $newFreedom, 1e-60))));

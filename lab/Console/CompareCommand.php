@@ -8,7 +8,6 @@ use Larder\Console\Application;
 use Larder\Lab\Compare\Account;
 use Larder\Lab\Compare\Comparison;
 use Larder\Lab\Compare\NotComparable;
-use Larder\Lab\Compare\Verdict;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Report\Markdown;
 use Larder\Lab\Report\ReportUnreadable;
@@ -45,7 +44,8 @@ final class CompareCommand extends Command
 
                 Sizes are exact: any change beyond the limit counts.
 
-                The exit status is 1 if something is slower, larger, or wrong now. It is 2 if nothing can be told.
+                The exit status is 1 if something is slower, larger, or wrong now. It is 2 if no single time can be told,
+                also where all of them together can.
 
                   <info>bin/larder bench compare old.json new.json</info>
                   <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md -v</info>
@@ -90,7 +90,7 @@ final class CompareCommand extends Command
 
         return match (true) {
             $comparison->fails() => Application::NOT_DONE,
-            \count($comparison->those(Verdict::Unknown)) === \count($comparison->cells) + \count($comparison->subjects) + (int) ($comparison->whole !== null) => Application::USAGE,
+            !$comparison->tells() => Application::USAGE,
             default => Application::OK,
         };
     }

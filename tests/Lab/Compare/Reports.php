@@ -77,7 +77,7 @@ final class Reports
         bool $quiet = true,
         string $started = '',
     ): Report {
-        return new Report('bin/larder bench', $machine, $versions, [], $results, [], $missing, $disqualified, [], $partial, $quiet, 1, 10, $started, 1.0);
+        return new Report('bin/larder bench', $machine, $versions, [], $results, [], $missing, $disqualified, [], $partial, $quiet, 1, \max([0, ...\array_map(static fn(Result $result): int => \count($result->rounds), $results)]), $started, 1.0);
     }
 
     /** @return list<float> */

@@ -95,6 +95,24 @@ final class CompareCommandTest extends TestCase
         self::assertStringContainsString('Cannot tell: 4 of 4 cells', $output);
     }
 
+    /** Seen to fail: "about 3 rounds" of one round and of two, and exit status 0 where all cells together could be told. */
+    public function testWhatCannotBeToldIsNoSuccess(): void
+    {
+        foreach (['one round' => 1, '2 rounds' => 2] as $has => $rounds) {
+            $old = $this->file(Reports::noisy(1, 40, $rounds, started: self::BEFORE), 'old.json');
+            [$status, $output] = $this->tell($old, $this->file(Reports::noisy(2, 40, 10, started: self::AFTER), 'new.json'));
+            self::assertSame(Application::USAGE, $status);
+            self::assertStringContainsString("The old report has $has: with fewer than 3 nothing can be told", $output);
+            self::assertMatchesRegularExpression('/which takes 3 or\s+more\s+rounds/', $output);
+            self::assertStringNotContainsString('about 3', $output);
+        }
+        $old = $this->file(Reports::noisy(1, 400, 4, 0.3, started: self::BEFORE), 'old.json');
+        [$status, $output] = $this->tell($old, $this->file(Reports::noisy(2, 400, 4, 0.3, started: self::AFTER), 'new.json'));
+        self::assertMatchesRegularExpression('/All 400 timed cells together took 1\.\d+ \S+ times as long: no\s+change larger than 10\.0 %/', $output);
+        self::assertStringContainsString('No single time can be told', $output);
+        self::assertSame(Application::USAGE, $status);
+    }
+
     public function testDoubtsAreTold(): void
     {
         $results = [Reports::of(1, self::CALM)];
