@@ -26,6 +26,7 @@ final readonly class Request
      * @param array<string, Scenario> $scenarios by name
      * @param array<string, string>   $files     json, markdown, html: where they go
      * @param bool                    $named     the files were named by the user
+     * @param list<string>            $typed     the words that say what is measured
      */
     private function __construct(
         public array $scenarios,
@@ -34,7 +35,7 @@ final readonly class Request
         public ?int $seed,
         private array $files,
         private bool $named,
-        private string $typed,
+        private array $typed,
     ) {}
 
     /** @param string $directory for reports without a name */
@@ -87,7 +88,7 @@ final readonly class Request
             self::number($input, 'seed', 0, \PHP_INT_MAX),
             $files === [] ? ['json' => "$directory/report.json", 'markdown' => "$directory/report.md", 'html' => "$directory/report.html"] : $files,
             $files !== [],
-            \implode(' ', \array_filter([\implode(' ', $typed), $quick ? '--quick' : '', $subjects === [] ? '' : '--subjects=' . \implode(',', $subjects), ...$wordpress->words()], static fn(string $part): bool => $part !== '')),
+            [...$typed, ...$quick ? ['--quick'] : [], ...$subjects === [] ? [] : ['--subjects=' . \implode(',', $subjects)], ...$wordpress->words()],
         );
     }
 
@@ -133,10 +134,23 @@ final readonly class Request
         return \implode(' ', [$this->command($rounds, $this->seed), \PHP_VERSION]);
     }
 
-    /** What to type to have it again. */
+    /** What to type to have it again: in a checkout there, elsewhere where Composer has installed Larder. */
     public function command(int $rounds, ?int $seed): string
     {
-        return \rtrim('bin/larder bench ' . $this->typed) . " --rounds=$rounds" . ($seed === null ? '' : " --seed=$seed");
+        $root = \dirname(__DIR__, 2);
+        $words = \getenv('LARDER_EXT') === '0' ? ['LARDER_EXT=0'] : [];
+        if ((\getenv('LARDER_MODULE') ?: '') !== '') {
+            $words[] = 'LARDER_MODULE=' . self::quoted((string) \realpath((string) \getenv('LARDER_MODULE')));
+        }
+        // ext/with brings the extension into every PHP, those of php-fpm too.
+        \array_push($words, ...\is_file("$root/vendor/autoload.php") ? ['ext/with', 'bin/larder'] : ['vendor/bin/larder'], ...['bench', ...\array_map(self::quoted(...), $this->typed), "--rounds=$rounds"]);
+
+        return \implode(' ', $seed === null ? $words : [...$words, "--seed=$seed"]);
+    }
+
+    private static function quoted(string $word): string
+    {
+        return \preg_match('~^[\w.,:=/@%+-]+$~D', $word) === 1 ? $word : \escapeshellarg($word);
     }
 
     private static function wordpress(InputInterface $input): Choice

@@ -15,6 +15,7 @@ use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Input\ArrayInput;
 
 /** The command as it is typed: real processes, real servers, real signals. */
 #[CoversClass(BenchCommand::class)]
@@ -55,6 +56,25 @@ final class BenchCommandTest extends TestCase
 
         self::assertFileExists($this->directory->file('a.json'));
         self::assertDirectoryDoesNotExist($this->directory->file('larder-bench'));
+    }
+
+    /** Seen to fail: without ext/with, which is what brings the extension along; a path with a space as two words. */
+    #[Test]
+    public function theCommandOfTheReportRepeatsItInACheckout(): void
+    {
+        $bench = $this->bench('loop', '--quick', '--rounds=1', '--subjects=files', '--json=' . $this->directory->file('a.json'));
+        self::assertSame(0, $bench->wait(60), $bench->errors());
+        $first = (new JsonReader())->read($this->directory->file('a.json'));
+        self::assertMatchesRegularExpression('~(^| )ext/with bin/larder bench loop --quick --subjects=files --rounds=1 --seed=\d+$~', $first->command);
+
+        $again = new Process(['sh', '-c', "$first->command --json=" . $this->directory->file('b.json')], ['XDG_CACHE_HOME' => $this->directory->path], \dirname(__DIR__, 3));
+        self::assertSame(0, $again->wait(60), $again->errors());
+        $second = (new JsonReader())->read($this->directory->file('b.json'));
+        self::assertEquals([$first->command, $first->seed, \array_column($first->results, 'cell')], [$second->command, $second->seed, \array_column($second->results, 'cell')]);
+
+        $plugin = $this->directory->write('my object-cache.php', '<?php');
+        $request = Request::from(new ArrayInput(['scenario' => ['catalog'], '--dropin' => ["mine=$plugin"]], (new BenchCommand())->getDefinition()), 'here');
+        self::assertStringEndsWith("bench catalog '--dropin=mine=$plugin' --rounds=3", $request->command(3, null));
     }
 
     /** @return iterable<string, array{list<string>, list<string>}> */
