@@ -55,6 +55,9 @@ final readonly class Request
             }
             $chosen += $word === 'all' ? $all : [$word => $all[$word]];
         }
+        if (\array_intersect_key($chosen, \array_flip(Scenarios::LARGE)) === [] && ($input->getOption('dropin') !== [] || $input->getOption('wordpress') !== null)) {
+            throw new InvalidArgumentException(\sprintf('--dropin and --wordpress say how WordPress is measured, and no scenario that was asked for measures it. Type: bin/larder bench %s', \implode(' ', [...$typed, ...Scenarios::LARGE, ...$wordpress->words()])));
+        }
         $quick = $input->getOption('quick') === true;
         $level = $quick ? Scope::QUICK : ($chosen === [] ? Scope::PART : Scope::EVERY);
         // In the order in which they are reported, not typed.

@@ -86,6 +86,8 @@ final class BenchCommandTest extends TestCase
         yield 'rounds' => [['--rounds=none'], ['--rounds=none is not a whole number']];
         yield 'no rounds' => [['--rounds=0'], ['--rounds=0 is not a whole number']];
         yield 'seed' => [['--seed=-1'], ['--seed=-1 is not a whole number']];
+        yield 'a drop-in without WordPress' => [['loop', '--dropin=mine=' . __FILE__], ['no scenario that was asked for measures it', 'bench loop transients catalog --dropin=mine=' . __FILE__]];
+        yield 'a WordPress in the representative part' => [['--wordpress=6.8'], ['no scenario that was asked for measures it', 'bench transients catalog --wordpress=6.8']];
         yield 'a directory that is not there' => [['--json=/nowhere/at/all.json'], ['Cannot write /nowhere/at/all.json', 'mkdir -p']];
         yield 'a directory as a file' => [['--html=/tmp'], ['/tmp is a directory']];
         yield 'one file for two forms' => [['--json=/tmp/report', '--html=/tmp/report'], ['cannot go to one file']];
