@@ -16,8 +16,10 @@ use Larder\Lab\Run\Stop;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
+use Larder\Lab\Subject\LarderExtension;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
@@ -89,6 +91,10 @@ final class BenchCommand extends Command
             $errors->writeln('<error>The laboratory needs Symfony Process. Type: composer require --dev symfony/process:^7.0</error>');
 
             return self::USAGE;
+        }
+        $mistake = LarderExtension::mistake();
+        if ($mistake !== null) {
+            throw new InvalidArgumentException($mistake);
         }
         $request = Request::from($input, self::REPORTS);
         try {

@@ -140,13 +140,14 @@ final readonly class Request
     /** What to type to have it again: in a checkout there, elsewhere where Composer has installed Larder. */
     public function command(int $rounds, ?int $seed): string
     {
-        $root = \dirname(__DIR__, 2);
-        $words = \getenv('LARDER_EXT') === '0' ? ['LARDER_EXT=0'] : [];
-        if ((\getenv('LARDER_MODULE') ?: '') !== '') {
-            $words[] = 'LARDER_MODULE=' . self::quoted((string) \realpath((string) \getenv('LARDER_MODULE')));
-        }
-        // ext/with brings the extension into every PHP, those of php-fpm too.
-        \array_push($words, ...\is_file("$root/vendor/autoload.php") ? ['ext/with', 'bin/larder'] : ['vendor/bin/larder'], ...['bench', ...\array_map(self::quoted(...), $this->typed), "--rounds=$rounds"]);
+        // ext/with brings the extension into every PHP, those of php-fpm too; the one that LARDER_MODULE names the laboratory loads itself.
+        $words = match (true) {
+            !\is_file(\dirname(__DIR__, 2) . '/vendor/autoload.php') => ['vendor/bin/larder'],
+            \getenv('LARDER_EXT') === '0' => ['LARDER_EXT=0', 'ext/with', 'bin/larder'],
+            (\getenv('LARDER_MODULE') ?: '') !== '' => ['LARDER_MODULE=' . self::quoted((string) \realpath((string) \getenv('LARDER_MODULE'))), 'bin/larder'],
+            default => ['ext/with', 'bin/larder'],
+        };
+        \array_push($words, 'bench', ...\array_map(self::quoted(...), $this->typed), ...["--rounds=$rounds"]);
 
         return \implode(' ', $seed === null ? $words : [...$words, "--seed=$seed"]);
     }

@@ -41,15 +41,32 @@ final class LarderExtension
         return self::look()['version'];
     }
 
+    /** Why what LARDER_MODULE names cannot be measured, and what to type; null where it can, or it names nothing. */
+    public static function mistake(): ?string
+    {
+        $named = \getenv('LARDER_MODULE') ?: '';
+        if ($named === '' || \getenv('LARDER_EXT') === '0') {
+            return null;
+        }
+        $without = 'Name a larder.so built for this PHP, or type: unset LARDER_MODULE';
+
+        return match (true) {
+            !\is_file($named) => "LARDER_MODULE names $named, and there is no such file. $without",
+            self::look()['loaded'] => "LARDER_MODULE names $named, but a php.ini or ext/with loads the extension already. Run it without ext/with, or type: unset LARDER_MODULE",
+            self::look()['version'] === null => \sprintf('LARDER_MODULE names %s, which PHP %s cannot load. %s', $named, \PHP_VERSION, $without),
+            default => null,
+        };
+    }
+
     private static function advice(): string
     {
         if (\getenv('LARDER_EXT') === '0') {
             return 'make ext, and not LARDER_EXT=0';
         }
 
-        return \is_file(self::module())
+        return self::mistake() ?? (\is_file(self::module())
             ? \sprintf('make ext (%s is of another PHP than this, %s)', self::module(), \PHP_VERSION)
-            : 'make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)';
+            : 'make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)');
     }
 
     private static function module(): string

@@ -123,6 +123,16 @@ final class BenchCommandTest extends TestCase
         self::assertStringContainsString('set XDG_CACHE_HOME', $bench->errors());
     }
 
+    /** Seen to fail: "make ext", which changes nothing, and only where the segment was asked for. */
+    #[Test]
+    public function aModuleThatIsNotThereIsTold(): void
+    {
+        $bench = $this->bench('loop', '--subjects=files', ['LARDER_MODULE' => '/nope.so', 'LARDER_EXT' => '']);
+
+        self::assertSame(2, $bench->wait(60));
+        self::assertStringContainsString('LARDER_MODULE names /nope.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE', $bench->errors());
+    }
+
     #[Test]
     public function theListNamesScenariosSubjectsAndWhatIsMissing(): void
     {

@@ -63,10 +63,10 @@ final class SegmentSubjectsTest extends TestCase
             echo json_encode([$need->met, $need->what, $need->advice, Larder\Lab\Subject\LarderExtension::ini()], JSON_UNESCAPED_SLASHES), "\n";', [], [], $environment)->line();
         $none = ['LARDER_EXT' => '', 'PHP_INI_SCAN_DIR' => \PHP_CONFIG_FILE_SCAN_DIR, 'LARDER_MODULE' => '/nowhere/larder.so'];
 
-        self::assertSame('[false,"the PHP extension larder","make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)",[]]', $said($none));
+        self::assertSame('[false,"the PHP extension larder","LARDER_MODULE names /nowhere/larder.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE",[]]', $said($none));
         self::assertSame('[false,"the PHP extension larder","make ext, and not LARDER_EXT=0",[]]', $said(['LARDER_EXT' => '0'] + $none));
         // A file that is no module of this PHP.
-        self::assertMatchesRegularExpression('~^\[false,"the PHP extension larder","make ext \(.*MemoryPayloads\.php is of another PHP than this, [\d.]+[^"]*\)",\[]]$~', $said(['LARDER_MODULE' => \dirname(__DIR__, 3) . '/lab/Payload/MemoryPayloads.php'] + $none));
+        self::assertMatchesRegularExpression('~^\[false,"the PHP extension larder","LARDER_MODULE names .*MemoryPayloads\.php, which PHP [\d.]+\S* cannot load\. Name a larder\.so [^"]*",\[]]$~', $said(['LARDER_MODULE' => \dirname(__DIR__, 3) . '/lab/Payload/MemoryPayloads.php'] + $none));
     }
 
     /** What was built is found where `make ext` puts it, and loaded by the processes that measure. */
