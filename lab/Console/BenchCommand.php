@@ -37,7 +37,8 @@ use Symfony\Component\Process\Process;
 final class BenchCommand extends Command
 {
     private const OK = 0;
-    private const NOTHING_MEASURED = 1;
+    /** Nothing could be measured, or a subject was disqualified. */
+    private const FAILED = 1;
     private const USAGE = 2;
     private const INTERRUPTED = 130;
 
@@ -76,6 +77,9 @@ final class BenchCommand extends Command
                   <info>%command.full_name% compare OLD.json NEW.json</info>
                                                     what changed between two reports; exit status 1 on a loss
                                                     (%command.full_name% compare --help)
+
+                The exit status is 0 if all was measured, 1 if a subject was disqualified or nothing could be measured,
+                2 if it was asked for something that cannot be, and 130 if it was stopped.
                 HELP);
     }
 
@@ -117,7 +121,7 @@ final class BenchCommand extends Command
                 $errors->writeln(OutputFormatter::escape("  $missing[subject] needs $missing[what]: $missing[advice]"));
             }
 
-            return self::NOTHING_MEASURED;
+            return self::FAILED;
         }
         $rounds = $request->rounds ?? ($request->scope->level === Scope::QUICK ? self::QUICK_ROUNDS : self::MOST_ROUNDS);
         $ledger = new Ledger(
@@ -145,6 +149,9 @@ final class BenchCommand extends Command
             $stop->ignore();
         }
         $request->write($report, $output);
+        if ($report->disqualified !== []) {
+            $errors->writeln(\sprintf('<error>%d disqualified for a wrong value or a failure: the report says which and why.</error>', \count($report->disqualified)));
+        }
         if ($report->partial) {
             $errors->writeln($request->scope->level === Scope::EVERY
                 ? 'Stopped. The same command resumes from here. The report has what was measured so far, marked as partial.'
@@ -154,7 +161,7 @@ final class BenchCommand extends Command
         }
         $ledger->remove();
 
-        return $report->results === [] && $report->ratios === [] ? self::NOTHING_MEASURED : self::OK;
+        return $report->disqualified !== [] || ($report->results === [] && $report->ratios === []) ? self::FAILED : self::OK;
     }
 
     /** Where the lab keeps what outlives a process, and where engines with files get theirs: on a disk, not in /tmp. */
