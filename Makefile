@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -142,6 +142,9 @@ screenshots-wordpress: setup ## take pictures of the WordPress plugin for the do
 
 self-check: setup ## check whether to trust the laboratory here: measure the same thing twice, and once slowed by 10 %
 	ext/with php lab/self-check.php $(ARGS)
+
+cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm)
+	ext/with php lab/cache-tests.php $(ARGS)
 
 bench-fpm: setup ## measure what Larder costs a php-fpm request
 	$(PHP) bench/fpm-cost.php $(ARGS)
