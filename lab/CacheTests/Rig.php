@@ -32,6 +32,10 @@ final class Rig
         'cgi.nph' => 1,
     ];
 
+    /**
+     * One thing it cannot be told: of several lines with one field's name, nginx before 1.23 leaves PHP the last one, so that
+     * vary-normalise-combine does not pass there.
+     */
     private const NGINX = [
         'underscores_in_headers on;', 'ignore_invalid_headers off;', 'large_client_header_buffers 8 32k;',
         'if_modified_since off;', 'etag off;', 'max_ranges 0;', 'gzip off;',
