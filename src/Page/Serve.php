@@ -87,7 +87,10 @@ final class Serve
         $https = \getenv('HTTPS');
         [$path, $query] = \explode('?', $target, 2) + [1 => null];
 
-        return ($https === false || $https === '' || \strcasecmp($https, 'off') === 0 ? 'http://' : 'https://') . \strtolower($host) . $path
+        // Web servers leave the port out of HTTP_HOST where they do not trust it (Debian's nginx, fastcgi_params).
+        $port = \str_contains($host, ':') ? '' : ':' . \getenv('SERVER_PORT');
+
+        return ($https === false || $https === '' || \strcasecmp($https, 'off') === 0 ? 'http://' : 'https://') . \strtolower($host) . $port . $path
             . ($query === null ? '' : self::query($query, $settings['ignoredQuery'])) . $cookies;
     }
 
