@@ -1,0 +1,159 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Page\Http\CacheControl;
+use Larder\Page\Http\HttpDate;
+use Larder\Page\Http\StructuredField;
+
+/**
+ * What a shared cache may do with a response: whether it may store it, for how long it is fresh, and when it may still be
+ * served after that (RFC 9111, sections 3 and 4.2; RFC 5861; RFC 9213). Reads nothing but the response.
+ */
+final readonly class Policy
+{
+    /** Fields for caches like this one, the most special first (RFC 9213, section 2.1). */
+    private const TARGETED = ['larder-cache-control', 'cdn-cache-control'];
+
+    /** Final statuses whose meaning for caching this class knows (RFC 9111, section 5.2.2.3). */
+    private const UNDERSTOOD = [200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 500, 501, 502, 503, 504];
+
+    /** Statuses that may be kept without an explicit life (RFC 9110, section 15.1). */
+    private const HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
+
+    /** A heuristic life is this part of the time since the last change (RFC 9111, section 4.2.2), and a day at most. */
+    private const PART = 10;
+    private const DAY = 86_400;
+
+    /**
+     * @param string $reason why it is not stored; '': it is
+     * @param int    $life   seconds from its making at which it becomes stale
+     * @param int    $age    seconds that it is old already
+     * @param int    $stale  seconds that it may be served stale while one request renews it (stale-while-revalidate)
+     * @param int    $broken seconds that it may be served stale if the application fails (stale-if-error)
+     * @param bool   $strict never served stale, nor to a request that asks for stale (must-revalidate and its like)
+     */
+    private function __construct(
+        public string $reason,
+        public int $life = 0,
+        public int $age = 0,
+        public int $stale = 0,
+        public int $broken = 0,
+        public bool $strict = false,
+    ) {}
+
+    /**
+     * @param array<string, list<string>> $fields by name in small letters
+     * @param int                         $now    Unix time at which the response was made
+     * @param ?int                        $ttl    seconds that a response without a word about it is fresh; null: it is not stored
+     */
+    public static function of(int $status, array $fields, int $now, ?int $ttl): self
+    {
+        $directives = self::targeted($fields);
+        $isTargeted = $directives !== null;
+        $directives ??= CacheControl::parse(\implode(', ', $fields['cache-control'] ?? []));
+        $understood = \in_array($status, self::UNDERSTOOD, true);
+        $reason = match (true) {
+            $status < 200 || $status === 206 || $status === 304 => "status $status is no whole response",
+            isset($directives['must-understand']) && !$understood => "must-understand: status $status is not understood",
+            isset($directives['no-store']) && !isset($directives['must-understand']) => 'no-store',
+            isset($directives['private']) => 'private',
+            isset($fields['set-cookie']) => 'Set-Cookie',
+            isset($fields['content-range']) => 'Content-Range',
+            \in_array('*', self::members($fields['vary'] ?? []), true) => 'Vary: *',
+            default => '',
+        };
+        if ($reason !== '') {
+            return new self($reason);
+        }
+        $age = self::age($fields);
+        $life = self::life($status, $fields, $directives, $isTargeted, $now, $ttl);
+        if ($life === null) {
+            return new self('it says nothing about its life');
+        }
+        if (isset($directives['no-cache'])) {
+            $life = 0;
+        }
+        $strict = isset($directives['must-revalidate']) || isset($directives['proxy-revalidate']) || isset($directives['s-maxage']) || isset($directives['no-cache']);
+
+        return new self(
+            $life > $age || isset($fields['etag']) || isset($fields['last-modified']) ? '' : 'it is stale from the start, and has no validator',
+            $life,
+            $age,
+            $strict ? 0 : CacheControl::seconds($directives, 'stale-while-revalidate') ?? 0,
+            $strict ? 0 : CacheControl::seconds($directives, 'stale-if-error') ?? 0,
+            $strict,
+        );
+    }
+
+    /**
+     * @param array<string, list<string>> $fields
+     * @param array<string, mixed>        $directives
+     */
+    private static function life(int $status, array $fields, array $directives, bool $isTargeted, int $now, ?int $ttl): ?int
+    {
+        $life = CacheControl::seconds($directives, 's-maxage') ?? CacheControl::seconds($directives, 'max-age');
+        if ($life !== null) {
+            return $life;
+        }
+        if (isset($directives['no-cache'])) {
+            return 0;
+        }
+        $date = HttpDate::parse($fields['date'][0] ?? '') ?? $now;
+        if (isset($fields['expires']) && !$isTargeted) {
+            // A date that is none means the past (RFC 9111, section 5.3); so do several.
+            $expires = \count($fields['expires']) === 1 ? HttpDate::parse($fields['expires'][0]) : null;
+
+            return $expires === null ? 0 : \max(0, $expires - $date);
+        }
+        if (!\in_array($status, self::HEURISTIC, true) && !isset($directives['public'])) {
+            return null;
+        }
+        $modified = HttpDate::parse($fields['last-modified'][0] ?? '');
+
+        return $modified === null || $modified > $date ? $ttl : \min(self::DAY, \intdiv($date - $modified, self::PART));
+    }
+
+    /**
+     * The directives of the first targeted field that is there and well-formed; they replace Cache-Control and Expires.
+     *
+     * @param array<string, list<string>> $fields
+     *
+     * @return ?array<string, mixed>
+     */
+    private static function targeted(array $fields): ?array
+    {
+        foreach (self::TARGETED as $name) {
+            $members = isset($fields[$name]) ? StructuredField::dictionary(\implode(', ', $fields[$name])) : null;
+            if ($members !== null && $members !== []) {
+                return \array_filter(\array_map(static fn(array $member): mixed => $member[0], $members), static fn(mixed $value): bool => $value !== false);
+            }
+        }
+
+        return null;
+    }
+
+    /**
+     * The first Age that is a number (RFC 9111, section 5.1).
+     *
+     * @param array<string, list<string>> $fields
+     */
+    private static function age(array $fields): int
+    {
+        $age = \explode(',', $fields['age'][0] ?? '')[0];
+
+        return CacheControl::seconds(['age' => \trim($age)], 'age') ?? 0;
+    }
+
+    /**
+     * @param list<string> $lines of a field that is a list
+     *
+     * @return list<string> in small letters
+     */
+    public static function members(array $lines): array
+    {
+        return \array_values(\array_filter(\array_map(static fn(string $member): string => \strtolower(\trim($member)), \explode(',', \implode(',', $lines))), static fn(string $member): bool => $member !== ''));
+    }
+}
