@@ -1,0 +1,86 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page;
+
+use Larder\Page\Http\HttpDate;
+use Larder\Page\Policy;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** What a shared cache may store, and for how long, by the sections that the names give. */
+final class PolicyTest extends TestCase
+{
+    private const NOW = 1_700_000_000;
+
+    /** @param array<string, string|list<string>> $fields */
+    #[DataProvider('responses')]
+    public function testALife(array $fields, ?int $life, int $status = 200, ?int $ttl = null): void
+    {
+        $policy = Policy::of($status, \array_map(static fn(string|array $lines): array => (array) $lines, $fields), self::NOW, $ttl);
+        self::assertSame($life, $policy->reason === '' ? $policy->life : null, $policy->reason);
+    }
+
+    /** @return iterable<string, array{0: array<string, string|list<string>>, 1: ?int, 2?: int, 3?: ?int}> life null: not stored */
+    public static function responses(): iterable
+    {
+        $date = static fn(int $seconds): string => HttpDate::format(self::NOW + $seconds);
+        yield '9111 4.2.1: max-age' => [['cache-control' => 'max-age=60'], 60];
+        yield '9111 4.2.1: s-maxage first' => [['cache-control' => 'max-age=60, s-maxage=5'], 5];
+        yield '9111 4.2.1: max-age before Expires' => [['cache-control' => 'max-age=60', 'expires' => $date(5)], 60];
+        yield '9111 4.2.1: Expires less Date' => [['expires' => $date(100), 'date' => $date(40)], 60];
+        yield '9111 4.2.1: Expires less now' => [['expires' => $date(100)], 100];
+        yield '9111 4.2.1: of two the first' => [['cache-control' => ['max-age=7', 'max-age=60']], 7];
+        yield '9111 5.3: Expires that is no date' => [['expires' => '0', 'etag' => '"a"'], 0];
+        yield '9111 5.3: two Expires' => [['expires' => [$date(100), $date(200)], 'etag' => '"a"'], 0];
+        yield '9111 1.2.2: a number too large' => [['cache-control' => 'max-age=99999999999'], 0x7FFFFFFF];
+        yield '9111 4.2.1: no number' => [['cache-control' => 'max-age=abc', 'etag' => '"a"'], 0];
+        yield '9111 4.2.1: a negative number' => [['cache-control' => 'max-age=-1'], null];
+        yield '9111 5.2: a quoted number' => [['cache-control' => 'max-age="60"'], 60];
+        yield '9111 5.2: names in any case' => [['cache-control' => 'MAX-AGE=60'], 60];
+        yield '9111 5.2.2.5: no-store' => [['cache-control' => 'no-store, max-age=60'], null];
+        yield '9111 5.2.2.7: private' => [['cache-control' => 'private, max-age=60'], null];
+        yield '9111 5.2.2.7: private with fields' => [['cache-control' => 'private="x-user", max-age=60'], null];
+        yield '9111 5.2.2.4: no-cache' => [['cache-control' => 'no-cache, max-age=60', 'etag' => '"a"'], 0];
+        yield '9111 5.2.2.3: must-understand' => [['cache-control' => 'no-store, must-understand, max-age=60'], 60];
+        yield '9111 5.2.2.3: a status that is not understood' => [['cache-control' => 'must-understand, max-age=60'], null, 299];
+        yield '9111 4.2.2: a tenth of the age' => [['last-modified' => $date(-1000)], 100];
+        yield '9111 4.2.2: a day at most' => [['last-modified' => $date(-100 * 86_400)], 86_400];
+        yield '9111 4.2.2: changed in the future' => [['last-modified' => $date(100)], null];
+        yield '9110 15.1: a status without a heuristic' => [['last-modified' => $date(-1000)], null, 302];
+        yield '9111 5.2.2.9: public allows it' => [['last-modified' => $date(-1000), 'cache-control' => 'public'], 100, 302];
+        yield 'nothing said' => [['content-type' => 'text/html'], null];
+        yield 'nothing said, the owner does' => [[], 300, 200, 300];
+        yield 'a word of the application counts more' => [['cache-control' => 'max-age=60'], 60, 200, 300];
+        yield '9111 3: a cookie is set' => [['cache-control' => 'max-age=60', 'set-cookie' => 'a=b'], null];
+        yield '9111 4.1: Vary: *' => [['cache-control' => 'max-age=60', 'vary' => 'accept, *'], null];
+        yield '9111 3.3: a part' => [['cache-control' => 'max-age=60', 'content-range' => 'bytes 0-1/2'], null, 206];
+        yield '9111 4.3.3: a validation' => [['cache-control' => 'max-age=60'], null, 304];
+        yield '9110 15.6: an error that says its life' => [['cache-control' => 'max-age=60'], 60, 503];
+        yield '9110 15.6: an error that says nothing' => [[], null, 503, 300];
+        yield '9213 2.2: a targeted field instead' => [['cdn-cache-control' => 'max-age=5', 'cache-control' => 'no-store', 'expires' => '0'], 5];
+        yield '9213 2.2: our own before it' => [['larder-cache-control' => 'max-age=7', 'cdn-cache-control' => 'max-age=5'], 7];
+        yield '9213 2.2: an empty one says nothing' => [['cdn-cache-control' => '', 'cache-control' => 'max-age=60'], 60];
+        yield '9213 2.1: a malformed one says nothing' => [['cdn-cache-control' => 'max-age=5,', 'cache-control' => 'max-age=60'], 60];
+        yield '9213 2.1: Expires is not asked beside it' => [['cdn-cache-control' => 'public', 'expires' => $date(100)], null];
+    }
+
+    public function testAnAgeCounts(): void
+    {
+        foreach (['7' => 7, '7, 9' => 7, 'x' => 0, '-1' => 0, '' => 0] as $age => $expected) {
+            self::assertSame($expected, Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => [(string) $age]], self::NOW, null)->age, (string) $age);
+        }
+        self::assertNotSame('', Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => ['60']], self::NOW, null)->reason);
+    }
+
+    public function testWhatMayBeServedStale(): void
+    {
+        $of = static fn(string $control): Policy => Policy::of(200, ['cache-control' => [$control]], self::NOW, null);
+        self::assertSame([30, 300], [$of('max-age=60, stale-while-revalidate=30, stale-if-error=300')->stale, $of('max-age=60, stale-if-error=300')->broken]);
+        foreach (['must-revalidate', 'proxy-revalidate', 's-maxage=60'] as $strict) {
+            $policy = $of("max-age=60, stale-while-revalidate=30, stale-if-error=300, $strict");
+            self::assertSame([0, 0, true], [$policy->stale, $policy->broken, $policy->strict], $strict);
+        }
+    }
+}
