@@ -419,6 +419,17 @@ final class Cache
     }
 
     /**
+     * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), commit() and
+     * transactions of one object do not concern the other. What one of them changes, the other learns as from a stranger.
+     */
+    public function apart(): self
+    {
+        $held = Signals::hold();
+
+        return new self($this->request->apart(), $this->space);
+    }
+
+    /**
      * Announces that this request is about to change what these keys are computed from. Until this request sets or
      * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database.
      */

@@ -48,8 +48,9 @@ final readonly class Policy
      * @param array<string, list<string>> $fields by name in small letters
      * @param int                         $now    Unix time at which the response was made
      * @param ?int                        $ttl    seconds that a response without a word about it is fresh; null: it is not stored
+     * @param int                         $stale  seconds that a response without a word about it may be served stale
      */
-    public static function of(int $status, array $fields, int $now, ?int $ttl): self
+    public static function of(int $status, array $fields, int $now, ?int $ttl, int $stale = 0): self
     {
         $directives = self::targeted($fields);
         $isTargeted = $directives !== null;
@@ -82,8 +83,8 @@ final readonly class Policy
             $life > $age || isset($fields['etag']) || isset($fields['last-modified']) ? '' : 'it is stale from the start, and has no validator',
             $life,
             $age,
-            $strict ? 0 : CacheControl::seconds($directives, 'stale-while-revalidate') ?? 0,
-            $strict ? 0 : CacheControl::seconds($directives, 'stale-if-error') ?? 0,
+            $strict ? 0 : CacheControl::seconds($directives, 'stale-while-revalidate') ?? $stale,
+            $strict ? 0 : CacheControl::seconds($directives, 'stale-if-error') ?? $stale,
             $strict,
         );
     }

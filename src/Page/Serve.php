@@ -5,114 +5,163 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 /**
- * Answers a request from what is stored, before the application, its autoloader and Larder's other classes are loaded.
+ * Reads a request, and makes from a stored page what answers it: which key it has, whether it takes a page of that age
+ * (RFC 9111, section 4), and which form, range or 304 of the page it gets.
  *
- * This folder holds the page cache in two halves. This class alone is Serving: it decides whether a stored page answers a
- * request (RFC 9111, section 4) and sends it. Everything else is Recording: what may be stored and how long, variants,
- * purging, waiting for a builder. Recording writes pages in the form that this class reads, and asks it for a request's key.
+ * This folder holds the page cache in two halves. This class is Serving. It stands alone, so that it can answer before the
+ * application, its autoloader and Larder's other classes are loaded. Everything else is Recording: what may be stored and
+ * how long, variants, purging, waiting for a builder. Recording asks this class for a request's key, and writes pages in
+ * the form that this class reads.
  *
- * A page is valid as long as the purge counter, a file whose size only grows, has the size that was noted before the
- * application made the page. An odd size says that somebody is purging now. In both other cases this class answers
- * nothing, and Recording asks the journal.
- *
- * It never names $_SERVER: that makes PHP fill the array, which takes longer than the rest of a hit. The web server's
- * variables are read one by one instead (sapi_getenv(), php-src, main/SAPI.c).
- *
- * @phpstan-type Page array{key: string, counter: int, made: int, age: int, life: int, status: int, headers: list<string>, etag: string, modified: int, vary: list<string>, strict: bool, forms: array<string, int>}
- * @phpstan-type Settings array{store: string, counter: string, private: list<string>, ignored: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, obey: bool}
+ * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, etag: string, asked: string, modified: int, forms: array<string, int>}
+ * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
 {
     /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
     private const LONGEST = 2_048;
 
-    /** Of the content codings, the one that is chosen among equally welcome ones first. */
+    /** The content codings, best first: of equally welcome ones the first is taken. */
     public const CODINGS = ['br', 'zstd', 'gzip'];
 
     /** Fields of a stored response that a 304 repeats (RFC 9110, section 15.4.5). */
-    private const OF_NOT_MODIFIED = ['cache-control', 'content-location', 'date', 'etag', 'expires', 'vary', 'set-cookie', 'cache-tags', 'surrogate-key', 'cache-groups'];
+    private const OF_NOT_MODIFIED = ['cache-control', 'content-location', 'date', 'expires', 'vary', 'cdn-cache-control', 'cache-tags', 'surrogate-key', 'cache-groups', 'no-vary-search'];
+
+    /** Set for somebody who has identified himself: what he gets may be his alone. */
+    private const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER'];
+
+    /** Fields by which an application may be made to take another method or target than the request's. */
+    private const OVERRIDES = ['HTTP_X_HTTP_METHOD_OVERRIDE', 'HTTP_X_HTTP_METHOD', 'HTTP_X_METHOD_OVERRIDE', 'HTTP_X_ORIGINAL_URL', 'HTTP_X_REWRITE_URL'];
 
     /**
-     * @param Settings $settings
-     *
-     * @return bool whether the response was sent; the caller exits then
+     * Fields by which an application may be made to write another host, scheme or path into its links. Who sends one gets a
+     * page of his own, and everybody who sends the same: a proxy in front sends the same always.
      */
-    public static function answer(array $settings): bool
-    {
-        $method = \getenv('REQUEST_METHOD');
-        if (($method !== 'GET' && $method !== 'HEAD') || \getenv('HTTP_AUTHORIZATION') !== false) {
-            return false;
-        }
-        $key = self::key($settings);
-        if ($key === null) {
-            return false;
-        }
-        $page = self::read($settings, \hash('sha256', $key), $body);
-        if ($page !== null && $page['vary'] !== []) {
-            $key .= "\n" . self::variant($page['vary']);
-            $page = self::read($settings, \hash('sha256', $key), $body);
-        }
-        if ($page === null || $page['key'] !== $key) {
-            return false;
-        }
-        \clearstatcache();
-        $size = \filesize($settings['counter']);
-        $now = \time();
-        $age = $page['age'] + \max(0, $now - $page['made']);
-        if ($size !== $page['counter'] || ($size & 1) === 1 || $age >= $page['life'] || ($settings['obey'] && !self::accepts($age, $page['life']))) {
-            return false;
-        }
+    private const FORWARDED = [
+        'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
+        'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',
+    ];
 
-        return self::send($page, $body, $age, $method === 'HEAD', 'hit');
+    /** @var ?array<array-key, mixed> the request's variables by their CGI names (RFC 3875); null: those of this process's request */
+    private static ?array $given = null;
+
+    /** @param ?array<array-key, mixed> $variables as in $_SERVER; null: ask the web server's interface */
+    public static function of(?array $variables): void
+    {
+        self::$given = $variables;
     }
 
     /**
-     * The key of the request: what a response without Vary could depend on. Null: no stored response answers it.
-     *
-     * @param Settings $settings
+     * A variable of the request. Naming $_SERVER makes PHP fill it, which takes longer than the rest of a hit; getenv() asks
+     * the web server's interface for one (sapi_getenv(), php-src, main/SAPI.c).
      */
-    public static function key(array $settings): ?string
+    public static function variable(string $name): ?string
     {
-        $host = \getenv('HTTP_HOST');
-        $target = \getenv('REQUEST_URI');
-        if (!\is_string($host) || !\is_string($target) || \strlen($target) > self::LONGEST
-            || \preg_match('/^[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::[0-9]{1,5})?$/iD', $host) !== 1
-            || \preg_match('~^/[\x21\x22\x24-\x7E]*$~D', $target) !== 1) {
-            return null;
+        $value = self::$given === null ? \getenv($name) : self::$given[$name] ?? null;
+
+        return \is_string($value) && $value !== '' ? $value : null;
+    }
+
+    /** The value of a field of the request's header, by its name in small letters. */
+    public static function field(string $name): ?string
+    {
+        return self::variable('HTTP_' . \strtoupper(\strtr($name, '-', '_')));
+    }
+
+    /**
+     * The key of the request: all that a response without Vary could depend on.
+     *
+     * @param Rules   $rules
+     * @param ?string $reason set where there is no key
+     *
+     * @return ?string null: no stored response may answer it, and its response may not be stored
+     */
+    public static function key(array $rules, ?string &$reason = null): ?string
+    {
+        foreach (self::IDENTITY as $name) {
+            if (self::variable($name) !== null) {
+                $reason = 'the visitor has identified himself (' . $name . ')';
+
+                return null;
+            }
         }
-        $cookies = self::cookies($settings);
+        foreach (self::OVERRIDES as $name) {
+            if (self::variable($name) !== null) {
+                $reason = "$name may change what the application does";
+
+                return null;
+            }
+        }
+        $url = self::url($rules['ignoredQuery'], $reason);
+        $cookies = $url === null ? null : self::cookies($rules, $reason);
         if ($cookies === null) {
             return null;
         }
-        $https = \getenv('HTTPS');
+        foreach (self::FORWARDED as $name) {
+            $value = self::variable($name);
+            if ($value !== null) {
+                $cookies .= "\n$name $value";
+            }
+        }
+
+        return $url . $cookies;
+    }
+
+    /**
+     * The URL that the request asks for, without the parameters that the owner ignores.
+     *
+     * @param list<string> $ignored
+     */
+    public static function url(array $ignored, ?string &$reason = null): ?string
+    {
+        $host = self::variable('HTTP_HOST');
+        $target = self::variable('REQUEST_URI');
+        if ($host === null || \preg_match('/^(?:[a-z0-9](?:[a-z0-9._-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/iD', $host) !== 1) {
+            $reason = 'the host is none';
+
+            return null;
+        }
+        if ($target === null || \strlen($target) > self::LONGEST || \preg_match('~^/[\x21\x22\x24-\x7E]*$~D', $target) !== 1) {
+            $reason = 'the target is none, or longer than ' . self::LONGEST . ' bytes';
+
+            return null;
+        }
+        $https = self::variable('HTTPS');
+        $scheme = $https === null || \strcasecmp($https, 'off') === 0 ? 'http' : 'https';
+        $host = \strtolower($host);
+        if (\preg_match('/:[0-9]+$/D', $host) !== 1) {
+            // Web servers leave the port out of HTTP_HOST where they do not trust it (Debian's nginx, fastcgi_params).
+            $port = self::variable('SERVER_PORT');
+            $host .= $port === null || $port === ($scheme === 'http' ? '80' : '443') ? '' : ":$port";
+        } else {
+            $host = (string) \preg_replace($scheme === 'http' ? '/:0*80$/D' : '/:0*443$/D', '', $host);
+        }
         [$path, $query] = \explode('?', $target, 2) + [1 => null];
 
-        // Web servers leave the port out of HTTP_HOST where they do not trust it (Debian's nginx, fastcgi_params).
-        $port = \str_contains($host, ':') ? '' : ':' . \getenv('SERVER_PORT');
-
-        return ($https === false || $https === '' || \strcasecmp($https, 'off') === 0 ? 'http://' : 'https://') . \strtolower($host) . $port . $path
-            . ($query === null ? '' : self::query($query, $settings['ignoredQuery'])) . $cookies;
+        return $scheme . '://' . $host . $path . ($query === null ? '' : self::query($query, $ignored));
     }
 
     /**
      * The part of the key that varyCookies make; '' without one of them. Null: there is a cookie that nobody knows, so the
      * page may be private.
      *
-     * @param Settings $settings
+     * @param Rules $rules
      */
-    private static function cookies(array $settings): ?string
+    private static function cookies(array $rules, ?string &$reason): ?string
     {
-        $given = \getenv('HTTP_COOKIE');
-        if (!\is_string($given) || $given === '') {
+        $given = self::variable('HTTP_COOKIE');
+        if ($given === null) {
             return '';
         }
         $vary = [];
         foreach (\explode(';', $given) as $pair) {
             [$name, $value] = \explode('=', \trim($pair), 2) + [1 => ''];
-            if ($name === '' || self::matches($name, $settings['ignored'])) {
+            if ($name === '' || self::matches($name, $rules['ignoredCookies'])) {
                 continue;
             }
-            if (!self::matches($name, $settings['varyCookies'])) {
+            if (!self::matches($name, $rules['varyCookies'])) {
+                $reason = 'the visitor has a cookie that may make the page private (' . \substr((string) \preg_replace('/[^\w.-]/', '?', $name), 0, 60) . ')';
+
                 return null;
             }
             $vary[] = "$name=$value";
@@ -123,12 +172,12 @@ final class Serve
     }
 
     /**
-     * Takes parameters that the owner ignores out of a query. What is left keeps its order and its bytes: the application may
-     * see a difference in both.
+     * Takes the parameters that the owner ignores out of a query. What is left keeps its order and its bytes: the application
+     * may see a difference in both.
      *
      * @param list<string> $ignored
      */
-    private static function query(string $query, array $ignored): string
+    public static function query(string $query, array $ignored): string
     {
         if ($ignored === []) {
             return "?$query";
@@ -143,10 +192,10 @@ final class Serve
     }
 
     /** @param list<string> $patterns names; a * at the end stands for anything */
-    private static function matches(string $name, array $patterns): bool
+    public static function matches(string $name, array $patterns): bool
     {
         foreach ($patterns as $pattern) {
-            if ($pattern === $name || (\str_ends_with($pattern, '*') && \str_starts_with($name, \substr($pattern, 0, -1)))) {
+            if ($pattern === $name || ($pattern[-1] === '*' && \strncmp($name, $pattern, \strlen($pattern) - 1) === 0)) {
                 return true;
             }
         }
@@ -155,140 +204,103 @@ final class Serve
     }
 
     /**
-     * What tells variants of one URL apart (RFC 9111, section 4.1): fields that are the same but for their spaces are the same.
+     * What tells the variants of one key apart (RFC 9111, section 4.1): fields that differ only in their white space are the
+     * same.
      *
      * @param list<string> $fields names in small letters
      */
     public static function variant(array $fields): string
     {
-        $values = [];
+        $values = '';
         foreach ($fields as $field) {
-            $value = \getenv('HTTP_' . \strtoupper(\strtr($field, '-', '_')));
-            $values[] = $field . ':' . (\is_string($value) ? (string) \preg_replace('/\s*,\s*/', ',', \trim($value)) : "\0");
+            $value = self::field($field);
+            $values .= "\n$field:" . ($value === null ? "\0" : (string) \preg_replace('/\s*([,;])\s*/', '$1', \trim($value)));
         }
 
-        return \implode("\n", $values);
+        return $values;
     }
 
-    /** Whether the request takes a stored response of this age without asking the application (RFC 9111, section 5.2.1). */
-    private static function accepts(int $age, int $life): bool
+    /**
+     * Whether the request takes a stored response of this age without asking the application (RFC 9111, sections 4.2.4 and
+     * 5.2.1).
+     *
+     * @param int  $age    seconds
+     * @param int  $life   seconds
+     * @param bool $strict never stale
+     */
+    public static function accepts(int $age, int $life, bool $strict): bool
     {
-        $given = \getenv('HTTP_CACHE_CONTROL');
-        if (!\is_string($given)) {
-            $pragma = \getenv('HTTP_PRAGMA');
+        $staleness = $age - $life;
+        $given = self::variable('HTTP_CACHE_CONTROL');
+        if ($given === null) {
+            $pragma = self::variable('HTTP_PRAGMA');
 
-            return !\is_string($pragma) || \stripos($pragma, 'no-cache') === false;
+            return $staleness < 0 && ($pragma === null || \stripos($pragma, 'no-cache') === false);
         }
         foreach (\explode(',', \strtolower($given)) as $directive) {
-            [$name, $value] = \explode('=', \trim($directive), 2) + [1 => ''];
-            $seconds = (int) \trim($value, '"');
-            if ($name === 'no-cache' || $name === 'no-store' || ($name === 'max-age' && $age >= $seconds) || ($name === 'min-fresh' && $life - $age < $seconds)) {
+            [$name, $value] = \explode('=', \trim($directive), 2) + [1 => null];
+            $seconds = $value === null ? null : (int) \trim($value, '" ');
+            if ($name === 'no-cache' || $name === 'no-store' || ($name === 'max-age' && $age >= $seconds) || ($name === 'min-fresh' && -$staleness < $seconds)) {
                 return false;
             }
-        }
-
-        return true;
-    }
-
-    /**
-     * @param Settings $settings
-     * @param-out resource|string|null $body
-     *
-     * @return ?Page
-     */
-    private static function read(array $settings, string $hash, mixed &$body): ?array
-    {
-        $body = null;
-        if ($settings['store'] === 'apcu') {
-            $found = \apcu_fetch($settings['prefix'] . $hash);
-            if (!\is_array($found)) {
-                return null;
+            if ($name === 'max-stale' && !$strict && ($seconds === null || $staleness < $seconds)) {
+                $staleness = -1;
             }
-            $body = $found[1];
+        }
 
-            return $found[0];
-        }
-        $file = @\fopen($settings['store'] . '/' . \substr($hash, 0, 2) . '/' . $hash, 'rb');
-        if ($file === false) {
-            return null;
-        }
-        $page = \json_decode((string) \fgets($file), true);
-        if (!\is_array($page) || !isset($page['forms'])) {
-            return null;
-        }
-        $body = $file;
-
-        return $page;
+        return $staleness < 0;
     }
 
     /**
-     * Sends a stored response, or what a conditional or range request gets of it.
+     * What the request gets of a page: all of it or a range, in the form that it takes best, or a 304.
      *
-     * @param Page            $page
-     * @param resource|string $body all forms, one after the other
-     * @param string          $how  a parameter of Cache-Status (RFC 9211): "hit", or "fwd=stale"
+     * @param Page   $page
+     * @param string $how  the parameters of Cache-Status (RFC 9211): "hit", or "fwd=stale"
+     *
+     * @return array{int, list<string>, int, int} the status, the header's lines, and which bytes of all forms are the body:
+     *                                            the first one and how many
      */
-    public static function send(array $page, mixed $body, int $age, bool $headOnly, string $how): bool
+    public static function reply(array $page, int $age, string $how): array
     {
-        $form = self::form($page['forms']);
+        $forms = $page['forms'];
+        $form = self::form($forms);
         $etag = $page['etag'] === '' ? '' : self::tagOf($page['etag'], $form);
-        $isSame = self::isSame($etag, $page['modified']);
-        foreach ($page['headers'] as $line) {
-            if (!$isSame || \in_array(\strtolower(\substr($line, 0, (int) \strpos($line, ':'))), self::OF_NOT_MODIFIED, true)) {
-                \header($line, false);
-            }
-        }
-        $etag === '' || \header("ETag: $etag");
-        \header("Age: $age");
-        \header("Cache-Status: Larder; $how; ttl=" . ($page['life'] - $age));
+        $lines = $page['headers'];
+        $isSame = $page['status'] === 200 && self::isSame($page['etag'], $etag, $page['modified']);
         if ($isSame) {
-            \http_response_code(304);
-
-            return true;
+            $lines = \array_values(\array_filter($lines, static fn(string $line): bool => \in_array(\strtolower(\substr($line, 0, (int) \strpos($line, ':'))), self::OF_NOT_MODIFIED, true)));
         }
-        \http_response_code($page['status']);
-        $form === '' || \header("Content-Encoding: $form");
+        $etag === '' || $lines[] = "ETag: $etag";
+        $age < 0 || $lines[] = "Age: $age";
+        $lines[] = "Cache-Status: Larder; $how" . ($age < 0 ? '' : '; ttl=' . ($page['life'] - $age));
+        if ($isSame) {
+            return [304, $lines, 0, 0];
+        }
+        $form === '' || $lines[] = "Content-Encoding: $form";
         $from = 0;
-        foreach ($page['forms'] as $name => $length) {
+        foreach ($forms as $name => $length) {
             if ($name === $form) {
                 break;
             }
             $from += $length;
         }
-        $length = $page['forms'][$form];
-        $range = $form === '' && $page['status'] === 200 ? self::range($length, $etag, $page['modified']) : null;
+        $length = $forms[$form] ?? 0;
+        $status = $page['status'];
+        $range = $status === 200 ? self::range($length, $etag, $page['modified']) : null;
         if ($range === []) {
-            \http_response_code(416);
-            \header("Content-Range: bytes */$length");
-            \header('Content-Length: 0');
-
-            return true;
+            return [416, ["Content-Range: bytes */$length", 'Content-Length: 0', "Cache-Status: Larder; $how"], 0, 0];
         }
         if ($range !== null) {
-            \http_response_code(206);
-            \header("Content-Range: bytes $range[0]-$range[1]/$length");
+            $status = 206;
+            $lines[] = "Content-Range: bytes $range[0]-$range[1]/$length";
             $from += $range[0];
             $length = $range[1] - $range[0] + 1;
         }
-        \header("Content-Length: $length");
-        if ($headOnly) {
-            return true;
-        }
-        if (\is_string($body)) {
-            echo $from === 0 && $length === \strlen($body) ? $body : \substr($body, $from, $length);
-
-            return true;
-        }
-        // The file's first line is the page's head, and its place is where that ended.
-        $start = (int) \ftell($body) + $from;
-        if ($range === null && $start + $length === (int) (\fstat($body)['size'] ?? 0)) {
-            \fseek($body, $start);
-            \fpassthru($body);
-        } else {
-            echo \stream_get_contents($body, $length, $start);
+        if ($status !== 204) {
+            $lines[] = "Content-Length: $length";
         }
 
-        return true;
+        return [$status, $lines, $from, $length];
     }
 
     /**
@@ -298,8 +310,8 @@ final class Serve
      */
     private static function form(array $forms): string
     {
-        $given = \getenv('HTTP_ACCEPT_ENCODING');
-        if (!\is_string($given) || \count($forms) === 1) {
+        $given = \count($forms) === 1 ? null : self::variable('HTTP_ACCEPT_ENCODING');
+        if ($given === null) {
             return '';
         }
         $weights = [];
@@ -319,7 +331,7 @@ final class Serve
         $most = $weights['identity'] ?? 0.0;
         foreach (self::CODINGS as $coding) {
             $weight = $weights[$coding] ?? $weights['*'] ?? 0.0;
-            if (isset($forms[$coding]) && $weight > 0.0 && $weight > $most) {
+            if (isset($forms[$coding]) && $weight > 0.0 && ($weight > $most || ($best === '' && $weight === $most))) {
                 [$best, $most] = [$coding, $weight];
             }
         }
@@ -333,37 +345,48 @@ final class Serve
         return $form === '' || \str_starts_with($etag, 'W/') ? $etag : \substr($etag, 0, -1) . "-$form\"";
     }
 
-    /** Whether the client has the response already (RFC 9110, section 13.2.2). */
-    private static function isSame(string $etag, int $modified): bool
+    /**
+     * Whether the client has the response already (RFC 9110, section 13.2.2). A tag of another form is that of the same
+     * response: weak comparison suffices for a GET (section 13.1.2).
+     */
+    private static function isSame(string $etag, string $tagOfForm, int $modified): bool
     {
-        $given = \getenv('HTTP_IF_NONE_MATCH');
-        if (\is_string($given)) {
+        $given = self::variable('HTTP_IF_NONE_MATCH');
+        if ($given !== null) {
             if (\trim($given) === '*') {
                 return true;
             }
             \preg_match_all('~(?:W/)?("[\x21\x23-\x7E\x80-\xFF]*")~', $given, $tags);
+            $weak = static fn(string $tag): string => \str_starts_with($tag, 'W/') ? \substr($tag, 2) : $tag;
 
-            return $etag !== '' && \in_array(\preg_replace('~^W/~', '', $etag), $tags[1], true);
+            return $etag !== '' && (\in_array($weak($etag), $tags[1], true) || \in_array($weak($tagOfForm), $tags[1], true));
         }
-        $given = \getenv('HTTP_IF_MODIFIED_SINCE');
+        $given = self::variable('HTTP_IF_MODIFIED_SINCE');
+        $since = $given === null ? null : self::date($given);
 
-        return \is_string($given) && $modified !== 0 && ($since = \strtotime($given)) !== false && $modified <= $since;
+        return $since !== null && $modified !== 0 && $modified <= $since;
+    }
+
+    /** Only the preferred form of a date: one in another form is ignored, which is never wrong. */
+    private static function date(string $date): ?int
+    {
+        return \preg_match('/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/D', $date) === 1 ? (\strtotime($date) ?: null) : null;
     }
 
     /**
-     * The first and the last byte that the request wants; empty: there are no such bytes; null: it wants all
+     * The first and the last byte that the request wants; empty: there are no such bytes; null: it gets all
      * (RFC 9110, section 14.2). Several ranges are answered by all.
      *
      * @return array{}|array{int, int}|null
      */
     private static function range(int $length, string $etag, int $modified): ?array
     {
-        $given = \getenv('HTTP_RANGE');
-        if (!\is_string($given) || \preg_match('/^bytes=(\d*)-(\d*)$/iD', \trim($given), $range) !== 1 || $range[1] . $range[2] === '') {
+        $given = self::variable('HTTP_RANGE');
+        if ($given === null || \preg_match('/^bytes=(\d{0,15})-(\d{0,15})$/iD', \trim($given), $range) !== 1 || $range[1] . $range[2] === '' || self::variable('REQUEST_METHOD') !== 'GET') {
             return null;
         }
-        $if = \getenv('HTTP_IF_RANGE');
-        if (\is_string($if) && ($if === '' || ($if[0] === '"' ? $if !== $etag : $modified === 0 || \strtotime($if) !== $modified))) {
+        $if = self::variable('HTTP_IF_RANGE');
+        if ($if !== null && ($if[0] === '"' ? $if !== $etag : $modified === 0 || self::date($if) !== $modified)) {
             return null;
         }
         if ($range[1] === '') {

@@ -39,8 +39,8 @@ final class Request
      */
     public function __construct(
         public readonly Truth $truth,
-        array $nears,
-        EntrySigner $signer,
+        private readonly array $nears,
+        private readonly EntrySigner $signer,
         public readonly Codec $codec,
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
@@ -68,6 +68,12 @@ final class Request
     public function conflicts(): array
     {
         return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
+    }
+
+    /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
+    public function apart(): self
+    {
+        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
     }
 
     /** Each call of the application gets the reader here for its first read. */

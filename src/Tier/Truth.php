@@ -65,6 +65,12 @@ final class Truth
         $this->breaker->until = 1;
     }
 
+    /** The same store for another request, under a name of its own. */
+    public function apart(): self
+    {
+        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)));
+    }
+
     public function down(): bool
     {
         return $this->breaker->isOpen();

@@ -36,6 +36,8 @@ final class Imports
         // Cache, the front door.
         '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config'],
         'Psr' => ['System', 'Codec', ''],
+        'Page\Http' => [],
+        'Page' => ['System', 'Config', '', 'Page\Http'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Console\Support', 'Console\Doctor'],

@@ -216,6 +216,6 @@ final class StructuredField
         }
         $this->at += \strlen($found[0]);
 
-        return $found;
+        return $found === [] ? [''] : \array_values($found);
     }
 }

@@ -1,0 +1,445 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Page\Http\CacheControl;
+use Larder\Page\Http\HttpDate;
+use Larder\Page\Http\NoVarySearch;
+use Larder\System\Process;
+
+/**
+ * One request at the cache, and its response: answer() from what is stored, or let the application run with variables() and
+ * conclude() with what it said.
+ *
+ * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Stored from Pages
+ */
+final class Exchange
+{
+    /** Methods that change nothing (RFC 9110, section 9.2.1; QUERY: RFC 10008). A response to any other one purges the URL. */
+    private const SAFE = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH'];
+
+    /** Seconds that a page with a validator is kept after its life: the application may confirm it. */
+    private const CONFIRMABLE = 86_400;
+
+    /** The field by which this server's own request proves that it may renew a page. */
+    public const RENEWAL = 'HTTP_LARDER_RENEWAL';
+
+    /** Microseconds between two looks of a waiting visitor. */
+    private const FIRST_PAUSE = 2_000;
+    private const LONGEST_PAUSE = 25_000;
+
+    /** What asks the application for less than the whole page. */
+    private const PARTIAL = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_MATCH', 'HTTP_IF_UNMODIFIED_SINCE', 'HTTP_RANGE', 'HTTP_IF_RANGE'];
+
+    /** Set by answer() with a stale reply: the caller must see that the same request is made with this token. */
+    public ?string $renewal = null;
+
+    /** Whether the application's response may be stored, so that its body is wanted. */
+    public bool $isRecorded = false;
+
+    /** For Cache-Status: why this cache did not answer, and for people the reason. */
+    private string $forward = 'bypass';
+    private string $detail = '';
+
+    private readonly string $method;
+    private readonly ?string $url;
+    private ?string $key = null;
+    private bool $isBuilder = false;
+
+    /** @var ?Stored a page that may not be served as it is: stale, or the visitor wants a newer one */
+    private ?array $old = null;
+
+    /** @var array<string, string|true> the directives of the request's Cache-Control */
+    private readonly array $control;
+
+    /** @param array<array-key, mixed> $variables of the request, as in $_SERVER */
+    public function __construct(
+        private readonly Pages $pages,
+        private readonly Settings $settings,
+        private readonly array $variables,
+    ) {
+        Serve::of($variables);
+        $this->method = Serve::variable('REQUEST_METHOD') ?? '';
+        $this->control = $settings->rules['clientControl'] ? CacheControl::parse(Serve::variable('HTTP_CACHE_CONTROL') ?? '') : [];
+        $this->url = Serve::url($settings->rules['ignoredQuery'], $reason);
+        $this->detail = $reason ?? '';
+    }
+
+    /** What answers the request without the application; null: the application must run. */
+    public function answer(): ?Reply
+    {
+        Serve::of($this->variables);
+        if ($this->method !== 'GET' && $this->method !== 'HEAD') {
+            $this->forward = 'method';
+
+            return null;
+        }
+        $this->key = Serve::key($this->settings->rules, $reason);
+        $this->detail = $reason ?? '';
+        if ($this->key !== null) {
+            $stored = $this->look();
+            $reply = $stored === null ? null : $this->fresh($stored);
+            if ($reply !== null) {
+                return $reply;
+            }
+            $this->old = $stored;
+            $this->forward = match (true) {
+                $stored === null => 'uri-miss',
+                $stored['isExpired'] || self::age($stored) >= $stored['page']['life'] => 'stale',
+                default => 'request',
+            };
+        }
+        if (isset($this->control['only-if-cached'])) {
+            return new Reply(504, ['Cache-Control: no-store', 'Content-Length: 0', 'Cache-Status: Larder; fwd=' . $this->forward . '; detail="only-if-cached"']);
+        }
+        if ($this->key === null || $this->method === 'HEAD') {
+            return null;
+        }
+        if (isset($this->control['no-store']) || Serve::variable('HTTP_RANGE') !== null) {
+            $this->detail = isset($this->control['no-store']) ? 'the request says no-store' : 'the request asks for a part';
+
+            return null;
+        }
+
+        return $this->build();
+    }
+
+    /**
+     * The request's variables as the application gets them. It is asked for the whole page, or whether the stored one is still
+     * right; and without the parameters that the owner ignores, for nothing of them may come into the page.
+     *
+     * @return array<array-key, mixed>
+     */
+    public function variables(): array
+    {
+        $variables = $this->variables;
+        unset($variables[self::RENEWAL]);
+        if (!$this->isRecorded) {
+            return $variables;
+        }
+        foreach (self::PARTIAL as $name) {
+            unset($variables[$name]);
+        }
+        $page = $this->old['page'] ?? null;
+        if ($page !== null && $page['asked'] !== '') {
+            $variables['HTTP_IF_NONE_MATCH'] = $page['asked'];
+        }
+        if ($page !== null && $page['modified'] !== 0) {
+            $variables['HTTP_IF_MODIFIED_SINCE'] = HttpDate::format($page['modified']);
+        }
+        if ($this->settings->rules['ignoredQuery'] !== []) {
+            $target = \explode('?', (string) Serve::variable('REQUEST_URI'), 2);
+            $query = isset($target[1]) ? \ltrim(Serve::query($target[1], $this->settings->rules['ignoredQuery']), '?') : '';
+            $variables['QUERY_STRING'] = $query;
+            $variables['REQUEST_URI'] = $target[0] . ($query === '' ? '' : "?$query");
+        }
+
+        return $variables;
+    }
+
+    /**
+     * Stores the application's response if it may be stored.
+     *
+     * @param list<string> $tags   of the page, besides those in its header
+     * @param string       $broken why the response is not whole; '': it is
+     *
+     * @return Reply what the visitor gets
+     */
+    public function conclude(Reply $response, array $tags = [], string $broken = ''): Reply
+    {
+        Serve::of($this->variables);
+        $fields = $response->fields();
+        if (!\in_array($this->method, self::SAFE, true)) {
+            $this->invalidate($response->status, $fields);
+        }
+        if (!$this->isRecorded || $this->key === null || $this->url === null) {
+            return $this->passed($response, $this->detail);
+        }
+        try {
+            return $this->record($this->key, $this->url, $response, $fields, $tags, $broken);
+        } finally {
+            $this->giveUp();
+        }
+    }
+
+    /** Makes this request itself the one that renews the stale page it was answered with. */
+    public function renew(): void
+    {
+        Serve::of($this->variables);
+        $this->isBuilder = true;
+        $this->isRecorded = true;
+        $this->pages->refresh();
+    }
+
+    /** Lets others build: this request will not conclude. */
+    public function giveUp(): void
+    {
+        if (($this->isBuilder || $this->renewal !== null) && $this->key !== null) {
+            $this->isBuilder = false;
+            $this->pages->release($this->key);
+        }
+    }
+
+    /**
+     * The page of this request's key, or of the key that a No-Vary-Search rule makes of it.
+     *
+     * @return ?Stored
+     */
+    private function look(): ?array
+    {
+        $stored = $this->pages->find((string) $this->key);
+        if ($stored !== null) {
+            return $stored;
+        }
+        $rule = $this->pages->search(\explode('?', (string) $this->url, 2)[0]);
+
+        return $rule === null ? null : $this->pages->find($this->keyBy($rule));
+    }
+
+    /** The key of all requests that are the same by a rule. */
+    private function keyBy(NoVarySearch $rule): string
+    {
+        return $rule->url((string) $this->url) . \substr((string) $this->key, \strlen((string) $this->url));
+    }
+
+    /** @param Stored $stored */
+    private static function age(array $stored): int
+    {
+        return $stored['page']['age'] + \max(0, \time() - $stored['page']['made']);
+    }
+
+    /** @param Stored $stored */
+    private function fresh(array $stored): ?Reply
+    {
+        $page = $stored['page'];
+        $age = self::age($stored);
+        $isAccepted = $this->settings->rules['clientControl'] ? Serve::accepts($age, $page['life'], $page['strict']) : $age < $page['life'];
+
+        return $isAccepted && !$stored['isExpired'] ? self::from($stored, $age, 'hit') : null;
+    }
+
+    /**
+     * The old page, if it may be served although it is stale.
+     *
+     * @param bool $failed whether the application has failed (RFC 5861, section 4), and is not only slow (section 3)
+     */
+    private function stale(bool $failed, string $how = 'hit'): ?Reply
+    {
+        if ($this->old === null || $this->forward === 'request') {
+            return null;
+        }
+        $page = $this->old['page'];
+        $age = self::age($this->old);
+
+        return $age < $page['life'] + ($failed ? $page['broken'] : $page['stale']) ? self::from($this->old, $age, $how) : null;
+    }
+
+    /** @param Stored $stored */
+    private static function from(array $stored, int $age, string $how): Reply
+    {
+        [$status, $lines, $from, $length] = Serve::reply($stored['page'], $age, $how);
+
+        return new Reply($status, $lines, \substr($stored['body'], $from, $length));
+    }
+
+    /** One request builds a page; the others wait for it, get the stale one, or do not wait because that was in vain last time. */
+    private function build(): ?Reply
+    {
+        $key = (string) $this->key;
+        $this->isRecorded = true;
+        $token = Serve::variable(self::RENEWAL);
+        if ($token !== null && $this->pages->takeOver($key, $token)) {
+            $this->isBuilder = true;
+
+            return $this->begin();
+        }
+        $this->detail = $this->pages->mark($key) ?? '';
+        if ($this->detail !== '') {
+            return null;
+        }
+        if (self::isPrefetch()) {
+            // Nobody waits for the page that a browser guesses its user might want, and that page waits for nobody.
+            return $this->stale(false) ?? ($this->pages->isBuilt($key) ? self::busy() : null);
+        }
+        $stale = $this->stale(false);
+        if ($stale !== null) {
+            $token = \bin2hex(\random_bytes(16));
+            if ($this->pages->canRenew() && $this->pages->take($key, $token)) {
+                $this->renewal = $token;
+            } elseif ($this->pages->take($key)) {
+                $this->isBuilder = true;
+
+                return $this->begin();
+            }
+
+            return $stale;
+        }
+        if ($this->pages->take($key)) {
+            $this->isBuilder = true;
+
+            return $this->begin();
+        }
+
+        return $this->await($key);
+    }
+
+    /** From here on what others purge counts against the page that is built. Somebody may have stored it just before. */
+    private function begin(): ?Reply
+    {
+        $this->pages->refresh();
+        $stored = $this->look();
+        $reply = $stored === null ? null : $this->fresh($stored);
+        if ($reply !== null) {
+            $this->giveUp();
+            $this->isRecorded = false;
+        }
+
+        return $reply;
+    }
+
+    private function await(string $key): ?Reply
+    {
+        $place = $this->settings->isBusy ? $this->pages->place($this->settings->waiters) : true;
+        if ($place === null) {
+            return self::busy();
+        }
+        $end = \hrtime(true) + (int) ($this->settings->wait * 1e9);
+        $pause = self::FIRST_PAUSE;
+        while (\hrtime(true) < $end) {
+            Process::pause(\random_int($pause >> 1, $pause));
+            $pause = \min(self::LONGEST_PAUSE, $pause * 2);
+            if ($this->pages->isBuilt($key)) {
+                continue;
+            }
+            $this->pages->refresh();
+            $stored = $this->look();
+            $reply = $stored === null ? null : $this->fresh($stored);
+            if ($reply !== null) {
+                return $reply;
+            }
+            $this->detail = $this->pages->mark($key) ?? '';
+            if ($this->detail !== '') {
+                return null;
+            }
+            if ($this->pages->take($key)) {
+                $this->isBuilder = true;
+
+                return $this->begin();
+            }
+        }
+        $this->pages->refresh();
+
+        return $this->stale(true);
+    }
+
+    /** Our only 5xx. A browser tries again by itself. */
+    private static function busy(): Reply
+    {
+        $body = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2><title>One moment</title><p>This page is being made. It appears here in a moment.</p>\n";
+
+        return new Reply(503, ['Content-Type: text/html; charset=utf-8', 'Retry-After: 2', 'Cache-Control: no-store', 'Cache-Status: Larder; fwd=uri-miss; detail="busy"', 'Content-Length: ' . \strlen($body)], $body);
+    }
+
+    private static function isPrefetch(): bool
+    {
+        return \stripos((Serve::field('sec-purpose') ?? '') . ' ' . (Serve::field('purpose') ?? '') . ' ' . (Serve::field('x-moz') ?? ''), 'prefetch') !== false;
+    }
+
+    /**
+     * @param array<string, list<string>> $fields
+     * @param list<string>                $tags
+     */
+    private function record(string $key, string $url, Reply $response, array $fields, array $tags, string $broken): Reply
+    {
+        $status = $response->status;
+        if ($broken !== '' || $status >= 500) {
+            $stale = $this->stale(true, "fwd=stale; fwd-status=$status");
+            if ($stale !== null) {
+                return $stale;
+            }
+        }
+        $page = $this->old['page'] ?? null;
+        if ($status === 304 && $page !== null && $this->old !== null && $this->isConfirmed($page, $fields)) {
+            $response = Freshened::by($response, $page, $this->old['body']);
+            $fields = $response->fields();
+        }
+        $policy = Policy::of($response->status, $fields, \time(), $this->settings->ttl, $this->settings->stale);
+        $tags = Tags::check([...$tags, ...Tags::of($fields, Tags::origin($url))]);
+        $reason = match (true) {
+            $broken !== '' => $broken,
+            $policy->reason !== '' => $policy->reason,
+            \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
+            $tags === null => 'it has too many tags, or too long ones',
+            default => '',
+        };
+        if ($reason !== '') {
+            if ($page !== null && $status < 500 && $broken === '' && $this->forward !== 'request') {
+                // What takes the place of the stored page is none that may be stored.
+                $this->pages->remove($key);
+            }
+            $this->pages->setMark($key, $reason);
+
+            return $this->passed($broken === '' ? $response : new Reply($status, [...Reply::without($response->lines, ['cache-control', 'expires']), 'Cache-Control: no-store'], $response->body), $reason);
+        }
+        $rule = NoVarySearch::parse($fields['no-vary-search'] ?? []);
+        if ($rule !== null) {
+            $this->pages->setSearch(\explode('?', $url, 2)[0], $rule);
+        }
+        $made = Form::page($response, $fields, $policy, $this->settings->rules['ignoredQuery'], $url, $vary);
+        $urls = [Tags::url($url), Tags::url(\substr($url, \strlen(Tags::origin($url)))), ...($rule === null ? [] : [Tags::url($rule->url($url))])];
+        $keep = \max(1, $policy->life - $policy->age) + \max($policy->stale, $policy->broken, $made['page']['asked'] !== '' || $made['page']['modified'] !== 0 ? self::CONFIRMABLE : 0);
+        $isStored = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$tags], $keep);
+        if ($this->detail !== '') {
+            $this->pages->removeMark($key);
+        }
+
+        return self::from($made + ['isExpired' => false], $policy->age === 0 ? -1 : $policy->age, "fwd=$this->forward" . ($status === $response->status ? '' : "; fwd-status=$status") . ($isStored ? '; stored' : ''));
+    }
+
+    /**
+     * Whether a 304 confirms the stored page (RFC 9111, section 4.3.4). One that tells no entity tag may be the answer to what
+     * the visitor asked, if the application has read his field elsewhere than in $_SERVER.
+     *
+     * @param array{asked: string, ...}   $page
+     * @param array<string, list<string>> $fields
+     */
+    private function isConfirmed(array $page, array $fields): bool
+    {
+        return isset($fields['etag']) ? $fields['etag'] === [$page['asked']]
+            : Serve::variable('HTTP_IF_NONE_MATCH') === null && Serve::variable('HTTP_IF_MODIFIED_SINCE') === null;
+    }
+
+    /** The application's response as it is. */
+    private function passed(Reply $response, string $detail): Reply
+    {
+        return new Reply($response->status, [...$response->lines, "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"')], $response->body);
+    }
+
+    /**
+     * Removes what a successful request with an unsafe method has changed (RFC 9111, section 4.4; RFC 9875, section 3).
+     *
+     * @param array<string, list<string>> $fields
+     */
+    private function invalidate(int $status, array $fields): void
+    {
+        if ($status < 200 || $status >= 400 || $this->url === null) {
+            return;
+        }
+        $origin = Tags::origin($this->url);
+        $tags = [Tags::url($this->url)];
+        foreach ([...$fields['location'] ?? [], ...$fields['content-location'] ?? []] as $reference) {
+            $url = Url::resolve($reference, $this->url);
+            // Another origin's pages are none of its business.
+            if ($url !== null && Tags::origin($url) === $origin) {
+                $tags[] = Tags::url(Url::without($url, $this->settings->rules['ignoredQuery']));
+            }
+        }
+        foreach (Tags::groups($fields, 'cache-group-invalidation') as $group) {
+            $tags[] = Tags::group($origin, $group);
+        }
+        $this->pages->purge($tags);
+    }
+}

@@ -1,0 +1,90 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Page\Http\HttpDate;
+use Larder\Page\Http\NoVarySearch;
+
+/**
+ * Makes the stored form of a response: its header without what belongs to one connection, and its body in all the content
+ * codings that PHP has here, compressed once.
+ *
+ * @phpstan-import-type Page from Serve
+ */
+final class Form
+{
+    private const COMPRESSIBLE = '~^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|xhtml|rss|atom|manifest|ld)|image/svg|font/(?:ttf|otf))~i';
+
+    /** A shorter body gains nothing. */
+    private const SHORTEST = 256;
+
+    /**
+     * @param array<string, list<string>> $fields  of the response
+     * @param list<string>                $ignored parameters of the query that the owner ignores
+     * @param ?list<string>               $vary    set to the names of the fields that it depends on
+     *
+     * @param-out list<string> $vary
+     *
+     * @return array{page: Page, body: string}
+     */
+    public static function page(Reply $response, array $fields, Policy $policy, array $ignored, string $url, ?array &$vary): array
+    {
+        $vary = Policy::members($fields['vary'] ?? []);
+        $isCoded = isset($fields['content-encoding']);
+        // Cookies are in the key; what they are not, the owner ignores. The codings are made here, unless the application did.
+        $vary = \array_values(\array_diff(\array_unique($vary), ['cookie', 'authorization', ...($isCoded ? [] : ['accept-encoding'])]));
+        \sort($vary);
+        $bodies = ['' => $response->body];
+        if (!$isCoded && \strlen($response->body) >= self::SHORTEST && \preg_match(self::COMPRESSIBLE, $fields['content-type'][0] ?? '') === 1
+            && !isset(Http\CacheControl::parse(\implode(', ', $fields['cache-control'] ?? []))['no-transform'])) {
+            $bodies += self::coded($response->body);
+        }
+        $lines = $response->kept();
+        if (\count($bodies) > 1 && !\in_array('accept-encoding', Policy::members($fields['vary'] ?? []), true)) {
+            $lines[] = 'Vary: Accept-Encoding';
+        }
+        isset($fields['date']) || $lines[] = 'Date: ' . HttpDate::format(\time());
+        $named = \array_values(\array_filter($ignored, static fn(string $name): bool => $name[-1] !== '*'));
+        if ($named !== [] && !isset($fields['no-vary-search'])) {
+            $lines[] = 'No-Vary-Search: ' . NoVarySearch::field($named);
+        }
+        $asked = \count($fields['etag'] ?? []) === 1 ? $fields['etag'][0] : '';
+        $etag = $asked !== '' || $response->status !== 200 ? $asked : '"' . \substr(\hash('sha256', $response->body), 0, 32) . '"';
+
+        return ['page' => [
+            'url' => $url,
+            'made' => \time(),
+            'age' => $policy->age,
+            'life' => $policy->life,
+            'stale' => $policy->stale,
+            'broken' => $policy->broken,
+            'strict' => $policy->strict,
+            'status' => $response->status,
+            'headers' => $lines,
+            'etag' => $etag,
+            'asked' => $asked,
+            'modified' => HttpDate::parse($fields['last-modified'][0] ?? '') ?? 0,
+            'forms' => \array_map(\strlen(...), $bodies),
+        ], 'body' => \implode('', $bodies)];
+    }
+
+    /** @return array<string, string> by content coding, those that are shorter */
+    private static function coded(string $body): array
+    {
+        $coded = [];
+        foreach (Serve::CODINGS as $coding) {
+            $made = match (true) {
+                $coding === 'gzip' => \function_exists('gzencode') ? \gzencode($body, 6) : false,
+                $coding === 'br' => \function_exists('brotli_compress') ? \brotli_compress($body, 5) : false,
+                default => \function_exists('zstd_compress') ? \zstd_compress($body, 6) : false,
+            };
+            if (\is_string($made) && \strlen($made) < \strlen($body)) {
+                $coded[$coding] = $made;
+            }
+        }
+
+        return $coded;
+    }
+}

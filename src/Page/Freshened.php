@@ -1,0 +1,31 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+/** The stored page that a 304 of the application has confirmed (RFC 9111, sections 3.2 and 4.3.4). */
+final class Freshened
+{
+    /** What describes the stored bytes is not another response's to change. */
+    private const OF_THE_BYTES = ['content-encoding', 'content-length', 'content-range', 'content-type', 'content-md5', 'etag', 'set-cookie', 'cache-status', 'connection', 'transfer-encoding', 'age'];
+
+    /**
+     * @param array{status: int, headers: list<string>, asked: string, forms: array<string, int>, ...} $page
+     * @param string                                                                                    $body all its forms
+     */
+    public static function by(Reply $confirmation, array $page, string $body): Reply
+    {
+        $new = Reply::without($confirmation->lines, self::OF_THE_BYTES);
+        $lines = [...Reply::without($page['headers'], \array_map(Reply::name(...), $new)), ...$new];
+        if ($page['asked'] !== '') {
+            $lines[] = 'ETag: ' . $page['asked'];
+        }
+        // A Set-Cookie beside it is for this visitor, so the whole response is.
+        foreach ($confirmation->lines as $line) {
+            Reply::name($line) === 'set-cookie' && $lines[] = $line;
+        }
+
+        return new Reply($page['status'], $lines, \substr($body, 0, $page['forms'][''] ?? 0));
+    }
+}

@@ -1,0 +1,108 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Cache;
+use Larder\Config\InvalidConfiguration;
+use Psr\Http\Message\ResponseFactoryInterface;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Message\StreamFactoryInterface;
+use Psr\Http\Server\MiddlewareInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+
+/**
+ * The page cache as a middleware (PSR-15): put it first. It keeps the rules of PageCache.
+ *
+ * A stale page is renewed after the visitor has got it where PHP can end a response early (php-fpm, LiteSpeed); elsewhere the
+ * first visitor of a stale page waits for its renewal, and the others get it stale.
+ */
+final class Middleware implements MiddlewareInterface
+{
+    private readonly Pages $pages;
+    private readonly Settings $settings;
+
+    /**
+     * @param array<array-key, mixed> $options see PageCache
+     *
+     * @throws InvalidConfiguration
+     */
+    public function __construct(
+        Cache $cache,
+        array $options,
+        private readonly ResponseFactoryInterface $responses,
+        private readonly StreamFactoryInterface $streams,
+    ) {
+        $this->settings = Settings::from($options);
+        $this->pages = new Pages($cache);
+    }
+
+    public function process(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
+        // In a process of many requests each sees what was purged before it began.
+        $this->pages->refresh();
+        PageCache::takeTags();
+        $exchange = new Exchange($this->pages, $this->settings, Psr7::variables($request));
+        $reply = $exchange->answer();
+        if ($reply !== null) {
+            if ($exchange->renewal === null) {
+                return $this->response($reply);
+            }
+            $renew = fn(): ResponseInterface => $this->run($exchange, $request, $handler);
+            if (!Sapi::canFinish()) {
+                return $renew();
+            }
+            \register_shutdown_function(static function () use ($renew): void {
+                Sapi::finish();
+                $renew();
+            });
+
+            return $this->response($reply);
+        }
+
+        return $this->run($exchange, $request, $handler);
+    }
+
+    private function run(Exchange $exchange, ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
+        $exchange->renewal === null || $exchange->renew();
+        try {
+            $response = $handler->handle(Psr7::with($request, $exchange->variables()));
+            $size = $response->getBody()->getSize();
+            if ($exchange->isRecorded && $response->getBody()->isReadable() && ($size === null || $size <= $this->settings->largest)) {
+                $body = (string) $response->getBody();
+                $length = $response->hasHeader('Content-Length') ? $response->getHeaderLine('Content-Length') : (string) \strlen($body);
+                $broken = $length === (string) \strlen($body) ? '' : 'its Content-Length is not its length';
+
+                return $this->response($exchange->conclude(Psr7::reply($response, $body), PageCache::takeTags(), $broken), $response);
+            }
+            $reply = $exchange->conclude(Psr7::reply($response, ''), PageCache::takeTags(), $exchange->isRecorded ? 'it is a stream, or too long' : '');
+
+            return $this->header($response, $reply);
+        } finally {
+            $exchange->giveUp();
+        }
+    }
+
+    private function response(Reply $reply, ?ResponseInterface $like = null): ResponseInterface
+    {
+        $reason = $like !== null && $like->getStatusCode() === $reply->status ? $like->getReasonPhrase() : '';
+
+        return $this->header($this->responses->createResponse($reply->status, $reason), $reply)->withBody($this->streams->createStream($reply->body));
+    }
+
+    private function header(ResponseInterface $response, Reply $reply): ResponseInterface
+    {
+        foreach (\array_keys($response->getHeaders()) as $name) {
+            $response = $response->withoutHeader((string) $name);
+        }
+        foreach ($reply->lines as $line) {
+            [$name, $value] = \explode(':', $line, 2);
+            $response = $response->withAddedHeader($name, \trim($value));
+        }
+
+        return $response;
+    }
+}

@@ -1,0 +1,287 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Cache;
+use Larder\Page\Http\NoVarySearch;
+use Larder\System\FileLock;
+use Larder\System\ProcessId;
+
+/**
+ * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
+ *
+ *     p  the page, or the list of field names that its variants depend on; each variant has a key of its own
+ *     s  its freshness stamp: without it the page has been expired, and is renewed at the next request
+ *
+ * and in `page-notes`
+ *
+ *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
+ *     b  its builder
+ *     n  by path and not by key: the last No-Vary-Search rule of a response
+ *
+ * Page and stamp carry the same tags, the stamp's with a ~ in front. Invalidating a tag removes pages; with the ~ it expires
+ * them.
+ *
+ * @phpstan-import-type Page from Serve
+ * @phpstan-type Stored array{page: Page, body: string, isExpired: bool}
+ */
+final class Pages
+{
+    /** Most lists of field names that one URL's variants may depend on. */
+    private const LISTS = 4;
+
+    /** Seconds that a list of field names, or a No-Vary-Search rule, is kept. */
+    private const RULES = 86_400;
+
+    /** Seconds after which another one may build: the application may be longer, but nobody waits longer for it. */
+    public const BUILDING = 60;
+
+    /** Seconds that nobody waits for a page that could not be stored. */
+    private const UNSTORED = 60;
+
+    /** Judges by its own request: what the application does with its cache does not concern it. */
+    private readonly Cache $own;
+    private readonly Cache $notes;
+
+    /** In the application's request, so that what a transaction purges counts from its COMMIT on. */
+    private readonly Cache $shared;
+
+    public function __construct(Cache $cache)
+    {
+        $apart = $cache->apart();
+        $this->own = $apart->group('page');
+        $this->notes = $apart->group('page-notes', cacheOnly: true);
+        $this->shared = $cache->group('page');
+    }
+
+    /**
+     * The page of a key; of several variants the one that was made last.
+     *
+     * @return ?Stored
+     */
+    public function find(string $key): ?array
+    {
+        $found = $this->own->getMultiple(["p$key", "s$key"]);
+        $value = $found["p$key"] ?? null;
+        if (!\is_array($value)) {
+            return null;
+        }
+        if (isset($value['page'])) {
+            /** @var array{page: Page, body: string} $value */
+            return $value + ['isExpired' => !isset($found["s$key"])];
+        }
+        /** @var array{vary: list<list<string>>} $value */
+        $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $value['vary']);
+        $found = $this->own->getMultiple(\array_merge(...\array_map(static fn(string $key): array => ["p$key", "s$key"], $keys)));
+        $last = null;
+        foreach ($keys as $each) {
+            /** @var ?array{page: Page, body: string} $variant */
+            $variant = $found["p$each"] ?? null;
+            if ($variant !== null && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
+                $last = $variant + ['isExpired' => !isset($found["s$each"])];
+            }
+        }
+
+        return $last;
+    }
+
+    /**
+     * @param Page         $page
+     * @param list<string> $vary   field names in small letters
+     * @param list<string> $tags
+     * @param int          $seconds that it is kept
+     *
+     * @return bool false: not stored, because somebody has purged it meanwhile, or the cache cannot be written
+     */
+    public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): bool
+    {
+        $name = $key . ($vary === [] ? '' : Serve::variant($vary));
+        $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body], $seconds, $tags)
+            && $this->own->fill("s$name", 1, $seconds, \array_map(static fn(string $tag): string => "~$tag", $tags));
+        if ($done && $vary !== []) {
+            $there = $this->own->get("p$key");
+            /** @var list<list<string>> $lists */
+            $lists = \is_array($there) && \is_array($there['vary'] ?? null) ? $there['vary'] : [];
+            if (!\in_array($vary, $lists, true)) {
+                $done = $this->own->set("p$key", ['vary' => \array_slice([$vary, ...$lists], 0, self::LISTS)], self::RULES);
+            }
+        }
+        $this->own->commit();
+
+        return $done;
+    }
+
+    /** Removes the page of a key, or the variant of it that this request gets. */
+    public function remove(string $key): void
+    {
+        $there = $this->own->get("p$key");
+        if (\is_array($there) && \is_array($there['vary'] ?? null)) {
+            /** @var list<list<string>> $lists */
+            $lists = $there['vary'];
+            $this->own->deleteMultiple(\array_map(static fn(array $fields): string => "p$key" . Serve::variant($fields), $lists));
+        } elseif ($there !== null) {
+            $this->own->delete("p$key");
+        }
+    }
+
+    /** Reads anew from here on: what is built now is judged by what was purged since now. */
+    public function refresh(): void
+    {
+        $this->own->refresh();
+    }
+
+    /** Why the page could not be stored last time; null: nothing is known against it. */
+    public function mark(string $key): ?string
+    {
+        $mark = $this->notes->get("x$key");
+
+        return \is_string($mark) ? $mark : null;
+    }
+
+    public function setMark(string $key, string $reason): void
+    {
+        $this->notes->set("x$key", $reason, self::UNSTORED);
+    }
+
+    public function removeMark(string $key): void
+    {
+        $this->notes->delete("x$key");
+    }
+
+    /** The rule that the last response with one had, of all URLs with this path. */
+    public function search(string $path): ?NoVarySearch
+    {
+        $text = $this->notes->get("n$path");
+
+        return \is_string($text) ? NoVarySearch::fromText($text) : null;
+    }
+
+    public function setSearch(string $path, NoVarySearch $rule): void
+    {
+        $this->notes->set("n$path", $rule->text(), self::RULES);
+    }
+
+    /**
+     * Takes the right to build the page. It ends with release(), after BUILDING seconds, or, on this server, with the process.
+     *
+     * @param string $token proves to the request that this process sends to its own server that it may build
+     */
+    public function take(string $key, string $token = ''): bool
+    {
+        $mine = ProcessId::current() . ' ' . $token;
+        if ($this->notes->add("b$key", $mine, self::BUILDING)) {
+            return true;
+        }
+        $there = $this->builder($key);
+        if ($there === '') {
+            return $this->notes->add("b$key", $mine, self::BUILDING);
+        }
+        if (!ProcessId::isKnownDead(\explode(' ', $there)[0])) {
+            return false;
+        }
+
+        return $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine;
+    }
+
+    /** Whether somebody alive is building the page. */
+    public function isBuilt(string $key): bool
+    {
+        $there = $this->builder($key);
+
+        return $there !== '' && !ProcessId::isKnownDead(\explode(' ', $there)[0]);
+    }
+
+    /** Hands the right to build on to this process, if the token is the builder's. */
+    public function takeOver(string $key, string $token): bool
+    {
+        $there = $this->builder($key);
+        if ($token === '' || (\explode(' ', $there)[1] ?? '') !== $token) {
+            return false;
+        }
+        $mine = ProcessId::current() . ' ';
+
+        return $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine;
+    }
+
+    public function release(string $key): void
+    {
+        if (\str_starts_with($this->builder($key), ProcessId::current() . ' ')) {
+            $this->notes->delete("b$key");
+        }
+    }
+
+    /** Whether this server can be asked to renew a page; false for a while after it could not. */
+    public function canRenew(): bool
+    {
+        return $this->notes->get('r') === null;
+    }
+
+    public function cannotRenew(): void
+    {
+        $this->notes->set('r', true, self::UNSTORED);
+    }
+
+    /**
+     * A place among those who may wait at the same time on this server, as long as the caller keeps it.
+     *
+     * @param ?int $places null: a quarter of php-fpm's pool, else 4
+     *
+     * @return ?resource null: all are taken
+     */
+    public function place(?int $places): mixed
+    {
+        $local = $this->shared->local();
+        $places ??= self::quarter();
+        for ($place = 0; $local !== null && $place < $places; $place++) {
+            $file = FileLock::file("$local-wait-$place");
+            if ($file !== null && \flock($file, \LOCK_EX | \LOCK_NB)) {
+                return $file;
+            }
+        }
+
+        return null;
+    }
+
+    private static function quarter(): int
+    {
+        $pool = \function_exists('fpm_get_status') ? \fpm_get_status() : false;
+
+        return \max(1, \is_array($pool) ? \intdiv($pool['total-processes'], 4) : 4);
+    }
+
+    private function builder(string $key): string
+    {
+        $this->notes->forget("b$key");
+        $there = $this->notes->get("b$key");
+
+        return \is_string($there) ? $there : '';
+    }
+
+    /**
+     * The tags of a URL: its own, and that of all that a No-Vary-Search rule makes of it.
+     *
+     * @param string $url as Serve::url() gives it; without scheme and host it means every host
+     *
+     * @return list<string>
+     */
+    public function tagsOf(string $url): array
+    {
+        $rule = $this->search(\explode('?', $url, 2)[0]);
+
+        return $rule === null ? [Tags::url($url)] : [Tags::url($url), Tags::url($rule->url($url))];
+    }
+
+    /** @param list<string> $tags */
+    public function purge(array $tags): bool
+    {
+        return $this->shared->invalidateTags(...$tags);
+    }
+
+    /** @param list<string> $tags */
+    public function expire(array $tags): bool
+    {
+        return $this->shared->invalidateTags(...\array_map(static fn(string $tag): string => "~$tag", $tags));
+    }
+}

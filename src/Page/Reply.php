@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+/** A response, from the application or to the visitor: status, lines of the header, body. */
+final readonly class Reply
+{
+    /** Between two hops only (RFC 9110, section 7.6.1), or made anew for each reply. */
+    private const NOT_KEPT = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authentication-info', 'content-length', 'age', 'etag', 'cache-status'];
+
+    /** @param list<string> $lines "Name: value" */
+    public function __construct(public int $status, public array $lines, public string $body = '') {}
+
+    /** @return array<string, list<string>> the values by name in small letters */
+    public function fields(): array
+    {
+        $fields = [];
+        foreach ($this->lines as $line) {
+            [$name, $value] = \explode(':', $line, 2) + [1 => ''];
+            $fields[\strtolower(\trim($name))][] = \trim($value, " \t");
+        }
+
+        return $fields;
+    }
+
+    /**
+     * @param list<string> $lines
+     * @param list<string> $names in small letters
+     *
+     * @return list<string> the lines of all other names
+     */
+    public static function without(array $lines, array $names): array
+    {
+        return \array_values(\array_filter($lines, static fn(string $line): bool => !\in_array(self::name($line), $names, true)));
+    }
+
+    /** @return list<string> the lines that a stored response keeps (RFC 9111, section 3.1) */
+    public function kept(): array
+    {
+        $listed = Policy::members($this->fields()['connection'] ?? []);
+
+        return self::without($this->lines, [...self::NOT_KEPT, ...$listed]);
+    }
+
+    public static function name(string $line): string
+    {
+        return \strtolower(\substr($line, 0, (int) \strpos($line, ':')));
+    }
+}

@@ -1,0 +1,94 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+/** This process's request and response, as PHP's interface to the web server has them. */
+final class Sapi
+{
+    /** What ends a request before its script ends. */
+    private const FINISH = ['fastcgi_finish_request', 'litespeed_finish_request'];
+
+    public static function send(Reply $reply): void
+    {
+        self::setHeader($reply);
+        echo $reply->body;
+    }
+
+    /** Replaces status and header. */
+    public static function setHeader(Reply $reply): void
+    {
+        if (\ini_get('zlib.output_compression') !== '' && \ini_get('zlib.output_compression') !== '0') {
+            // The body is compressed already where the visitor takes that.
+            \ini_set('zlib.output_compression', '0');
+        }
+        \header_remove();
+        \http_response_code($reply->status);
+        foreach ($reply->lines as $line) {
+            \header($line, false);
+        }
+    }
+
+    /** The response as the script has made it until now. */
+    public static function response(string $body): Reply
+    {
+        $lines = \headers_list();
+        $names = \array_map(Reply::name(...), $lines);
+        $type = \ini_get('default_mimetype');
+        if (!\in_array('content-type', $names, true) && \is_string($type) && $type !== '') {
+            // PHP adds it when it sends the header (SAPI.c, sapi_get_default_content_type()).
+            $charset = \ini_get('default_charset');
+            $lines[] = "Content-Type: $type" . ($charset === '' || $charset === false || !\str_starts_with($type, 'text/') ? '' : "; charset=$charset");
+        }
+        $status = \http_response_code();
+
+        return new Reply(\is_int($status) ? $status : 200, $lines, $body);
+    }
+
+    /**
+     * Lets the application see another request.
+     *
+     * @param array<array-key, mixed> $variables
+     */
+    public static function setVariables(array $variables): void
+    {
+        if (($variables['QUERY_STRING'] ?? null) !== ($_SERVER['QUERY_STRING'] ?? null)) {
+            \parse_str(\is_string($variables['QUERY_STRING'] ?? null) ? $variables['QUERY_STRING'] : '', $left);
+            foreach (\array_diff_key($_GET, $left) as $name => $value) {
+                unset($_GET[$name], $_REQUEST[$name]);
+            }
+        }
+        $_SERVER = $variables;
+    }
+
+    public static function canFinish(): bool
+    {
+        return \array_filter(self::FINISH, \function_exists(...)) !== [];
+    }
+
+    /** Ends the response, and leaves the process to this script. False: the visitor waits until the script ends. */
+    public static function finish(): bool
+    {
+        foreach (self::FINISH as $function) {
+            if (\function_exists($function)) {
+                return $function() !== false;
+            }
+        }
+
+        return false;
+    }
+
+    /** The fatal error that has ended the script; '': none has. */
+    public static function failure(): string
+    {
+        $error = \error_get_last();
+        $fatal = \E_ERROR | \E_PARSE | \E_CORE_ERROR | \E_COMPILE_ERROR | \E_USER_ERROR | \E_RECOVERABLE_ERROR;
+
+        return match (true) {
+            $error !== null && ($error['type'] & $fatal) !== 0 => 'the application ended with a fatal error',
+            \connection_status() !== \CONNECTION_NORMAL && \ignore_user_abort() === 0 => 'the application was stopped before its end',
+            default => '',
+        };
+    }
+}

@@ -1,0 +1,120 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Config\InvalidConfiguration;
+
+/**
+ * The options of the page cache, checked. Every default stands here.
+ *
+ * @phpstan-import-type Rules from Serve
+ */
+final readonly class Settings
+{
+    /**
+     * Cookies that scripts of analytics, consent and advertising set in the browser for themselves: no page depends on them.
+     * The documentation of each names them.
+     */
+    public const IGNORED_COOKIES = [
+        // Google Analytics, Tag Manager and Ads
+        '_ga', '_ga_*', '_gid', '_gat', '_gat_*', '__utma', '__utmb', '__utmc', '__utmt', '__utmv', '__utmz', '_gcl_*', '_gac_*', '__gads', '__gpi', '__eoi',
+        // Meta, TikTok, Pinterest, LinkedIn, Snap, X, Microsoft
+        '_fbp', '_fbc', '_ttp', '_tt_enable_cookie', '_pin_unauth', '_pinterest_*', 'li_gc', 'li_fat_id', '_scid', '_scid_r', '_sctr', '_twclid', '_uetsid', '_uetvid', '_clck', '_clsk', 'MUID',
+        // Matomo, Plausible, Hotjar, HubSpot, Mixpanel, Amplitude, Segment, Yandex, Criteo, Taboola, Cloudflare
+        '_pk_*', 'mtm_*', 'matomo_*', 'plausible_*', '_hj*', '__hs*', 'hubspotutk', 'mp_*', 'amp_*', 'AMP_*', 'ajs_*', '_ym_*', 'cto_bundle', 'trc_cookie_storage', '__cf_bm', 'cf_clearance',
+        // Consent: OneTrust, Cookiebot, Complianz, CookieYes, Borlabs, Real Cookie Banner, Osano
+        'OptanonConsent', 'OptanonAlertBoxClosed', 'CookieConsent', 'cmplz_*', 'cookieyes-consent', 'cookielawinfo-*', 'viewed_cookie_policy', 'borlabs-cookie', 'real_cookie_banner*', 'cookieconsent_status', 'euconsent-v2', 'osano_*',
+    ];
+
+    private const KNOWN = ['static', 'staticLife', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest'];
+
+    /**
+     * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
+     * @param int    $stale   seconds that a page which says nothing about it may be served stale while one request renews it
+     * @param float  $wait    seconds that a visitor waits for the page that another one's request is building
+     * @param ?int   $waiters who may wait at the same time on this server; null: a quarter of php-fpm's pool, else 4
+     * @param bool   $isBusy  a visitor over that number gets a 503 at once (overflow: busy) and does not wait like the others
+     * @param int    $largest bytes of a page; longer ones are not stored
+     * @param Rules  $rules
+     */
+    private function __construct(
+        public ?int $ttl,
+        public int $stale,
+        public float $wait,
+        public ?int $waiters,
+        public bool $isBusy,
+        public int $largest,
+        public array $rules,
+    ) {}
+
+    /**
+     * @param array<array-key, mixed> $options
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function from(array $options): self
+    {
+        foreach (\array_keys($options) as $name) {
+            if (!\in_array($name, self::KNOWN, true)) {
+                throw InvalidConfiguration::unknownOption((string) $name, self::KNOWN);
+            }
+        }
+        $overflow = $options['overflow'] ?? 'wait';
+        if ($overflow !== 'wait' && $overflow !== 'busy') {
+            throw InvalidConfiguration::choice('overflow', \is_string($overflow) ? $overflow : \get_debug_type($overflow), ['wait', 'busy']);
+        }
+        $wait = $options['wait'] ?? 10;
+        if ((!\is_int($wait) && !\is_float($wait)) || $wait < 0 || !\is_finite((float) $wait)) {
+            throw InvalidConfiguration::seconds('wait', $wait, '10');
+        }
+        $clientControl = $options['clientControl'] ?? true;
+        if (!\is_bool($clientControl)) {
+            throw InvalidConfiguration::flag('clientControl', $clientControl);
+        }
+
+        return new self(
+            self::whole($options, 'ttl', null),
+            self::whole($options, 'stale', 0) ?? 0,
+            (float) $wait,
+            self::whole($options, 'waiters', null),
+            $overflow === 'busy',
+            \max(1, self::whole($options, 'largest', 8 << 20) ?? 0),
+            [
+                'ignoredCookies' => self::names($options, 'ignoredCookies', self::IGNORED_COOKIES),
+                'varyCookies' => self::names($options, 'varyCookies', []),
+                'ignoredQuery' => self::names($options, 'ignoredQuery', []),
+                'clientControl' => $clientControl,
+            ],
+        );
+    }
+
+    /** @param array<array-key, mixed> $options */
+    private static function whole(array $options, string $name, ?int $default): ?int
+    {
+        $value = $options[$name] ?? $default;
+        if ($value !== null && (!\is_int($value) || $value < 0)) {
+            throw InvalidConfiguration::wrongType($name, 'a whole number of zero or more', $value);
+        }
+
+        return $value;
+    }
+
+    /**
+     * @param array<array-key, mixed> $options
+     * @param list<string>            $default
+     *
+     * @return list<string>
+     */
+    private static function names(array $options, string $name, array $default): array
+    {
+        $value = $options[$name] ?? $default;
+        $names = \is_array($value) ? \array_values(\array_filter($value, static fn(mixed $one): bool => \is_string($one) && $one !== '')) : null;
+        if ($names === null || \count($names) !== \count((array) $value)) {
+            throw InvalidConfiguration::wrongType($name, 'a list of names, in which a * at the end stands for anything', $value);
+        }
+
+        return $names;
+    }
+}

@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Page\Http\StructuredField;
+
+/** The tags of a page: those that the application names, and those that the page cache gives itself. */
+final class Tags
+{
+    /** More on one page are refused: each read of the page asks for each of its tags. */
+    private const MOST = 200;
+    private const LONGEST = 1_024;
+
+    /**
+     * What the application named in the header: `Cache-Tags` (commas), `Surrogate-Key` (spaces), `Cache-Groups` (RFC 9875).
+     *
+     * @param array<string, list<string>> $fields
+     *
+     * @return list<string>
+     */
+    public static function of(array $fields, string $origin): array
+    {
+        $tags = [
+            ...\explode(',', \implode(',', [...$fields['cache-tags'] ?? [], ...$fields['cache-tag'] ?? []])),
+            ...\preg_split('/\s+/', \implode(' ', $fields['surrogate-key'] ?? [])) ?: [],
+        ];
+        foreach (self::groups($fields, 'cache-groups') as $group) {
+            // A group is one of its origin (RFC 9875, section 2): another origin's response cannot invalidate it.
+            $tags[] = $group;
+            $tags[] = self::group($origin, $group);
+        }
+
+        return $tags;
+    }
+
+    /**
+     * @param array<array-key, string> $tags
+     *
+     * @return ?list<string> null: too many or too long ones, so that the page could not be purged
+     */
+    public static function check(array $tags): ?array
+    {
+        $tags = \array_values(\array_unique(\array_filter(\array_map(\trim(...), $tags), static fn(string $tag): bool => $tag !== '')));
+
+        return \count($tags) > self::MOST || ($tags !== [] && \max(\array_map(\strlen(...), $tags)) > self::LONGEST) ? null : $tags;
+    }
+
+    /**
+     * @param array<string, list<string>> $fields
+     *
+     * @return list<string> of a field that is a list of strings; nothing, if any of it is malformed
+     */
+    public static function groups(array $fields, string $name): array
+    {
+        $groups = [];
+        foreach (isset($fields[$name]) ? StructuredField::list(\implode(', ', $fields[$name])) ?? [] : [] as [$value]) {
+            \is_string($value) && $groups[] = $value;
+        }
+
+        return $groups;
+    }
+
+    public static function group(string $origin, string $group): string
+    {
+        return "\0group $origin $group";
+    }
+
+    /** The tag of all that is stored for a URL: its variants, and what visitors with different cookies get. */
+    public static function url(string $url): string
+    {
+        return "\0url $url";
+    }
+
+    /** The scheme, host and port of a URL. */
+    public static function origin(string $url): string
+    {
+        return (string) \preg_replace('~^(\w+://[^/]*).*~s', '$1', $url);
+    }
+}

@@ -1,0 +1,149 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page;
+
+use Larder\Cache;
+use Larder\Page\Middleware;
+use Larder\Page\PageCache;
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\Response;
+use Nyholm\Psr7\ServerRequest;
+use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+
+final class MiddlewareTest extends TestCase implements RequestHandlerInterface
+{
+    private Cache $cache;
+    private int $runs = 0;
+    private ?ServerRequestInterface $asked = null;
+
+    /** @var \Closure(ServerRequestInterface): ResponseInterface */
+    private \Closure $application;
+
+    protected function setUp(): void
+    {
+        $this->cache = Cache::open('memory://');
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60', 'Content-Type' => 'text/plain'], 'page');
+    }
+
+    public function handle(ServerRequestInterface $request): ResponseInterface
+    {
+        $this->runs++;
+        $this->asked = $request;
+
+        return ($this->application)($request);
+    }
+
+    public function testTheSecondRequestIsAnsweredFromWhatTheFirstStored(): void
+    {
+        $first = $this->get('/');
+        $second = $this->get('/');
+
+        self::assertSame('Larder; fwd=uri-miss; stored', $first->getHeaderLine('Cache-Status'));
+        self::assertSame('page', (string) $first->getBody());
+        self::assertStringStartsWith('Larder; hit; ttl=', $second->getHeaderLine('Cache-Status'));
+        self::assertSame('page', (string) $second->getBody());
+        self::assertTrue($second->hasHeader('Age'));
+        self::assertSame(1, $this->runs);
+    }
+
+    public function testWhatSaysNothingAboutItsLifeIsNotStored(): void
+    {
+        $this->application = static fn(): ResponseInterface => new Response(200, [], 'page');
+        $this->get('/');
+        $this->get('/');
+
+        self::assertSame(2, $this->runs);
+    }
+
+    public function testAPurgeOfTheUrlOrATagRemovesThePage(): void
+    {
+        $pages = new PageCache($this->cache);
+        $this->application = static function (): ResponseInterface {
+            PageCache::tag('product-7');
+
+            return new Response(200, ['Cache-Control' => 'max-age=60', 'Cache-Tags' => 'menu'], 'page');
+        };
+        foreach (['purge' => 'http://shop.example/a', 'purgeTags' => 'product-7'] as $method => $what) {
+            $this->get('/a');
+            $this->get('/a');
+            self::assertTrue($pages->$method($what));
+            $before = $this->runs;
+            $this->get('/a');
+            self::assertSame($before + 1, $this->runs, $method);
+        }
+        self::assertTrue($pages->purge('/a'));
+        $this->get('/a');
+        self::assertTrue($pages->purgeTags('menu'));
+        $this->get('/a');
+        self::assertSame(5, $this->runs);
+    }
+
+    public function testAPagePurgedWhileItIsMadeIsNotStored(): void
+    {
+        $pages = new PageCache($this->cache);
+        $this->application = static function () use ($pages): ResponseInterface {
+            $pages->purgeTags('menu');
+
+            return new Response(200, ['Cache-Control' => 'max-age=60', 'Cache-Tags' => 'menu'], 'an older page');
+        };
+        self::assertSame('Larder; fwd=uri-miss', $this->get('/')->getHeaderLine('Cache-Status'));
+        $this->get('/');
+        self::assertSame(2, $this->runs);
+    }
+
+    public function testAnExpiredPageIsMadeAnew(): void
+    {
+        $pages = new PageCache($this->cache);
+        $this->get('/');
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], 'newer');
+        self::assertTrue($pages->expire('/'));
+        $this->get('/');
+
+        self::assertSame('newer', (string) $this->get('/')->getBody());
+        self::assertSame(2, $this->runs);
+    }
+
+    public function testAVisitorWithAnUnknownCookieGetsAPageOfHisOwn(): void
+    {
+        $this->get('/');
+        $private = $this->get('/', ['Cookie' => '_ga=1; session=x']);
+        self::assertSame(2, $this->runs);
+        self::assertStringContainsString('(session)', $private->getHeaderLine('Cache-Status'));
+        $this->get('/', ['Cookie' => '_ga=1; _fbp=2']);
+        self::assertSame(2, $this->runs);
+    }
+
+    public function testEachVariantIsStored(): void
+    {
+        $this->application = static fn(ServerRequestInterface $request): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60', 'Vary' => 'Accept-Language'], $request->getHeaderLine('Accept-Language'));
+        foreach (['de', 'fr', 'de', 'fr'] as $language) {
+            self::assertSame($language, (string) $this->get('/', ['Accept-Language' => $language])->getBody());
+        }
+        self::assertSame(2, $this->runs);
+    }
+
+    public function testAStaleValidatorIsConfirmedByTheApplication(): void
+    {
+        $this->application = static fn(ServerRequestInterface $request): ResponseInterface => $request->getHeaderLine('If-None-Match') === '"1"'
+            ? new Response(304, ['ETag' => '"1"', 'Cache-Control' => 'max-age=60', 'X-New' => 'yes'])
+            : new Response(200, ['ETag' => '"1"', 'Cache-Control' => 'max-age=0', 'Content-Type' => 'text/plain'], 'page');
+        $this->get('/');
+        $confirmed = $this->get('/');
+        self::assertSame([200, 'page', 'yes'], [$confirmed->getStatusCode(), (string) $confirmed->getBody(), $confirmed->getHeaderLine('X-New')]);
+        $this->get('/');
+        self::assertSame(2, $this->runs);
+    }
+
+    /** @param array<string, string> $fields */
+    private function get(string $target, array $fields = []): ResponseInterface
+    {
+        $factory = new Psr17Factory();
+
+        return (new Middleware($this->cache, [], $factory, $factory))->process(new ServerRequest('GET', "http://shop.example$target", $fields), $this);
+    }
+}
