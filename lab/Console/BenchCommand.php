@@ -130,12 +130,14 @@ final class BenchCommand extends Command
             $request->seed ?? \random_int(1, 999_999_999),
         );
         if ($ledger->kept() !== []) {
-            $errors->writeln(\sprintf('Resuming where the last run was stopped: %d measurements are kept (%s).', \count($ledger->kept()), $ledger->path));
+            $errors->writeln('Resuming where the last run was stopped. ' . $ledger->keeps());
         }
         $scratch = Directory::temporary($state);
         $services = new Services();
         $stop = new Stop();
-        $stop->listen();
+        $stop->listen(static fn(bool $atOnce) => $errors->writeln($atOnce
+            ? "\nStopped at once, without a report. " . $ledger->keeps()
+            : "\nStopping after this measurement, with a report of what there is. Ctrl-C again stops at once, without one."));
         $budget = $request->scope->level === Scope::PART && $request->rounds === null ? self::BUDGET : null;
         $reporting = new Reporting($request->command($rounds, $ledger->seed));
         $collection = new Collection($plan->tasks, $plan->scenarios);
@@ -153,9 +155,7 @@ final class BenchCommand extends Command
             $errors->writeln(\sprintf('<error>%d disqualified for a wrong value or a failure: the report says which and why.</error>', \count($report->disqualified)));
         }
         if ($report->partial) {
-            $errors->writeln($request->scope->level === Scope::EVERY
-                ? 'Stopped. The same command resumes from here. The report has what was measured so far, marked as partial.'
-                : 'Stopped. The report has what was measured so far, marked as partial.');
+            $errors->writeln('Stopped. The report has what was measured so far, marked as partial. ' . $ledger->keeps());
 
             return self::INTERRUPTED;
         }

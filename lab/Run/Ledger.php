@@ -61,10 +61,19 @@ final class Ledger
         return isset($this->known["$round $task"]);
     }
 
+    /** For the user: how much there is to resume from. */
+    public function keeps(): string
+    {
+        return $this->path === null
+            ? 'Nothing is kept to resume from: only whole scenarios without --quick are resumed.'
+            : \sprintf('%s kept (%s), and the same command resumes from there.', \count($this->known) === 1 ? 'One measurement is' : \count($this->known) . ' measurements are', $this->path);
+    }
+
     /** @param list<Measured> $measured */
     public function keep(int $round, string $task, array $measured): void
     {
         if ($this->file !== null) {
+            $this->known["$round $task"] = true;
             $this->append([$round, $task, \array_map(\get_object_vars(...), $measured)]);
         }
     }

@@ -23,16 +23,21 @@ final class Stop
         ++$this->times;
     }
 
-    /** From now on signals come here; without ext-pcntl they end the process at once. */
-    public function listen(): void
+    /**
+     * From now on signals come here; without ext-pcntl they end the process at once.
+     *
+     * @param \Closure(bool): void $tell is called at the first (false), and at the second (true), before the process ends
+     */
+    public function listen(\Closure $tell): void
     {
         if (!\function_exists('pcntl_async_signals')) {
             return;
         }
         \pcntl_async_signals(true);
         foreach ([\SIGINT, \SIGTERM, \SIGHUP] as $signal) {
-            \pcntl_signal($signal, function (int $signal): void {
+            \pcntl_signal($signal, function (int $signal) use ($tell): void {
                 $this->ask();
+                $tell($this->times > 1);
                 if ($this->times > 1) {
                     // exit(), so that the shutdown functions stop the servers.
                     exit(128 + $signal);
