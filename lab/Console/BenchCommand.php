@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Console;
 
 use Larder\Lab\Plan\Scope;
-use Larder\Lab\Plan\Subject;
+use Larder\Lab\Report\Terminal;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Ledger;
 use Larder\Lab\Run\NotWritable;
@@ -48,8 +48,6 @@ final class BenchCommand extends Command
     /** Seconds: a run without arguments is to end, with its report, in under ten minutes. */
     private const BUDGET = 540.0;
 
-    private const REPORTS = 'larder-bench';
-
     protected function configure(): void
     {
         $this
@@ -66,7 +64,8 @@ final class BenchCommand extends Command
             ->addOption('list', null, InputOption::VALUE_NONE, 'List the scenarios and their subjects, and what is missing on this machine')
             ->setHelp(<<<'HELP'
                 Starts private servers, measures, stops the servers, and reports. Without --json, --markdown or --html it writes
-                all three reports into the directory larder-bench.
+                all three reports into the directory larder-bench; where that has a report already, or another run is to write
+                one, into larder-bench-2, and so on.
 
                   <info>%command.full_name%</info>                     a representative part, in under ten minutes
                   <info>%command.full_name% engines --quick</info>     every combination of one scenario, few samples
@@ -100,7 +99,7 @@ final class BenchCommand extends Command
         if ($mistake !== null) {
             throw new InvalidArgumentException($mistake);
         }
-        $request = Request::from($input, self::REPORTS);
+        $request = Request::from($input);
         try {
             return $this->measure($request, $output, $errors);
         } catch (NotWritable|ServiceFailure $e) {
@@ -113,7 +112,6 @@ final class BenchCommand extends Command
     private function measure(Request $request, OutputInterface $output, OutputInterface $errors): int
     {
         $state = self::state();
-        $request->checkFiles();
         $plan = Plan::make($request->scenarios, $request->scope);
         if ($plan->tasks === []) {
             $errors->writeln('<error>This machine cannot measure any of that:</error>');
@@ -129,6 +127,7 @@ final class BenchCommand extends Command
             $request->identity($rounds),
             $request->seed ?? \random_int(1, 999_999_999),
         );
+        $files = Files::of($request->files, $ledger->seed);
         if ($ledger->kept() !== []) {
             $errors->writeln('Resuming where the last run was stopped. ' . $ledger->keeps());
         }
@@ -150,7 +149,8 @@ final class BenchCommand extends Command
             $scratch->remove();
             $stop->ignore();
         }
-        $request->write($report, $output);
+        $files->write($report);
+        (new Terminal($output))->print($report, $files->files);
         if ($report->disqualified !== []) {
             $errors->writeln(\sprintf('<error>%d disqualified for a wrong value or a failure: the report says which and why.</error>', \count($report->disqualified)));
         }

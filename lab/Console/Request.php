@@ -6,26 +6,18 @@ namespace Larder\Lab\Console;
 
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
-use Larder\Lab\Report\Html;
-use Larder\Lab\Report\Json;
-use Larder\Lab\Report\Markdown;
-use Larder\Lab\Report\Terminal;
-use Larder\Lab\Run\NotWritable;
 use Larder\Lab\Run\Plan;
-use Larder\Lab\Run\Report;
 use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\WordPress\Choice;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\InputInterface;
-use Symfony\Component\Console\Output\OutputInterface;
 
 /** What `bench` was asked for. */
 final readonly class Request
 {
     /**
      * @param array<string, Scenario> $scenarios by name
-     * @param array<string, string>   $files     json, markdown, html: where they go
-     * @param bool                    $named     the files were named by the user
+     * @param array<string, string>   $files     that were named for json, markdown and html
      * @param list<string>            $typed     the words that say what is measured
      */
     private function __construct(
@@ -33,13 +25,11 @@ final readonly class Request
         public Scope $scope,
         public ?int $rounds,
         public ?int $seed,
-        private array $files,
-        private bool $named,
+        public array $files,
         private array $typed,
     ) {}
 
-    /** @param string $directory for reports without a name */
-    public static function from(InputInterface $input, string $directory): self
+    public static function from(InputInterface $input): self
     {
         $words = $input->getArgument('scenario');
         \assert(\is_array($words));
@@ -89,46 +79,9 @@ final readonly class Request
             new Scope($level, $subjects),
             self::number($input, 'rounds', 1, 1000),
             self::number($input, 'seed', 0, \PHP_INT_MAX),
-            $files === [] ? ['json' => "$directory/report.json", 'markdown' => "$directory/report.md", 'html' => "$directory/report.html"] : $files,
-            $files !== [],
+            $files,
             [...$typed, ...$quick ? ['--quick'] : [], ...$subjects === [] ? [] : ['--subjects=' . \implode(',', $subjects)], ...$wordpress->words()],
         );
-    }
-
-    /**
-     * Before the run: whether its reports can be written.
-     *
-     * @throws NotWritable
-     */
-    public function checkFiles(): void
-    {
-        if (\array_unique($this->files) !== $this->files) {
-            throw new NotWritable('Two forms of the report cannot go to one file: name another one for each.');
-        }
-        foreach ($this->files as $file) {
-            $directory = \dirname($file);
-            if (!$this->named && !\is_dir($directory)) {
-                \set_error_handler(static fn(): bool => true);
-                $made = \mkdir($directory);
-                \restore_error_handler();
-                if (!$made) {
-                    throw new NotWritable("Cannot create the directory $directory for the reports here. Change to a directory that you may write to, or name files: --html=FILE --json=FILE");
-                }
-            }
-            NotWritable::check($file);
-        }
-    }
-
-    public function write(Report $report, OutputInterface $output): void
-    {
-        foreach ($this->files as $form => $file) {
-            NotWritable::write($file, match ($form) {
-                'json' => (new Json())->encode($report),
-                'markdown' => (new Markdown())->render($report),
-                default => (new Html())->render($report),
-            });
-        }
-        (new Terminal($output))->print($report, $this->files);
     }
 
     /** What makes two runs one, so that the second goes on where the first was stopped. */

@@ -48,6 +48,32 @@ final class BenchCommandTest extends TestCase
         self::assertSame('', $bench->errors(), 'no progress in fractions of a minute, and nothing else');
     }
 
+    /** Seen to fail: both wrote to larder-bench, and the second took the place of the first. */
+    #[Test]
+    public function twoRunsInOneDirectoryWriteTwoReports(): void
+    {
+        $first = $this->bench('loop', '--rounds=60', '--seed=3', '--subjects=files');
+        $ledger = $this->ledger(4);
+        $second = $this->bench('loop', '--quick', '--rounds=1', '--seed=4', '--subjects=files');
+        self::assertSame(0, $second->wait(60), $second->errors());
+        $first->signal(\SIGINT);
+        self::assertSame(130, $first->wait(60), $first->errors());
+        $seeds = fn(): array => \array_map(static fn(string $file): int => (new JsonReader())->read($file)->seed, \glob($this->directory->file('larder-bench*/report.json')) ?: []);
+        self::assertSame([4, 3], $seeds(), 'larder-bench-2, larder-bench');
+        self::assertStringContainsString('larder-bench-2/report.html', $second->output());
+
+        $kept = \count((array) \file($ledger));
+        $resumed = $this->bench('loop', '--rounds=60', '--seed=3', '--subjects=files');
+        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
+        $resumed->signal(\SIGINT);
+        self::assertSame(130, $resumed->wait(60), $resumed->errors());
+        self::assertSame([4, 3], $seeds(), 'its own partial report it replaces');
+
+        $third = $this->bench('loop', '--quick', '--rounds=1', '--seed=5', '--subjects=files');
+        self::assertSame(0, $third->wait(60), $third->errors());
+        self::assertSame([4, 5, 3], $seeds(), 'what is there stays there');
+    }
+
     #[Test]
     public function onlyTheFilesThatWereNamedAreWritten(): void
     {
@@ -73,7 +99,7 @@ final class BenchCommandTest extends TestCase
         self::assertEquals([$first->command, $first->seed, \array_column($first->results, 'cell')], [$second->command, $second->seed, \array_column($second->results, 'cell')]);
 
         $plugin = $this->directory->write('my object-cache.php', '<?php');
-        $request = Request::from(new ArrayInput(['scenario' => ['catalog'], '--dropin' => ["mine=$plugin"]], (new BenchCommand())->getDefinition()), 'here');
+        $request = Request::from(new ArrayInput(['scenario' => ['catalog'], '--dropin' => ["mine=$plugin"]], (new BenchCommand())->getDefinition()));
         self::assertStringEndsWith("bench catalog '--dropin=mine=$plugin' --rounds=3", $request->command(3, null));
     }
 
