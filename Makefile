@@ -86,15 +86,16 @@ stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G
 
 # The laboratory and the costs below use the extension too, where it is there.
-bench: setup ## repeat every published comparison with every engine Debian has (about an hour; resumes where it stopped)
+# Three rounds are the fewest that have intervals. Ten have narrow ones, and requests enough for p99.
+bench: setup ## repeat every published comparison, three rounds of each (over an hour on two cores; with ARGS=--rounds=10 about four hours; resumes where it stopped)
 	@bin/setup lab
 	@mkdir -p build/bench
-	ext/with php bin/larder bench all --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
+	ext/with php bin/larder bench all --rounds=3 --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
 
-bench-quick: setup ## run every combination with few samples (about six minutes)
+bench-quick: setup ## run every combination but WordPress with few samples, three rounds of each (about half an hour)
 	@bin/setup lab
 	@mkdir -p build/bench
-	ext/with php bin/larder bench --quick --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
+	ext/with php bin/larder bench --quick --rounds=3 --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
 
 ext: ## build the extension: ext/modules/larder.so, which demo, test and bench then use
 	@bin/setup ext

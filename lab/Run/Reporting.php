@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Service\Services;
+use Larder\Lab\Statistics\Bootstrap;
 use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\Noise;
 use Larder\Lab\Subject\LarderExtension;
@@ -40,8 +41,8 @@ final readonly class Reporting
         }
         $notes[] = $noise->sentence();
         $notes[] = $collection->capacity->sentence();
-        if ($rounds < Runner::LEAST) {
-            $notes[] = \sprintf('There were fewer than %d rounds, too few for 95 %% intervals.', Runner::LEAST);
+        if ($rounds < Bootstrap::LEAST) {
+            $notes[] = \sprintf('There were fewer than %d rounds, too few for 95 %% intervals.', Bootstrap::LEAST);
         }
         $versions = $services->versions();
         if (isset($versions['Network'])) {

@@ -103,9 +103,13 @@ final readonly class Engines implements Scenario
 
     public function tasks(Scope $scope, array $subjects): array
     {
-        $effort = $scope->level === Scope::EVERY ? Effort::full() : Effort::quick();
         $tasks = $byName = [];
         foreach ($subjects as $subject) {
+            $effort = match (true) {
+                $scope->level !== Scope::EVERY => Effort::quick(),
+                $subject->connection === Cell::NETWORK => Effort::far(),
+                default => Effort::full(),
+            };
             $byName[$subject->name] = $subject;
             foreach ([1, self::AT_ONCE] as $concurrency) {
                 foreach ($concurrency === 1 ? $this->cores->placements($subject) : [Cell::ANYWHERE] as $placement) {

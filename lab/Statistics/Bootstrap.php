@@ -54,7 +54,7 @@ final class Bootstrap
     /** Below, Student's interval. */
     private const ENOUGH = 5;
     /** Below, nothing can be said. */
-    private const LEAST = 3;
+    public const LEAST = 3;
 
     /** @var array<int, array{list<array{int<0, max>, int<0, max>, float}>, float}> what resamples of so many can be, and the tail to cut off */
     private array $resamples = [];
