@@ -32,7 +32,7 @@ final class Markup
         return "$tag>$html</$name>";
     }
 
-    /** What scrolls sideways on a phone must be reached by the keyboard too. */
+    /** What scrolls sideways must be reached by the keyboard too; on a phone (page.css) each cell says what it is, for there the head is not shown. */
     public static function table(Table $table): string
     {
         $head = $body = '';
@@ -43,7 +43,7 @@ final class Markup
             $line = '';
             foreach ($row->cells as $i => $cell) {
                 $class = \trim((($table->columns[$i] ?? null)?->number === true ? 'n ' : '') . (\in_array($i, $row->best, true) ? 'best' : ''));
-                $line .= self::element($i === 0 ? 'th' : 'td', $cell, ['scope' => $i === 0 ? 'row' : '', 'class' => $class]);
+                $line .= self::element($i === 0 ? 'th' : 'td', $cell, ['scope' => $i === 0 ? 'row' : '', 'class' => $class, 'data-of' => $i === 0 || $cell === Units::NOTHING ? '' : $table->columns[$i]->label ?? '']);
             }
             $body .= self::around('tr', $line, ['class' => $row->bad ? 'bad' : '']) . "\n";
         }

@@ -101,7 +101,7 @@ final class Names
         if (!isset(self::ENGINES[$engine]) && \str_starts_with($engine, 'larder-')) {
             $parts = \array_map(self::engine(...), \explode('-', \substr($engine, 7)));
 
-            return \implode(' and ', $parts) . ' through Larder';
+            return \str_replace(' by phpredis', '', \implode(' and ', $parts)) . ' through Larder';
         }
 
         return self::ENGINES[$engine] ?? Plain::line($engine);

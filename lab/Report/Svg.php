@@ -132,7 +132,7 @@ final class Svg
                 }
                 $apart = $x;
                 $grid .= Markup::around('line', '', ['class' => 'grid', 'x1' => "$x%", 'x2' => "$x%", 'y1' => (string) self::HEAD, 'y2' => (string) ($height - self::FOOT)])
-                    . Markup::element('text', Units::one($unit, $value), ['x' => "$x%", 'y' => (string) ($height - 7), 'text-anchor' => 'middle', 'class' => 'soft']);
+                    . Markup::element('text', \preg_replace('/\.0+(?= |$)/', '', Units::one($unit, $value)) ?? '', ['x' => "$x%", 'y' => (string) ($height - 7), 'text-anchor' => 'middle', 'class' => 'soft']);
             }
         }
 

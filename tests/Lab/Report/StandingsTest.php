@@ -35,7 +35,7 @@ final class StandingsTest extends TestCase
             self::of('redis', 50.0, 'size', Cell::NETWORK), self::of('larder-redis', 60.0, 'size', Cell::NETWORK), self::of('larder-apcu', 1.0, 'size'),
         ])->losses();
 
-        self::assertSame(['APCu through Larder, php', 'Redis by phpredis through Larder, network, php'], \array_column(self::cells($losses), 1));
+        self::assertSame(['APCu through Larder, php', 'Redis through Larder, network, php'], \array_column(self::cells($losses), 1));
         self::assertSame('Where Larder loses: 2 of 3', $losses?->title);
     }
 
