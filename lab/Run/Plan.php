@@ -6,7 +6,6 @@ namespace Larder\Lab\Run;
 
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
-use Larder\Lab\Plan\Subject;
 use Larder\Lab\Plan\Task;
 
 /** What will be measured, and what cannot be, on this machine. */
@@ -69,18 +68,5 @@ final readonly class Plan
 
             return true;
         }));
-    }
-
-    /** @return array<string, list<Subject>> scenario's name to what its tasks measure */
-    public function measured(): array
-    {
-        $subjects = [];
-        foreach ($this->tasks as $task) {
-            foreach ($task->sides() as $side) {
-                $subjects[$side->cell->scenario][$side->subject->name] = $side->subject;
-            }
-        }
-
-        return \array_map(\array_values(...), $subjects);
     }
 }

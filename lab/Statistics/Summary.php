@@ -8,7 +8,7 @@ namespace Larder\Lab\Statistics;
  * What there is to say about a list of samples, in their unit.
  *
  * The mathematics of the lab lives in this folder, each thing once: samples are described here and in Quantile,
- * compared in Bootstrap, Noise says whether a comparison can be trusted, TimerCost how much a sample must hold.
+ * compared in Bootstrap, and Noise says whether a comparison can be trusted.
  * Nothing here measures a subject, knows a cell or writes a report.
  *
  * A percentile needs ten samples beyond it: 1,000 for p1 and p99, 200 for p5 and p95. Where there are fewer it is null.

@@ -38,12 +38,4 @@ final class UnusableSamples extends \InvalidArgumentException
             $to,
         ));
     }
-
-    public static function tooFast(float $nanoseconds): self
-    {
-        return new self(\sprintf(
-            '%s nanoseconds an operation is faster than any: time more operations at once for the first guess.',
-            $nanoseconds,
-        ));
-    }
 }
