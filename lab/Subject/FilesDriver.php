@@ -12,7 +12,7 @@ namespace Larder\Lab\Subject;
 final class FilesDriver implements Driver
 {
     private readonly string $directory;
-    private readonly string $serializer;
+    private readonly ?Functions $functions;
     private readonly Complaint $complaint;
     private string $temporary = '';
 
@@ -21,7 +21,7 @@ final class FilesDriver implements Driver
     {
         $given = new Parameters($parameters);
         $this->directory = $given->directory() . '/';
-        $this->serializer = $given->flag('raw') ? 'none' : $given->serializer();
+        $this->functions = Functions::ofSerializer($given->flag('raw') ? 'none' : $given->serializer());
         $this->complaint = new Complaint();
     }
 
@@ -41,34 +41,11 @@ final class FilesDriver implements Driver
         $temporary = $this->temporary;
         $this->complaint->listen();
         try {
-            switch ($this->serializer) {
-                case 'php':
-                    foreach ($keys as $key) {
-                        if (\file_put_contents($temporary, \serialize($value)) === false || !\rename($temporary, $directory . $key)) {
-                            throw $this->failed();
-                        }
-                    }
-                    break;
-                case 'igbinary':
-                    foreach ($keys as $key) {
-                        if (\file_put_contents($temporary, \igbinary_serialize($value)) === false || !\rename($temporary, $directory . $key)) {
-                            throw $this->failed();
-                        }
-                    }
-                    break;
-                case 'msgpack':
-                    foreach ($keys as $key) {
-                        if (\file_put_contents($temporary, \msgpack_pack($value)) === false || !\rename($temporary, $directory . $key)) {
-                            throw $this->failed();
-                        }
-                    }
-                    break;
-                default:
-                    foreach ($keys as $key) {
-                        if (\file_put_contents($temporary, $value) === false || !\rename($temporary, $directory . $key)) {
-                            throw $this->failed();
-                        }
-                    }
+            $serialize = $this->functions?->there;
+            foreach ($keys as $key) {
+                if (\file_put_contents($temporary, $serialize === null ? $value : $serialize($value)) === false || !\rename($temporary, $directory . $key)) {
+                    throw EngineFailure::refused('The file system', 'store it', $this->complaint->text);
+                }
             }
         } finally {
             \restore_error_handler();
@@ -82,29 +59,16 @@ final class FilesDriver implements Driver
         // A file that is not there is a warning and false.
         $this->complaint->listen();
         try {
-            switch ($this->serializer) {
-                case 'php':
-                    foreach ($keys as $key) {
-                        $data = \file_get_contents($directory . $key);
-                        $value = $data === false ? false : \unserialize($data);
-                    }
-                    break;
-                case 'igbinary':
-                    foreach ($keys as $key) {
-                        $data = \file_get_contents($directory . $key);
-                        $value = $data === false ? false : \igbinary_unserialize($data);
-                    }
-                    break;
-                case 'msgpack':
-                    foreach ($keys as $key) {
-                        $data = \file_get_contents($directory . $key);
-                        $value = $data === false ? false : \msgpack_unpack($data);
-                    }
-                    break;
-                default:
-                    foreach ($keys as $key) {
-                        $value = \file_get_contents($directory . $key);
-                    }
+            if ($this->functions === null) {
+                foreach ($keys as $key) {
+                    $value = \file_get_contents($directory . $key);
+                }
+            } else {
+                $unserialize = $this->functions->back;
+                foreach ($keys as $key) {
+                    $data = \file_get_contents($directory . $key);
+                    $value = $data === false ? false : $unserialize($data);
+                }
             }
         } finally {
             \restore_error_handler();
@@ -114,10 +78,5 @@ final class FilesDriver implements Driver
         }
 
         return $value;
-    }
-
-    private function failed(): EngineFailure
-    {
-        return EngineFailure::refused('The file system', 'store it', $this->complaint->text);
     }
 }

@@ -17,16 +17,18 @@ final class PhpRedisDriver implements Driver
     private const TIMEOUT = 2.0;
 
     private readonly Parameters $parameters;
-    private readonly string $serializer;
     private readonly ?int $option;
+    /** In the place of an option that this build does not have. */
+    private readonly ?Functions $functions;
     private ?\Redis $redis = null;
 
     /** @param array<string, string|int> $parameters serializer; connection with socket, or host and port */
     public function __construct(array $parameters)
     {
         $this->parameters = new Parameters($parameters);
-        $this->serializer = $this->parameters->serializer();
-        $this->option = self::option($this->serializer);
+        $serializer = $this->parameters->serializer();
+        $this->option = self::option($serializer);
+        $this->functions = $this->option === null ? Functions::ofSerializer($serializer) : null;
     }
 
     /** What setOption(\Redis::OPT_SERIALIZER) takes for a serializer; null where this build does not have it. */
@@ -67,23 +69,19 @@ final class PhpRedisDriver implements Driver
     public function write(array $keys, mixed $value): void
     {
         $redis = $this->redis ?? throw EngineFailure::notConnected();
-        if ($this->option !== null) {
+        if ($this->functions === null) {
             foreach ($keys as $key) {
                 if (!$redis->set($key, $value)) {
                     throw self::failed($redis);
                 }
             }
-        } elseif ($this->serializer === 'igbinary') {
-            foreach ($keys as $key) {
-                if (!$redis->set($key, \igbinary_serialize($value))) {
-                    throw self::failed($redis);
-                }
-            }
-        } else {
-            foreach ($keys as $key) {
-                if (!$redis->set($key, \msgpack_pack($value))) {
-                    throw self::failed($redis);
-                }
+
+            return;
+        }
+        $serialize = $this->functions->there;
+        foreach ($keys as $key) {
+            if (!$redis->set($key, $serialize($value))) {
+                throw self::failed($redis);
             }
         }
     }
@@ -92,20 +90,17 @@ final class PhpRedisDriver implements Driver
     {
         $redis = $this->redis ?? throw EngineFailure::notConnected();
         $value = null;
-        if ($this->option !== null) {
+        if ($this->functions === null) {
             foreach ($keys as $key) {
                 $value = $redis->get($key);
             }
-        } elseif ($this->serializer === 'igbinary') {
-            foreach ($keys as $key) {
-                $data = $redis->get($key);
-                $value = \is_string($data) ? \igbinary_unserialize($data) : false;
-            }
-        } else {
-            foreach ($keys as $key) {
-                $data = $redis->get($key);
-                $value = \is_string($data) ? \msgpack_unpack($data) : false;
-            }
+
+            return $value;
+        }
+        $unserialize = $this->functions->back;
+        foreach ($keys as $key) {
+            $data = $redis->get($key);
+            $value = \is_string($data) ? $unserialize($data) : false;
         }
 
         return $value;

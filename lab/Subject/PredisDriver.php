@@ -18,14 +18,14 @@ final class PredisDriver implements Driver
     private const TIMEOUT = 2.0;
 
     private readonly Parameters $parameters;
-    private readonly string $serializer;
+    private readonly ?Functions $functions;
     private ?Client $client = null;
 
     /** @param array<string, string|int> $parameters serializer; connection with socket, or host and port */
     public function __construct(array $parameters)
     {
         $this->parameters = new Parameters($parameters);
-        $this->serializer = $this->parameters->serializer();
+        $this->functions = Functions::ofSerializer($this->parameters->serializer());
     }
 
     public function connect(): void
@@ -51,26 +51,16 @@ final class PredisDriver implements Driver
     public function write(array $keys, mixed $value): void
     {
         $client = $this->client ?? throw EngineFailure::notConnected();
-        switch ($this->serializer) {
-            case 'php':
-                foreach ($keys as $key) {
-                    $client->set($key, \serialize($value));
-                }
-                break;
-            case 'igbinary':
-                foreach ($keys as $key) {
-                    $client->set($key, \igbinary_serialize($value));
-                }
-                break;
-            case 'msgpack':
-                foreach ($keys as $key) {
-                    $client->set($key, \msgpack_pack($value));
-                }
-                break;
-            default:
-                foreach ($keys as $key) {
-                    $client->set($key, $value);
-                }
+        if ($this->functions === null) {
+            foreach ($keys as $key) {
+                $client->set($key, $value);
+            }
+
+            return;
+        }
+        $serialize = $this->functions->there;
+        foreach ($keys as $key) {
+            $client->set($key, $serialize($value));
         }
     }
 
@@ -78,29 +68,17 @@ final class PredisDriver implements Driver
     {
         $client = $this->client ?? throw EngineFailure::notConnected();
         $value = null;
-        switch ($this->serializer) {
-            case 'php':
-                foreach ($keys as $key) {
-                    $data = $client->get($key);
-                    $value = $data === null ? null : \unserialize($data);
-                }
-                break;
-            case 'igbinary':
-                foreach ($keys as $key) {
-                    $data = $client->get($key);
-                    $value = $data === null ? null : \igbinary_unserialize($data);
-                }
-                break;
-            case 'msgpack':
-                foreach ($keys as $key) {
-                    $data = $client->get($key);
-                    $value = $data === null ? null : \msgpack_unpack($data);
-                }
-                break;
-            default:
-                foreach ($keys as $key) {
-                    $value = $client->get($key);
-                }
+        if ($this->functions === null) {
+            foreach ($keys as $key) {
+                $value = $client->get($key);
+            }
+
+            return $value;
+        }
+        $unserialize = $this->functions->back;
+        foreach ($keys as $key) {
+            $data = $client->get($key);
+            $value = $data === null ? null : $unserialize($data);
         }
 
         return $value;

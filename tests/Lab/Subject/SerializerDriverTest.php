@@ -68,7 +68,7 @@ final class SerializerDriverTest extends TestCase
         }
     }
 
-    /** The loops are written out one by one: each must be the combination that it is named after. */
+    /** Each must be the combination that it is named after. */
     #[RequiresPhpExtension('igbinary')]
     #[RequiresPhpExtension('msgpack')]
     public function testNoTwoCombinationsMakeTheSameSize(): void
