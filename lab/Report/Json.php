@@ -31,179 +31,116 @@ final class Json
     private const SAMPLE = 4;
     /** Significant digits of what is computed from samples. */
     private const STATISTIC = 6;
-    /** As many as it takes to read the same float again. */
-    private const EXACT = -1;
 
-    /** @throws \InvalidArgumentException if a figure of it is not a number */
+    /** @throws \JsonException if a figure of it is not a number */
     public function encode(Report $report): string
     {
-        $json = '';
-        foreach ($this->pieces($report) as $piece) {
-            $json .= $piece;
+        // Of -1 a float has as many digits as it takes to read the same one again.
+        $before = \ini_set('serialize_precision', '-1');
+        try {
+            $members = [];
+            foreach ([
+                'schema' => self::SCHEMA,
+                'command' => $report->command,
+                'started' => $report->started,
+                'seconds' => self::rounded($report->seconds, self::STATISTIC),
+                'seed' => $report->seed,
+                'rounds' => $report->rounds,
+                'partial' => $report->partial,
+                'quiet' => $report->quiet,
+                'notes' => $report->notes,
+                'machine' => (object) $report->machine,
+                'versions' => (object) $report->versions,
+            ] as $name => $value) {
+                $members[] = "\"$name\": " . self::text($value, $name === 'machine' ? \JSON_PRESERVE_ZERO_FRACTION : 0);
+            }
+            // A line each, so that people can look into it and two can be compared.
+            foreach ([
+                'scenarios' => \array_map(self::presentation(...), $report->scenarios),
+                'results' => \array_map(self::result(...), $report->results),
+                'ratios' => \array_map(self::ratio(...), $report->ratios),
+                'missing' => $report->missing,
+                'disqualified' => $report->disqualified,
+            ] as $name => $list) {
+                $members[] = "\"$name\": [\n" . \implode(",\n", \array_map(self::text(...), $list)) . "\n]";
+            }
+        } finally {
+            \ini_set('serialize_precision', (string) $before);
         }
 
-        return $json;
+        return "{\n" . \implode(",\n", $members) . "\n}\n";
     }
 
-    /**
-     * The same, a result at a time, for whoever writes it to a file.
-     *
-     * @return iterable<string>
-     *
-     * @throws \InvalidArgumentException if a figure of it is not a number
-     */
-    public function pieces(Report $report): iterable
+    /** @return array<mixed> */
+    private static function result(Result $result): array
     {
-        yield "{\n" . $this->members([
-            'schema' => $this->text(self::SCHEMA),
-            'command' => $this->text($report->command),
-            'started' => $this->text($report->started),
-            'seconds' => $this->number($report->seconds, self::STATISTIC),
-            'seed' => (string) $report->seed,
-            'rounds' => (string) $report->rounds,
-            'partial' => $report->partial ? 'true' : 'false',
-            'quiet' => $report->quiet ? 'true' : 'false',
-            'notes' => $this->lines(\array_map($this->text(...), $report->notes)),
-            'machine' => $this->map($report->machine),
-            'versions' => $this->map($report->versions),
-            'scenarios' => $this->lines(\array_map($this->presentation(...), $report->scenarios)),
-        ], ",\n") . ",\n\"results\": [";
-        $comma = "\n";
-        foreach ($report->results as $result) {
-            yield $comma . $this->result($result);
-            $comma = ",\n";
-        }
-        yield "\n],\n" . $this->members([
-            'ratios' => $this->lines(\array_map($this->ratio(...), $report->ratios)),
-            'missing' => $this->lines(\array_map($this->strings(...), $report->missing)),
-            'disqualified' => $this->lines(\array_map($this->strings(...), $report->disqualified)),
-        ], ",\n") . "\n}\n";
-    }
-
-    private function result(Result $result): string
-    {
-        $digits = $result->cell->isExact() ? self::EXACT : self::SAMPLE;
-        $printed = [];
-        $rounded = [];
-        foreach ($result->rounds as $samples) {
-            $texts = \array_map(fn(float $sample): string => $this->number($sample, $digits), $samples);
-            $printed[] = \implode(',', $texts);
-            $rounded[] = \array_map(\floatval(...), $texts);
-        }
         $cell = $result->cell;
-        $members = \array_map($this->text(...), [
-            'id' => $cell->id(),
-            'scenario' => $cell->scenario,
-            'subject' => $cell->subject,
-            'engine' => $cell->engine,
-            'connection' => $cell->connection,
-            'serializer' => $cell->serializer,
-            'compressor' => $cell->compressor,
-            'payload' => $cell->payload,
-            'operation' => $cell->operation,
-        ]);
-        $members['concurrency'] = (string) $cell->concurrency;
-        $members['unit'] = $this->text($cell->unit);
-        $members['placement'] = $this->text($cell->placement);
-        $members['request'] = (string) $cell->request;
-        $summary = (new Result($cell, $rounded))->summary;
-        $members['n'] = (string) $summary->n;
-        foreach (self::STATISTICS as $statistic) {
-            $value = $summary->{$statistic};
-            $members[$statistic] = $value === null ? 'null' : $this->number($value, $digits === self::EXACT ? self::EXACT : self::STATISTIC);
-        }
-        $members['per_second'] = $result->perSecond === null ? 'null' : $this->number($result->perSecond, self::STATISTIC);
-        $members['rounds'] = '[' . \implode(',', \array_map(\count(...), $rounded)) . ']';
-        $members['samples'] = '[' . \implode(',', $printed) . ']';
+        $digits = $cell->isExact() ? null : self::SAMPLE;
+        $rounds = \array_map(static fn(array $samples): array => \array_map(static fn(float $sample): float => self::rounded($sample, $digits), $samples), $result->rounds);
+        $summary = (new Result($cell, $rounds))->summary;
 
-        return '{' . $this->members($members, ', ') . '}';
+        return ['id' => $cell->id()] + \get_object_vars($cell) + ['n' => $summary->n]
+            + \array_map(static fn(string $of): ?float => self::rounded($summary->{$of}, $cell->isExact() ? null : self::STATISTIC), \array_combine(self::STATISTICS, self::STATISTICS))
+            + [
+                'per_second' => self::rounded($result->perSecond, self::STATISTIC),
+                'rounds' => \array_map(\count(...), $rounds),
+                'samples' => \array_merge(...$rounds),
+            ];
     }
 
-    private function presentation(Presentation $one): string
+    /** @return array<string, mixed> */
+    private static function presentation(Presentation $one): array
     {
-        return '{' . $this->members([
-            'name' => $this->text($one->name),
-            'about' => $this->text($one->about),
-            'title' => $this->text($one->title),
-            'remark' => $this->text($one->remark),
-            'first' => $this->text($one->first),
-            'side_by_side' => $one->sideBySide ? 'true' : 'false',
-            'payloads' => $this->map($one->payloads),
-            'operations' => $this->map($one->operations),
-            'columns' => $this->map($one->columns),
-            'populations' => '[' . \implode(',', \array_map($this->text(...), $one->populations)) . ']',
-        ], ', ') . '}';
+        return [
+            'name' => $one->name,
+            'about' => $one->about,
+            'title' => $one->title,
+            'remark' => $one->remark,
+            'first' => $one->first,
+            'side_by_side' => $one->sideBySide,
+            'payloads' => (object) $one->payloads,
+            'operations' => (object) $one->operations,
+            'columns' => (object) $one->columns,
+            'populations' => $one->populations,
+        ];
     }
 
-    private function ratio(Ratio $ratio): string
+    /** @return array<string, mixed> */
+    private static function ratio(Ratio $ratio): array
     {
-        $median = $this->number($ratio->median, self::STATISTIC);
-        $limit = $ratio->limit === null ? null : $this->number($ratio->limit, self::STATISTIC);
+        $rounded = static fn(?float $value): ?float => self::rounded($value, self::STATISTIC);
+        $limit = $rounded($ratio->limit);
 
-        return '{' . $this->members([
-            'of' => $this->text($ratio->of),
-            'to' => $this->text($ratio->to),
-            'median' => $median,
+        return [
+            'of' => $ratio->of,
+            'to' => $ratio->to,
+            'median' => $rounded($ratio->median),
             // Of so few rounds that nothing can be told, the interval is from 0 to infinity: both are null.
-            'low' => \is_finite($ratio->high) ? $this->number($ratio->low, self::STATISTIC) : 'null',
-            'high' => \is_finite($ratio->high) ? $this->number($ratio->high, self::STATISTIC) : 'null',
-            'rounds' => (string) $ratio->rounds,
-            'kind' => $this->text($ratio->kind),
-            'limit' => $limit ?? 'null',
-            'holds' => $limit === null ? 'null' : ((float) $median <= (float) $limit ? 'true' : 'false'),
-            'title' => $this->text($ratio->title),
-            'samples' => '[' . \implode(',', \array_map(fn(float $sample): string => $this->number($sample, self::STATISTIC), $ratio->samples)) . ']',
-        ], ', ') . '}';
-    }
-
-    /** @param array<string, string> $strings */
-    private function strings(array $strings): string
-    {
-        return '{' . $this->members(\array_map($this->text(...), $strings), ', ') . '}';
-    }
-
-    /** @param array<string, string|int|float> $values */
-    private function map(array $values): string
-    {
-        return '{' . $this->members(\array_map(fn(string|int|float $value): string => match (true) {
-            \is_string($value) => $this->text($value),
-            \is_int($value) => (string) $value,
-            // As a float it comes back.
-            default => $this->number($value, self::EXACT) . ($value === \floor($value) && \abs($value) < 1e15 ? '.0' : ''),
-        }, $values), ', ') . '}';
-    }
-
-    /** @param array<string, string> $members encoded */
-    private function members(array $members, string $between): string
-    {
-        $lines = [];
-        foreach ($members as $name => $value) {
-            $lines[] = $this->text((string) $name) . ': ' . $value;
-        }
-
-        return \implode($between, $lines);
-    }
-
-    /** @param list<string> $items encoded */
-    private function lines(array $items): string
-    {
-        return $items === [] ? '[]' : "[\n" . \implode(",\n", $items) . "\n]";
+            'low' => \is_finite($ratio->high) ? $rounded($ratio->low) : null,
+            'high' => \is_finite($ratio->high) ? $rounded($ratio->high) : null,
+            'rounds' => $ratio->rounds,
+            'kind' => $ratio->kind,
+            'limit' => $limit,
+            'holds' => $limit === null ? null : $rounded($ratio->median) <= $limit,
+            'title' => $ratio->title,
+            'samples' => \array_map($rounded, $ratio->samples),
+        ];
     }
 
     /** Without < and >, so that it can stand inside a page's script element. */
-    private function text(string $text): string
+    private static function text(mixed $value, int $flags = 0): string
     {
-        return \json_encode($text, \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_UNICODE | \JSON_UNESCAPED_SLASHES | \JSON_HEX_TAG | \JSON_INVALID_UTF8_SUBSTITUTE);
+        return \json_encode($value, $flags | \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_UNICODE | \JSON_UNESCAPED_SLASHES | \JSON_HEX_TAG | \JSON_INVALID_UTF8_SUBSTITUTE);
     }
 
-    /** Of %H no setting of PHP or of the locale changes the point or the precision. */
-    private function number(float $value, int $digits): string
+    /**
+     * @param ?int $digits null: all
+     *
+     * @return ($value is null ? null : float)
+     */
+    private static function rounded(?float $value, ?int $digits): ?float
     {
-        if (!\is_finite($value)) {
-            throw new \InvalidArgumentException('A report holds a figure that is not a number: it cannot be written as JSON.');
-        }
-        $text = \sprintf('%.*H', $digits, $value);
-
-        return \str_contains($text, 'E+') && \abs($value) < 1e15 ? \sprintf('%.0F', (float) $text) : $text;
+        // Of %H no setting of PHP or of the locale changes the point or the precision.
+        return $value === null || $digits === null || !\is_finite($value) ? $value : (float) \sprintf('%.*H', $digits, $value);
     }
 }
