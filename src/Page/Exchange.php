@@ -7,6 +7,7 @@ namespace Larder\Page;
 use Larder\Page\Http\CacheControl;
 use Larder\Page\Http\HttpDate;
 use Larder\Page\Http\NoVarySearch;
+use Larder\Page\Http\SurrogateControl;
 use Larder\System\Process;
 
 /**
@@ -47,10 +48,16 @@ final class Exchange
     private readonly string $method;
     private readonly ?string $url;
     private ?string $key = null;
+
+    /** The key under which the last page was found. */
+    private string $found = '';
     private bool $isBuilder = false;
 
     /** @var ?Stored a page that may not be served as it is: stale, or the visitor wants a newer one */
     private ?array $old = null;
+
+    /** Whether the visitor wants a newer page than the old one, fresh or not (RFC 9111, section 5.2.1). */
+    private bool $isRefused = false;
 
     /** @var array<string, string|true> the directives of the request's Cache-Control */
     private readonly array $control;
@@ -86,6 +93,7 @@ final class Exchange
                 return $reply;
             }
             $this->old = $stored;
+            $this->isRefused = $stored !== null && $this->settings->rules['clientControl'] && !Serve::accepts(self::age($stored), \PHP_INT_MAX, true);
             $this->forward = match (true) {
                 $stored === null => 'uri-miss',
                 $stored['isExpired'] || self::age($stored) >= $stored['page']['life'] => 'stale',
@@ -93,7 +101,7 @@ final class Exchange
             };
         }
         if (isset($this->control['only-if-cached'])) {
-            return new Reply(504, ['Cache-Control: no-store', 'Content-Length: 0', 'Cache-Status: Larder; fwd=' . $this->forward . '; detail="only-if-cached"']);
+            return new Reply(504, ['Cache-Control: no-store', 'Content-Length: 0', 'Cache-Status: Larder; detail="only-if-cached"']);
         }
         if ($this->key === null || $this->method === 'HEAD') {
             return null;
@@ -123,11 +131,13 @@ final class Exchange
         foreach (self::PARTIAL as $name) {
             unset($variables[$name]);
         }
+        $capabilities = Serve::field('surrogate-capability');
+        $variables['HTTP_SURROGATE_CAPABILITY'] = ($capabilities === null ? '' : "$capabilities, ") . SurrogateControl::CAPABILITY;
         $page = $this->old['page'] ?? null;
-        if ($page !== null && $page['asked'] !== '') {
+        if ($page !== null && $page['asked'] !== '' && $this->isAsked($page)) {
             $variables['HTTP_IF_NONE_MATCH'] = $page['asked'];
         }
-        if ($page !== null && $page['modified'] !== 0) {
+        if ($page !== null && $page['modified'] !== 0 && $this->isAsked($page)) {
             $variables['HTTP_IF_MODIFIED_SINCE'] = HttpDate::format($page['modified']);
         }
         if ($this->settings->rules['ignoredQuery'] !== []) {
@@ -190,13 +200,15 @@ final class Exchange
      */
     private function look(): ?array
     {
-        $stored = $this->pages->find((string) $this->key);
-        if ($stored !== null) {
-            return $stored;
+        $this->found = (string) $this->key;
+        $stored = $this->pages->find($this->found);
+        $rule = $stored === null ? $this->pages->search(\explode('?', (string) $this->url, 2)[0]) : null;
+        if ($rule !== null) {
+            $this->found = $this->keyBy($rule);
+            $stored = $this->pages->find($this->found);
         }
-        $rule = $this->pages->search(\explode('?', (string) $this->url, 2)[0]);
 
-        return $rule === null ? null : $this->pages->find($this->keyBy($rule));
+        return $stored;
     }
 
     /** The key of all requests that are the same by a rule. */
@@ -228,7 +240,7 @@ final class Exchange
      */
     private function stale(bool $failed, string $how = 'hit'): ?Reply
     {
-        if ($this->old === null || $this->forward === 'request') {
+        if ($this->old === null || $this->isRefused) {
             return null;
         }
         $page = $this->old['page'];
@@ -242,7 +254,7 @@ final class Exchange
     {
         [$status, $lines, $from, $length] = Serve::reply($stored['page'], $age, $how);
 
-        return new Reply($status, $lines, \substr($stored['body'], $from, $length));
+        return new Reply($status, $lines, Serve::variable('REQUEST_METHOD') === 'HEAD' ? '' : \substr($stored['body'], $from, $length));
     }
 
     /** One request builds a page; the others wait for it, get the stale one, or do not wait because that was in vain last time. */
@@ -340,7 +352,7 @@ final class Exchange
     {
         $body = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2><title>One moment</title><p>This page is being made. It appears here in a moment.</p>\n";
 
-        return new Reply(503, ['Content-Type: text/html; charset=utf-8', 'Retry-After: 2', 'Cache-Control: no-store', 'Cache-Status: Larder; fwd=uri-miss; detail="busy"', 'Content-Length: ' . \strlen($body)], $body);
+        return new Reply(503, ['Content-Type: text/html; charset=utf-8', 'Retry-After: 2', 'Cache-Control: no-store', 'Cache-Status: Larder; detail="busy"', 'Content-Length: ' . \strlen($body)], $body);
     }
 
     private static function isPrefetch(): bool
@@ -362,7 +374,10 @@ final class Exchange
             }
         }
         $page = $this->old['page'] ?? null;
-        if ($status === 304 && $page !== null && $this->old !== null && $this->isConfirmed($page, $fields)) {
+        if ($status === 304) {
+            if ($page === null || $this->old === null || !$this->isConfirmed($page, $fields)) {
+                return $this->unconfirmed($response);
+            }
             $response = Freshened::by($response, $page, $this->old['body']);
             $fields = $response->fields();
         }
@@ -373,12 +388,13 @@ final class Exchange
             $policy->reason !== '' => $policy->reason,
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
             $tags === null => 'it has too many tags, or too long ones',
+            $status >= 500 && $page !== null => 'an error does not replace a page',
             default => '',
         };
         if ($reason !== '') {
             if ($page !== null && $status < 500 && $broken === '' && $this->forward !== 'request') {
                 // What takes the place of the stored page is none that may be stored.
-                $this->pages->remove($key);
+                $this->pages->remove($this->found);
             }
             $this->pages->setMark($key, $reason);
 
@@ -400,16 +416,54 @@ final class Exchange
     }
 
     /**
-     * Whether a 304 confirms the stored page (RFC 9111, section 4.3.4). One that tells no entity tag may be the answer to what
-     * the visitor asked, if the application has read his field elsewhere than in $_SERVER.
+     * Whether the application is asked if the page is still right. Not if the visitor asks of another page: an application
+     * that reads his fields elsewhere than in $_SERVER answers him, and nobody could tell whose question a 304 answers.
      *
-     * @param array{asked: string, ...}   $page
+     * @param Page $page
+     */
+    private function isAsked(array $page): bool
+    {
+        $tag = Serve::variable('HTTP_IF_NONE_MATCH');
+        $since = Serve::variable('HTTP_IF_MODIFIED_SINCE');
+
+        return match (true) {
+            $tag !== null => \in_array(\trim($tag), Serve::tags($page), true),
+            $since !== null => $page['modified'] !== 0 && HttpDate::parse($since) === $page['modified'],
+            default => true,
+        };
+    }
+
+    /**
+     * Whether a 304 confirms the stored page (RFC 9111, section 4.3.4): it has the page's validator, or none.
+     *
+     * @param Page                        $page
      * @param array<string, list<string>> $fields
      */
     private function isConfirmed(array $page, array $fields): bool
     {
-        return isset($fields['etag']) ? $fields['etag'] === [$page['asked']]
-            : Serve::variable('HTTP_IF_NONE_MATCH') === null && Serve::variable('HTTP_IF_MODIFIED_SINCE') === null;
+        return match (true) {
+            isset($fields['etag']) => $fields['etag'] === [$page['asked']],
+            isset($fields['last-modified']) => $this->isAsked($page) && HttpDate::parse($fields['last-modified'][0]) === $page['modified'],
+            default => $this->isAsked($page),
+        };
+    }
+
+    /**
+     * A 304 that confirms no stored page answers a visitor who asked for it. Another one needs a page, and the application
+     * cannot run again: he gets the stored one, for the application was asked of it and says that nothing has changed. The
+     * 304 updates nothing (RFC 9111, section 4.3.4), and the next request asks without a condition.
+     */
+    private function unconfirmed(Reply $response): Reply
+    {
+        if ($this->old === null) {
+            return $this->passed($response, '');
+        }
+        $this->pages->remove($this->found);
+        if (Serve::variable('HTTP_IF_NONE_MATCH') !== null || Serve::variable('HTTP_IF_MODIFIED_SINCE') !== null) {
+            return $this->passed($response, '');
+        }
+
+        return self::from($this->old, self::age($this->old), "fwd=$this->forward; fwd-status=304");
     }
 
     /** The application's response as it is. */
@@ -429,12 +483,12 @@ final class Exchange
             return;
         }
         $origin = Tags::origin($this->url);
-        $tags = [Tags::url($this->url)];
+        $tags = $this->pages->tagsOf($this->url);
         foreach ([...$fields['location'] ?? [], ...$fields['content-location'] ?? []] as $reference) {
             $url = Url::resolve($reference, $this->url);
             // Another origin's pages are none of its business.
             if ($url !== null && Tags::origin($url) === $origin) {
-                $tags[] = Tags::url(Url::without($url, $this->settings->rules['ignoredQuery']));
+                $tags = [...$tags, ...$this->pages->tagsOf(Url::without($url, $this->settings->rules['ignoredQuery']))];
             }
         }
         foreach (Tags::groups($fields, 'cache-group-invalidation') as $group) {

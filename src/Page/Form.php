@@ -34,7 +34,7 @@ final class Form
         $vary = Policy::members($fields['vary'] ?? []);
         $isCoded = isset($fields['content-encoding']);
         // Cookies are in the key; what they are not, the owner ignores. The codings are made here, unless the application did.
-        $vary = \array_values(\array_diff(\array_unique($vary), ['cookie', 'authorization', ...($isCoded ? [] : ['accept-encoding'])]));
+        $vary = \array_values(\array_diff(\array_unique([...$vary, ...($isCoded ? ['accept-encoding'] : [])]), ['cookie', 'authorization', ...($isCoded ? [] : ['accept-encoding'])]));
         \sort($vary);
         $bodies = ['' => $response->body];
         if (!$isCoded && \strlen($response->body) >= self::SHORTEST && \preg_match(self::COMPRESSIBLE, $fields['content-type'][0] ?? '') === 1
@@ -42,7 +42,7 @@ final class Form
             $bodies += self::coded($response->body);
         }
         $lines = $response->kept();
-        if (\count($bodies) > 1 && !\in_array('accept-encoding', Policy::members($fields['vary'] ?? []), true)) {
+        if (($isCoded || \count($bodies) > 1) && !\in_array('accept-encoding', Policy::members($fields['vary'] ?? []), true)) {
             $lines[] = 'Vary: Accept-Encoding';
         }
         isset($fields['date']) || $lines[] = 'Date: ' . HttpDate::format(\time());
@@ -50,7 +50,7 @@ final class Form
         if ($named !== [] && !isset($fields['no-vary-search'])) {
             $lines[] = 'No-Vary-Search: ' . NoVarySearch::field($named);
         }
-        $asked = \count($fields['etag'] ?? []) === 1 ? $fields['etag'][0] : '';
+        $asked = \preg_match('~^(?:W/)?"[\x21\x23-\x7E\x80-\xFF]*"$~D', \implode(', ', $fields['etag'] ?? [])) === 1 ? $fields['etag'][0] : '';
         $etag = $asked !== '' || $response->status !== 200 ? $asked : '"' . \substr(\hash('sha256', $response->body), 0, 32) . '"';
 
         return ['page' => [
@@ -66,6 +66,7 @@ final class Form
             'etag' => $etag,
             'asked' => $asked,
             'modified' => HttpDate::parse($fields['last-modified'][0] ?? '') ?? 0,
+            'date' => HttpDate::parse($fields['date'][0] ?? '') ?? \time(),
             'forms' => \array_map(\strlen(...), $bodies),
         ], 'body' => \implode('', $bodies)];
     }

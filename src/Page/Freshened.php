@@ -8,7 +8,7 @@ namespace Larder\Page;
 final class Freshened
 {
     /** What describes the stored bytes is not another response's to change. */
-    private const OF_THE_BYTES = ['content-encoding', 'content-length', 'content-range', 'content-type', 'content-md5', 'etag', 'set-cookie', 'cache-status', 'connection', 'transfer-encoding', 'age'];
+    private const OF_THE_BYTES = ['content-encoding', 'content-length', 'content-range', 'content-md5', 'etag', 'set-cookie', 'cache-status', 'connection', 'transfer-encoding'];
 
     /**
      * @param array{status: int, headers: list<string>, asked: string, forms: array<string, int>, ...} $page
@@ -17,7 +17,8 @@ final class Freshened
     public static function by(Reply $confirmation, array $page, string $body): Reply
     {
         $new = Reply::without($confirmation->lines, self::OF_THE_BYTES);
-        $lines = [...Reply::without($page['headers'], \array_map(Reply::name(...), $new)), ...$new];
+        // Without a Date of its own it was made now (RFC 9110, section 6.6.1).
+        $lines = [...Reply::without($page['headers'], ['date', ...\array_map(Reply::name(...), $new)]), ...$new];
         if ($page['asked'] !== '') {
             $lines[] = 'ETag: ' . $page['asked'];
         }

@@ -7,10 +7,11 @@ namespace Larder\Page;
 use Larder\Page\Http\CacheControl;
 use Larder\Page\Http\HttpDate;
 use Larder\Page\Http\StructuredField;
+use Larder\Page\Http\SurrogateControl;
 
 /**
  * What a shared cache may do with a response: whether it may store it, for how long it is fresh, and when it may still be
- * served after that (RFC 9111, sections 3 and 4.2; RFC 5861; RFC 9213). Reads nothing but the response.
+ * served after that (RFC 9111, sections 3 and 4.2; RFC 5861; RFC 9213; Surrogate-Control). Reads nothing but the response.
  */
 final readonly class Policy
 {
@@ -26,6 +27,12 @@ final readonly class Policy
     /** A heuristic life is this part of the time since the last change (RFC 9111, section 4.2.2), and a day at most. */
     private const PART = 10;
     private const DAY = 86_400;
+
+    /**
+     * Seconds that a page which says nothing about it may be served stale if the application fails: an application that
+     * answers with a 5xx counts as one that cannot be reached (RFC 9111, sections 4.2.4 and 4.3.3).
+     */
+    private const BROKEN = 86_400;
 
     /**
      * @param string $reason why it is not stored; '': it is
@@ -62,7 +69,6 @@ final readonly class Policy
             isset($directives['no-store']) && !isset($directives['must-understand']) => 'no-store',
             isset($directives['private']) => 'private',
             isset($fields['set-cookie']) => 'Set-Cookie',
-            isset($fields['content-range']) => 'Content-Range',
             \in_array('*', self::members($fields['vary'] ?? []), true) => 'Vary: *',
             default => '',
         };
@@ -74,9 +80,10 @@ final readonly class Policy
         if ($life === null) {
             return new self('it says nothing about its life');
         }
-        if (isset($directives['no-cache'])) {
+        if (isset($directives['no-cache']) || $age === null) {
             $life = 0;
         }
+        $age = \max($age ?? 0, $now - (HttpDate::parse($fields['date'][0] ?? '') ?? $now));
         $strict = isset($directives['must-revalidate']) || isset($directives['proxy-revalidate']) || isset($directives['s-maxage']) || isset($directives['no-cache']);
 
         return new self(
@@ -84,7 +91,7 @@ final readonly class Policy
             $life,
             $age,
             $strict ? 0 : CacheControl::seconds($directives, 'stale-while-revalidate') ?? $stale,
-            $strict ? 0 : CacheControl::seconds($directives, 'stale-if-error') ?? $stale,
+            $strict ? 0 : CacheControl::seconds($directives, 'stale-if-error') ?? \max($stale, self::BROKEN),
             $strict,
         );
     }
@@ -133,19 +140,20 @@ final readonly class Policy
             }
         }
 
-        return null;
+        return isset($fields['surrogate-control']) ? SurrogateControl::parse(\implode(', ', $fields['surrogate-control'])) : null;
     }
 
     /**
-     * The first Age that is a number (RFC 9111, section 5.1).
+     * The seconds of Age; null: it is none, or several. Such a field may be ignored (RFC 9111, section 5.1), but then nobody
+     * knows how old the response is: it counts as stale.
      *
      * @param array<string, list<string>> $fields
      */
-    private static function age(array $fields): int
+    private static function age(array $fields): ?int
     {
-        $age = \explode(',', $fields['age'][0] ?? '')[0];
+        $age = \implode(',', $fields['age'] ?? ['0']);
 
-        return CacheControl::seconds(['age' => \trim($age)], 'age') ?? 0;
+        return \preg_match('/^\d+$/D', $age) === 1 ? CacheControl::seconds(['age' => $age], 'age') : null;
     }
 
     /**

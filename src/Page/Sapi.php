@@ -24,9 +24,10 @@ final class Sapi
             \ini_set('zlib.output_compression', '0');
         }
         \header_remove();
-        \http_response_code($reply->status);
         foreach ($reply->lines as $line) {
-            \header($line, false);
+            // With the status: http_response_code() alone leaves a status line that the application has set, and Location or
+            // WWW-Authenticate would set a status by themselves (php-src, main/SAPI.c).
+            \header($line, false, $reply->status);
         }
     }
 
@@ -34,15 +35,14 @@ final class Sapi
     public static function response(string $body): Reply
     {
         $lines = \headers_list();
+        $status = \http_response_code();
         $names = \array_map(Reply::name(...), $lines);
         $type = \ini_get('default_mimetype');
-        if (!\in_array('content-type', $names, true) && \is_string($type) && $type !== '') {
+        if (!\in_array('content-type', $names, true) && \is_string($type) && $type !== '' && $status !== 304) {
             // PHP adds it when it sends the header (SAPI.c, sapi_get_default_content_type()).
             $charset = \ini_get('default_charset');
             $lines[] = "Content-Type: $type" . ($charset === '' || $charset === false || !\str_starts_with($type, 'text/') ? '' : "; charset=$charset");
         }
-        $status = \http_response_code();
-
         return new Reply(\is_int($status) ? $status : 200, $lines, $body);
     }
 

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
+use Larder\Page\Http\HttpDate;
+
 /**
  * Reads a request, and makes from a stored page what answers it: which key it has, whether it takes a page of that age
  * (RFC 9111, section 4), and which form, range or 304 of the page it gets.
@@ -13,7 +15,7 @@ namespace Larder\Page;
  * how long, variants, purging, waiting for a builder. Recording asks this class for a request's key, and writes pages in
  * the form that this class reads.
  *
- * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, etag: string, asked: string, modified: int, forms: array<string, int>}
+ * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, etag: string, asked: string, modified: int, date: int, forms: array<string, int>}
  * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
@@ -205,7 +207,7 @@ final class Serve
 
     /**
      * What tells the variants of one key apart (RFC 9111, section 4.1): fields that differ only in their white space are the
-     * same.
+     * same, and so are languages in another order or case, of which only the weights count (RFC 9110, section 12.5.4).
      *
      * @param list<string> $fields names in small letters
      */
@@ -214,7 +216,13 @@ final class Serve
         $values = '';
         foreach ($fields as $field) {
             $value = self::field($field);
-            $values .= "\n$field:" . ($value === null ? "\0" : (string) \preg_replace('/\s*([,;])\s*/', '$1', \trim($value)));
+            $value = $value === null ? "\0" : (string) \preg_replace('/\s*([,;])\s*/', '$1', \trim($value));
+            if ($field === 'accept-language') {
+                $languages = \explode(',', \strtolower($value));
+                \sort($languages);
+                $value = \implode(',', $languages);
+            }
+            $values .= "\n$field:$value";
         }
 
         return $values;
@@ -266,7 +274,7 @@ final class Serve
         $form = self::form($forms);
         $etag = $page['etag'] === '' ? '' : self::tagOf($page['etag'], $form);
         $lines = $page['headers'];
-        $isSame = $page['status'] === 200 && self::isSame($page['etag'], $etag, $page['modified']);
+        $isSame = $page['status'] === 200 && self::isSame($page['etag'], $etag, $page['modified'] ?: $page['date']);
         if ($isSame) {
             $lines = \array_values(\array_filter($lines, static fn(string $line): bool => \in_array(\strtolower(\substr($line, 0, (int) \strpos($line, ':'))), self::OF_NOT_MODIFIED, true)));
         }
@@ -286,12 +294,14 @@ final class Serve
         }
         $length = $forms[$form] ?? 0;
         $status = $page['status'];
-        $range = $status === 200 ? self::range($length, $etag, $page['modified']) : null;
+        $range = $status === 200 ? self::range($length, $etag, $page['modified'] < $page['date'] ? $page['modified'] : 0) : null;
         if ($range === []) {
+            // Nothing of the page's own header: it describes the page.
             return [416, ["Content-Range: bytes */$length", 'Content-Length: 0', "Cache-Status: Larder; $how"], 0, 0];
         }
         if ($range !== null) {
             $status = 206;
+            $lines = \array_values(\array_filter($lines, static fn(string $line): bool => \stripos($line, 'content-range:') !== 0));
             $lines[] = "Content-Range: bytes $range[0]-$range[1]/$length";
             $from += $range[0];
             $length = $range[1] - $range[0] + 1;
@@ -339,6 +349,16 @@ final class Serve
         return $best;
     }
 
+    /**
+     * @param Page $page
+     *
+     * @return list<string> the entity tags of all its forms
+     */
+    public static function tags(array $page): array
+    {
+        return $page['etag'] === '' ? [] : \array_map(static fn(string $form): string => self::tagOf($page['etag'], $form), \array_keys($page['forms']));
+    }
+
     /** A strong entity tag names one sequence of bytes (RFC 9110, section 8.8.3.3), so each form has its own. */
     private static function tagOf(string $etag, string $form): string
     {
@@ -348,6 +368,8 @@ final class Serve
     /**
      * Whether the client has the response already (RFC 9110, section 13.2.2). A tag of another form is that of the same
      * response: weak comparison suffices for a GET (section 13.1.2).
+     *
+     * @param int $modified Unix time; of a page that does not tell it, its Date (RFC 9111, section 4.3.2)
      */
     private static function isSame(string $etag, string $tagOfForm, int $modified): bool
     {
@@ -364,13 +386,18 @@ final class Serve
         $given = self::variable('HTTP_IF_MODIFIED_SINCE');
         $since = $given === null ? null : self::date($given);
 
-        return $since !== null && $modified !== 0 && $modified <= $since;
+        return $since !== null && $modified <= $since;
     }
 
-    /** Only the preferred form of a date: one in another form is ignored, which is never wrong. */
     private static function date(string $date): ?int
     {
-        return \preg_match('/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/D', $date) === 1 ? (\strtotime($date) ?: null) : null;
+        // Clients send the preferred form, and this is all that they cost.
+        if (\preg_match('/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/D', $date) === 1) {
+            return \strtotime($date) ?: null;
+        }
+        \class_exists(HttpDate::class) || require __DIR__ . '/Http/HttpDate.php';
+
+        return HttpDate::parse($date);
     }
 
     /**
