@@ -5,21 +5,23 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Web\Stand;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\Stage;
 
 /** All that there are; a new one is a file of this folder and a line here. */
 final class Scenarios
 {
-    /** Not in the representative part that is measured where nothing is asked for: they bring up whole sites. */
-    public const LARGE = [Transients::NAME, Catalog::NAME];
+    /** Not in the representative part that is measured where nothing is asked for: they bring up whole sites and web servers. */
+    public const LARGE = [Transients::NAME, Catalog::NAME, Fpm::NAME, Pages::NAME];
 
     /** @return non-empty-array<string, Scenario> by name, in the order in which they are listed and reported */
     public static function all(Choice $wordpress = new Choice()): array
     {
         $scenarios = [];
         $stage = new Stage($wordpress);
-        foreach ([new Engines(), new Serializers(), new Loop(), new Segment(), new Transients($wordpress, $stage), new Catalog($wordpress, $stage)] as $scenario) {
+        $web = new Stand();
+        foreach ([new Engines(), new Serializers(), new Loop(), new Segment(), new Transients($wordpress, $stage), new Catalog($wordpress, $stage), new Fpm($web), new Pages($web)] as $scenario) {
             $scenarios[$scenario->name()] = $scenario;
         }
 

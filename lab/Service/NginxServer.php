@@ -14,6 +14,7 @@ final class NginxServer extends Server
      * @param string       $root       what it serves
      * @param string       $fpm        php-fpm's socket
      * @param list<string> $directives further ones of the server, before its locations
+     * @param list<string> $http       further ones before the server
      */
     public function __construct(
         Directory $directory,
@@ -21,6 +22,7 @@ final class NginxServer extends Server
         private readonly string $root,
         private readonly string $fpm,
         private readonly array $directives = [],
+        private readonly array $http = [],
     ) {
         parent::__construct($directory, new Place(inside: $account->words()));
     }
@@ -50,6 +52,7 @@ final class NginxServer extends Server
     {
         $home = $this->home->path;
         $directives = \implode("\n        ", $this->directives);
+        $http = \implode("\n    ", $this->http);
         $version = self::VERSION;
         \file_put_contents("$home/nginx.conf", <<<CONF
             daemon off;
@@ -68,6 +71,7 @@ final class NginxServer extends Server
                 proxy_temp_path $home/proxy;
                 scgi_temp_path $home/scgi;
                 uwsgi_temp_path $home/uwsgi;
+                $http
                 server {
                     listen {$this->place->host}:$port;
                     root $this->root;

@@ -1,0 +1,100 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\WithItself;
+use Larder\Lab\Subject\WebSubjects;
+use Larder\Lab\Web\Answer;
+use Larder\Lab\Web\LoadTask;
+use Larder\Lab\Web\Script;
+use Larder\Lab\Web\Stand;
+
+/** One short value from each cache in a script behind nginx and php-fpm, asked for by hey. */
+final readonly class Fpm implements Scenario
+{
+    public const NAME = 'fpm';
+
+    private const PAYLOAD = 'value';
+    private const AT_ONCE = [1, 50];
+
+    /** As published. */
+    private const REQUESTS = 10_000;
+
+    public function __construct(private Stand $stand) {}
+
+    public function name(): string
+    {
+        return self::NAME;
+    }
+
+    public function about(): string
+    {
+        return 'a script behind nginx and php-fpm that reads one short value: requests a second with 1 and 50 connections, latency, processor time';
+    }
+
+    public function presentation(): Presentation
+    {
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'A script behind nginx and php-fpm',
+            first: self::PAYLOAD . '/hey',
+            sideBySide: true,
+            payloads: [self::PAYLOAD => 'a request that reads one value'],
+            operations: ['hey' => '%s', 'latency' => '%s: latency', 'cpu' => '%s: processor time'],
+            columns: ['hey' => 'a request', 'cpu' => 'CPU'],
+        );
+    }
+
+    public function subjects(): array
+    {
+        return WebSubjects::fpm();
+    }
+
+    public function tasks(Scope $scope, array $subjects): array
+    {
+        $requests = $scope->level === Scope::EVERY ? self::REQUESTS : \intdiv(self::REQUESTS, 5);
+        $tasks = [];
+        foreach ($subjects as $subject) {
+            $sides = [];
+            foreach (self::AT_ONCE as $atOnce) {
+                $sides[] = self::side($subject, 'hey', Cell::MICROSECONDS, $atOnce);
+                $sides[] = self::side($subject, 'latency', Cell::MICROSECONDS, $atOnce);
+                $sides[] = self::side($subject, 'cpu', Cell::MICROSECONDS, $atOnce);
+            }
+            $check = static fn(Answer $answer): ?string => match (true) {
+                $answer->status !== 200 => "its status is $answer->status",
+                $answer->body !== ($subject->engine === WebSubjects::EMPTY ? '' : Script::VALUE) => 'its body is "' . \substr($answer->body, 0, 200) . '"',
+                default => null,
+            };
+            $task = new LoadTask($this->stand, self::NAME . "/$subject->name", $sides, 'hey', '/', [], $check, $requests, 0.0);
+            $tasks[] = $task;
+            if ($subject->engine === WebSubjects::EMPTY) {
+                $tasks[] = new WithItself($task);
+            }
+        }
+
+        return $tasks;
+    }
+
+    /** The empty script. */
+    public function base(Cell $cell): ?string
+    {
+        return $cell->subject === WebSubjects::EMPTY . ':process' || $cell->operation === 'latency' ? null
+            : \implode('/', [self::NAME, WebSubjects::EMPTY . ':process', $cell->payload, $cell->operation, $cell->concurrency]);
+    }
+
+    /** @param int<1, max> $atOnce */
+    private static function side(Subject $subject, string $operation, string $unit, int $atOnce): Side
+    {
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, self::PAYLOAD, $operation, $atOnce, $unit), $subject);
+    }
+}

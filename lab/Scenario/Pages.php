@@ -1,0 +1,184 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Scenario;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
+use Larder\Lab\Plan\Promise;
+use Larder\Lab\Plan\Promising;
+use Larder\Lab\Plan\Scenario;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\WithItself;
+use Larder\Lab\Subject\WebSubjects;
+use Larder\Lab\Web\Answer;
+use Larder\Lab\Web\Application;
+use Larder\Lab\Web\LoadTask;
+use Larder\Lab\Web\Stand;
+
+/**
+ * Whole pages: made by PHP each time, served by Larder's page cache over each of its stores, and by the web server's own
+ * means. Beside them the least that PHP can do, a script that prints a constant with the same header.
+ */
+final readonly class Pages implements Scenario, Promising
+{
+    public const NAME = 'pages';
+
+    /** As published. */
+    private const REQUESTS = 1_000;
+
+    private const AB = 10;
+
+    /** Connections of wrk. */
+    private const AT_ONCE = [10, 50, 200];
+
+    private const GZIP = 'Accept-Encoding: gzip';
+
+    /** Part of the constant's and of the file's requests a second. */
+    private const BESIDE_ECHO = 0.97;
+
+    public function __construct(private Stand $stand) {}
+
+    public function name(): string
+    {
+        return self::NAME;
+    }
+
+    public function about(): string
+    {
+        return 'pages of 100, 35 and 15 kB and a login page behind nginx: requests a second with 10, 50 and 200 connections, latency, processor time';
+    }
+
+    public function presentation(): Presentation
+    {
+        $payloads = ['login' => 'the login page'];
+        foreach (\array_keys(Application::PAGES) as $path) {
+            $size = \substr($path, \strlen('/page-'));
+            $payloads["page-$size"] = "a page of $size kB";
+            $payloads["page-$size-gzip"] = "a page of $size kB, gzip";
+        }
+
+        return new Presentation(
+            self::NAME,
+            $this->about(),
+            'Whole pages',
+            first: 'page-35/wrk',
+            sideBySide: true,
+            payloads: $payloads,
+            operations: [
+                'ab' => '%s, by ab -k', 'wrk' => '%s', 'cpu' => '%s: processor time',
+                'p50' => '%s: median latency', 'p95' => '%s: p95 of the latency', 'p99' => '%s: p99 of the latency', 'max' => '%s: longest latency',
+            ],
+            columns: ['ab' => 'ab', 'wrk' => 'a request', 'cpu' => 'CPU'],
+        );
+    }
+
+    public function subjects(): array
+    {
+        return WebSubjects::pages();
+    }
+
+    public function tasks(Scope $scope, array $subjects): array
+    {
+        $paths = match ($scope->level) {
+            Scope::PART => ['/page-35'],
+            default => [...\array_keys(Application::PAGES), Application::LOGIN],
+        };
+        $tasks = [];
+        foreach ($subjects as $subject) {
+            foreach ($paths as $path) {
+                $isLogin = $path === Application::LOGIN;
+                if ($isLogin && !isset($subject->parameters['script']) || $isLogin && $subject->engine === WebSubjects::ECHO) {
+                    // Neither a file nor a constant makes one.
+                    continue;
+                }
+                foreach ($isLogin || $scope->level === Scope::PART ? [''] : ['', '-gzip'] as $coding) {
+                    $payload = \substr($path, 1) . $coding;
+                    $sides = self::sides($subject, $payload, $scope->level === Scope::PART ? [10, 50] : self::AT_ONCE);
+                    $fields = $coding === '' ? [] : [self::GZIP];
+                    $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, 1.0);
+                    $tasks[] = $task;
+                    if ($payload === 'page-35' && $subject->engine === WebSubjects::ECHO) {
+                        $tasks[] = new WithItself($task);
+                    }
+                }
+            }
+        }
+
+        return $tasks;
+    }
+
+    /** The constant; of what it has not, PHP without a cache. */
+    public function base(Cell $cell): ?string
+    {
+        $base = ($cell->payload === 'login' ? 'php' : WebSubjects::ECHO) . ':process';
+
+        return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+    }
+
+    /** Larder's fast ways in PHP beside the constant. */
+    public function promises(array $cells): array
+    {
+        $promises = [];
+        foreach ($cells as $cell) {
+            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && $cell->payload !== 'login' && \in_array($cell->engine, ['larder-fast-apcu', 'larder-fast-segment'], true)) {
+                $promises[] = new Promise($cell->id(), (string) $this->base($cell), 1 / self::BESIDE_ECHO, "a page by Larder beside a constant: $cell->payload, $cell->concurrency at once");
+            }
+        }
+
+        return $promises;
+    }
+
+    /** @return \Closure(Answer): ?string */
+    private static function check(Subject $subject, string $path, bool $isCoded): \Closure
+    {
+        return static function (Answer $answer) use ($subject, $path, $isCoded): ?string {
+            if ($answer->status !== 200) {
+                return "its status is $answer->status";
+            }
+            if ($path === Application::LOGIN) {
+                return $answer->field('set-cookie') === '' || !\str_contains($answer->body, $token = \substr($answer->field('set-cookie'), 6, 32)) || $token === '' ? 'it is another visitor\'s login page' : null;
+            }
+            if ($answer->field('content-encoding') !== ($isCoded ? 'gzip' : '')) {
+                return 'its coding is "' . $answer->field('content-encoding') . '"';
+            }
+            $body = $isCoded ? \gzdecode($answer->body) : $answer->body;
+            if ($body !== Application::page(Application::PAGES[$path])) {
+                return 'its body is another one, of ' . \strlen((string) $body) . ' bytes';
+            }
+            $isCached = match (true) {
+                WebSubjects::isLarder($subject) => \str_contains($answer->field('cache-status'), '; hit'),
+                \str_starts_with((string) ($subject->parameters['server'] ?? ''), 'cache') => $answer->field('x-cache') === 'HIT',
+                default => true,
+            };
+
+            return $isCached ? null : 'it does not come from the cache (' . $answer->field('cache-status') . $answer->field('x-cache') . ')';
+        };
+    }
+
+    /**
+     * @param list<int<1, max>> $atOnce
+     *
+     * @return non-empty-list<Side>
+     */
+    private static function sides(Subject $subject, string $payload, array $atOnce): array
+    {
+        $sides = [self::side($subject, $payload, 'ab', self::AB)];
+        foreach ($atOnce as $connections) {
+            foreach (['wrk', 'p50', 'p95', 'p99', 'max', 'cpu'] as $operation) {
+                $sides[] = self::side($subject, $payload, $operation, $connections);
+            }
+        }
+
+        return $sides;
+    }
+
+    /** @param int<1, max> $atOnce */
+    private static function side(Subject $subject, string $payload, string $operation, int $atOnce): Side
+    {
+        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $atOnce), $subject);
+    }
+}

@@ -1,0 +1,80 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Subject;
+
+/**
+ * What answers over HTTP in the scenarios `fpm` and `pages`. Of the parameters "script" is what the web server runs, and
+ * "server" one of nginx's own ways. {socket}, {host} and {port} in a DSN stand for the service's address, {directory} for a
+ * directory of the subject's own.
+ */
+final class WebSubjects
+{
+    public const EMPTY = 'empty';
+    public const ECHO = 'echo';
+    public const FILE = 'nginx-file';
+
+    private const SQLITE = 'sqlite://{directory}?near=none';
+
+    /** @return list<Subject> */
+    public static function fpm(): array
+    {
+        return [
+            self::subject(self::EMPTY, ['script' => 'empty']),
+            self::subject('filesystem', ['script' => 'filesystem']),
+            self::subject('memcached', ['script' => 'memcached'], [Need::extension('memcached')], 'memcached-socket'),
+            self::subject('redis', ['script' => 'redis'], [Need::extension('redis')], 'redis'),
+            self::subject('larder-sqlite', ['script' => 'larder', 'dsn' => self::SQLITE], [self::sqlite()]),
+            self::subject('larder-apcu', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
+            self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
+            self::subject('larder-redis', ['script' => 'larder', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
+        ];
+    }
+
+    /** @return list<Subject> */
+    public static function pages(): array
+    {
+        return [
+            self::subject(self::ECHO, ['script' => 'echo']),
+            self::subject('php', ['script' => 'application']),
+            self::subject('larder-sqlite', ['script' => 'pages', 'dsn' => self::SQLITE], [self::sqlite()]),
+            self::subject('larder-file', ['script' => 'pages', 'dsn' => 'file://{directory}?near=none']),
+            self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
+            self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
+            self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
+            self::subject(self::FILE, ['server' => 'file']),
+            self::subject('nginx-fastcgi-cache', ['script' => 'application', 'server' => 'cache']),
+            self::subject('nginx-fastcgi-cache-lock', ['script' => 'application', 'server' => 'cache-lock']),
+        ];
+    }
+
+    public static function isLarder(Subject $subject): bool
+    {
+        return \str_starts_with($subject->engine, 'larder-');
+    }
+
+    private static function sqlite(): Need
+    {
+        return Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
+    }
+
+    /**
+     * @param array<string, string> $parameters
+     * @param list<Need>            $needs
+     */
+    private static function subject(string $engine, array $parameters, array $needs = [], ?string $service = null): Subject
+    {
+        $fpm = \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
+        $programs = [Need::program(['nginx'], 'nginx'), Need::program([$fpm, 'php-fpm'], \substr($fpm, 0, 3) . \substr($fpm, 7) . '-fpm'), Need::program(['hey'], 'hey'), Need::program(['wrk'], 'wrk'), Need::program(['ab'], 'apache2-utils')];
+        if ($service !== null) {
+            $programs[] = $service === 'redis' ? Need::program(['redis-server'], 'redis-server') : Need::program(['memcached'], 'memcached');
+        }
+
+        return new Subject("$engine:process", $engine, Cell::PROCESS, 'none', 'none', [...$programs, ...$needs], self::class, $parameters, $service);
+    }
+}

@@ -1,0 +1,108 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Web;
+
+use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Task;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\Processor;
+use Larder\Lab\Service\ServiceFailure;
+
+/**
+ * One page of one subject under load. What it answers is compared with what it must be, before the first request that
+ * counts and after the last.
+ */
+final readonly class LoadTask implements Task
+{
+    /** Untimed requests: each worker has then seen the page. */
+    private const WARM = 4 * Stand::WORKERS;
+
+    /**
+     * @param non-empty-list<Side>      $sides    of one subject and one page
+     * @param string                    $tool     "hey" or "wrk", which tells latencies
+     * @param string                    $path     of the page
+     * @param list<string>              $fields   of the request's header
+     * @param \Closure(Answer): ?string $check    what is wrong with an answer
+     * @param int                       $requests that ab and hey make
+     * @param float                     $seconds  that wrk asks for
+     */
+    public function __construct(
+        private Stand $stand,
+        private string $id,
+        private array $sides,
+        private string $tool,
+        private string $path,
+        private array $fields,
+        private \Closure $check,
+        private int $requests,
+        private float $seconds,
+    ) {}
+
+    public function id(): string
+    {
+        return $this->id;
+    }
+
+    public function sides(): array
+    {
+        return $this->sides;
+    }
+
+    public function pair(): ?Pair
+    {
+        return null;
+    }
+
+    public function perform(Context $context): array
+    {
+        [$scenario, $subject] = [$this->sides[0]->cell->scenario, $this->sides[0]->subject];
+        $url = $this->stand->url($scenario, $subject, $context) . $this->path;
+        for ($i = 0; $i < self::WARM; ++$i) {
+            Answer::of($url, $this->fields);
+        }
+        $this->check($url);
+        $found = [];
+        foreach ($this->sides as $side) {
+            $atOnce = $side->cell->concurrency;
+            $operation = $side->cell->operation;
+            $tool = \in_array($operation, ['ab', 'hey', 'wrk'], true) ? $operation : $this->tool;
+            if (!isset($found["$tool $atOnce"])) {
+                $pids = $this->stand->pids($scenario, $subject, $context);
+                $before = Processor::microseconds($pids);
+                $figures = match ($tool) {
+                    'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, true, $this->fields), 'requests' => $this->requests],
+                    'hey' => Load::hey($url, $this->requests, $atOnce) + ['requests' => $this->requests],
+                    default => Load::wrk($url, $this->seconds, $atOnce, $this->fields, $this->stand->file('wrk.lua', $context)),
+                };
+                $found["$tool $atOnce"] = $figures + ['cpu' => \round((Processor::microseconds($pids) - $before) / $figures['requests'], 1)];
+            }
+        }
+        $this->check($url);
+
+        return \array_map(function (Side $side) use ($found): Measured {
+            $atOnce = $side->cell->concurrency;
+            $operation = $side->cell->operation;
+            $figures = $found["$operation $atOnce"] ?? $found["$this->tool $atOnce"];
+            $isRate = isset($found["$operation $atOnce"]);
+
+            return match (true) {
+                // By the clock, however many are asked for at once.
+                $isRate => new Measured([\round(1e6 / $figures['rate'], 3)], $figures['rate']),
+                $operation === 'latency' => new Measured($figures['latencies'] ?? []),
+                default => new Measured([(float) ($figures[$operation] ?? 0.0)]),
+            };
+        }, $this->sides);
+    }
+
+    private function check(string $url): void
+    {
+        $wrong = ($this->check)(Answer::of($url, $this->fields));
+        if ($wrong !== null) {
+            throw new ServiceFailure("$url: $wrong. " . \substr($this->stand->complaints(), -500));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Web;
+
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Service\Directory;
+
+/** The scripts of the scenarios' sites, as an owner would write them. */
+final class Script
+{
+    /** The value that the scripts of `fpm` read. */
+    public const VALUE = 'Hello from the cache.';
+
+    /** @param array<string, string|int> $address of the subject's server */
+    public static function write(Directory $root, Subject $subject, string $dsn, array $address): void
+    {
+        $put = static fn(string $name, string $content): int|false => \file_put_contents($root->file($name), $content);
+        $library = \dirname(__DIR__, 2);
+        $require = 'require ' . \var_export("$library/vendor/autoload.php", true) . ';';
+        $application = '\\' . Application::class . '::run();';
+        $value = \var_export(self::VALUE, true);
+        $socket = \var_export((string) ($address['socket'] ?? ''), true);
+        switch ($subject->parameters['script'] ?? '') {
+            case 'empty':
+                $put('index.php', '<?php');
+                break;
+            case 'filesystem':
+                $put('value', self::VALUE);
+                $put('index.php', '<?php echo file_get_contents(__DIR__ . "/value");');
+                break;
+            case 'memcached':
+                $put('index.php', "<?php \$m = new Memcached(); \$m->addServer($socket, 0); \$value = \$m->get('key'); if (\$value === false) { \$m->set('key', \$value = $value); } echo \$value;");
+                break;
+            case 'redis':
+                $put('index.php', "<?php \$r = new Redis(); \$r->connect($socket); \$value = \$r->get('key'); if (\$value === false) { \$r->set('key', \$value = $value); } echo \$value;");
+                break;
+            case 'larder':
+                $put('index.php', "<?php $require echo Larder\\Cache::open(" . \var_export($dsn, true) . ")->remember('key', static fn() => $value);");
+                break;
+            case 'application':
+                $put('index.php', "<?php $require $application");
+                break;
+            case 'pages':
+                $put('index.php', "<?php $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . ")))->start(); $application");
+                break;
+            case 'echo':
+                $put('index.php', self::constants($put, $root));
+                break;
+            default:
+                foreach (Application::PAGES as $path => $bytes) {
+                    $put($path, Application::page($bytes));
+                    $put("$path.gz", (string) \gzencode(Application::page($bytes), 6));
+                }
+        }
+    }
+
+    /**
+     * The script that the pages are compared with: it prints a constant, with the header that a page from Larder has.
+     *
+     * @param \Closure(string, string): (int|false) $put
+     */
+    private static function constants(\Closure $put, Directory $root): string
+    {
+        $cases = '';
+        foreach (Application::PAGES as $path => $bytes) {
+            foreach (['' => Application::page($bytes), 'gzip' => (string) \gzencode(Application::page($bytes), 6)] as $coding => $body) {
+                $lines = [...Application::FIELDS, 'Date: ' . \gmdate('D, d M Y H:i:s') . ' GMT', 'Vary: Accept-Encoding', 'ETag: "0123456789abcdef0123456789abcdef"', 'Age: 10', 'Cache-Status: constant; hit; ttl=3590', ...($coding === '' ? [] : ["Content-Encoding: $coding"]), 'Content-Length: ' . \strlen($body)];
+                $headers = \implode('', \array_map(static fn(string $line): string => 'header(' . \var_export($line, true) . '); ', $lines));
+                $name = "$path-$coding.php";
+                $put($name, "<?php {$headers}echo " . \var_export($body, true) . ';');
+                $cases .= \var_export("$path $coding", true) . ' => ' . \var_export($root->path . $name, true) . ', ';
+            }
+        }
+
+        return "<?php require [$cases][getenv('REQUEST_URI') . (getenv('HTTP_ACCEPT_ENCODING') === 'gzip' ? ' gzip' : ' ')];";
+    }
+}
