@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -46,10 +46,14 @@ demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: two for each core)
-	$(RUN_TESTS) --exclude-group long --exclude-group wordpress $(ARGS)
+	$(RUN_TESTS) --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
 
 test-long: setup ## run the long ones too
-	$(PHPUNIT) --exclude-group wordpress $(ARGS)
+	$(PHPUNIT) --exclude-group wordpress --exclude-group web $(ARGS)
+
+test-web: setup ## test the page cache behind real web servers: nginx, Apache, Varnish, php-fpm
+	@bin/setup web
+	$(RUN_TESTS) --group web --exclude-group none $(ARGS)
 
 # What it does, and over what: tests/Fuzz/run.php. For one: make fuzz ARGS="--dsn='redis apcu' --seed=1"
 SECONDS_EACH := 60

@@ -85,6 +85,7 @@ final readonly class Pages implements Scenario, Promising
     {
         $paths = match ($scope->level) {
             Scope::PART => ['/page-35'],
+            Scope::QUICK => ['/page-35', Application::LOGIN],
             default => [...\array_keys(Application::PAGES), Application::LOGIN],
         };
         $tasks = [];
@@ -97,7 +98,7 @@ final readonly class Pages implements Scenario, Promising
                 }
                 foreach ($isLogin || $scope->level === Scope::PART ? [''] : ['', '-gzip'] as $coding) {
                     $payload = \substr($path, 1) . $coding;
-                    $sides = self::sides($subject, $payload, $scope->level === Scope::PART ? [10, 50] : self::AT_ONCE);
+                    $sides = self::sides($subject, $payload, $scope->level === Scope::EVERY ? self::AT_ONCE : \array_slice(self::AT_ONCE, 0, 2));
                     $fields = $coding === '' ? [] : [self::GZIP];
                     $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, 1.0);
                     $tasks[] = $task;
@@ -114,7 +115,7 @@ final readonly class Pages implements Scenario, Promising
     /** The constant; of what it has not, PHP without a cache. */
     public function base(Cell $cell): ?string
     {
-        $base = ($cell->payload === 'login' ? 'php' : WebSubjects::ECHO) . ':process';
+        $base = ($cell->payload === 'login' ? WebSubjects::APPLICATION : WebSubjects::ECHO) . ':process';
 
         return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
     }

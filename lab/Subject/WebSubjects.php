@@ -17,6 +17,7 @@ final class WebSubjects
 {
     public const EMPTY = 'empty';
     public const ECHO = 'echo';
+    public const APPLICATION = 'application';
     public const FILE = 'nginx-file';
 
     private const SQLITE = 'sqlite://{directory}?near=none';
@@ -41,7 +42,7 @@ final class WebSubjects
     {
         return [
             self::subject(self::ECHO, ['script' => 'echo']),
-            self::subject('php', ['script' => 'application']),
+            self::subject(self::APPLICATION, ['script' => 'application']),
             self::subject('larder-sqlite', ['script' => 'pages', 'dsn' => self::SQLITE], [self::sqlite()]),
             self::subject('larder-file', ['script' => 'pages', 'dsn' => 'file://{directory}?near=none']),
             self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),

@@ -1,0 +1,98 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Web;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Scope;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Run\Context;
+use Larder\Lab\Run\Measured;
+use Larder\Lab\Scenario\Fpm;
+use Larder\Lab\Scenario\Pages;
+use Larder\Lab\Service\ServiceFailure;
+use Larder\Lab\Service\Services;
+use Larder\Lab\Web\Stand;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+#[Group('web')]
+final class LoadTaskTest extends TestCase
+{
+    private Services $services;
+    private Context $context;
+    private Stand $stand;
+
+    protected function setUp(): void
+    {
+        $this->services = new Services();
+        $this->context = new Context($this->services, $this->services->directory()->path, 1);
+        $this->stand = new Stand();
+    }
+
+    protected function tearDown(): void
+    {
+        $this->services->stopAll();
+    }
+
+    public function testAScriptIsAskedAndEachFigureIsThere(): void
+    {
+        $scenario = new Fpm($this->stand);
+        $task = $scenario->tasks(new Scope(Scope::QUICK), [self::subject($scenario->subjects(), 'filesystem')])[0];
+        $measured = $task->perform($this->context);
+
+        foreach ($task->sides() as $i => $side) {
+            self::assertGreaterThan(0.0, \min($measured[$i]->samples === [] ? [0.0] : $measured[$i]->samples), $side->cell->id());
+        }
+        // hey asks 50 times for each of its 50 connections at the most.
+        self::assertGreaterThanOrEqual(1_950, \count($this->of($task, $measured, 'latency', 50)->samples));
+        self::assertGreaterThan(0.0, $this->of($task, $measured, 'hey', 1)->perSecond);
+    }
+
+    public function testAPageComesFromTheCacheAndIsThatOfTheApplication(): void
+    {
+        $scenario = new Pages($this->stand);
+        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario->subjects(), 'larder-sqlite')])[0];
+        $measured = $task->perform($this->context);
+
+        self::assertGreaterThan(0.0, $this->of($task, $measured, 'wrk', 10)->perSecond);
+        self::assertGreaterThan(0.0, $this->of($task, $measured, 'ab', 10)->samples[0]);
+    }
+
+    /** A subject that answers something else, or does not answer from its cache, has no figures. */
+    public function testAWrongAnswerCountsForNothing(): void
+    {
+        $scenario = new Pages($this->stand);
+        $none = self::subject($scenario->subjects(), 'application');
+        // Says that it is a cache, and is none.
+        $pretender = new Subject('nginx-pretender:process', 'nginx-pretender', Cell::PROCESS, 'none', 'none', [], $none->driver, ['server' => 'cache-of-nobody'] + $none->parameters);
+        $task = $scenario->tasks(new Scope(Scope::PART), [$pretender])[0];
+
+        $this->expectException(ServiceFailure::class);
+        $this->expectExceptionMessage('it does not come from the cache');
+        $task->perform($this->context);
+    }
+
+    /** @param list<Subject> $subjects */
+    private static function subject(array $subjects, string $engine): Subject
+    {
+        foreach ($subjects as $subject) {
+            if ($subject->engine === $engine) {
+                return $subject;
+            }
+        }
+        self::fail("There is no subject $engine.");
+    }
+
+    /** @param list<Measured> $measured */
+    private function of(\Larder\Lab\Plan\Task $task, array $measured, string $operation, int $atOnce): Measured
+    {
+        foreach ($task->sides() as $i => $side) {
+            if ($side->cell->operation === $operation && $side->cell->concurrency === $atOnce) {
+                return $measured[$i];
+            }
+        }
+        self::fail("There is no cell $operation, $atOnce at once.");
+    }
+}
