@@ -6,8 +6,6 @@ namespace Larder\Lab\Report;
 
 use Larder\Lab\Run\Report;
 use Symfony\Component\Console\Formatter\OutputFormatter;
-use Symfony\Component\Console\Helper\Table as ConsoleTable;
-use Symfony\Component\Console\Helper\TableStyle;
 use Symfony\Component\Console\Output\OutputInterface;
 use Symfony\Component\Console\Terminal as Screen;
 
@@ -80,19 +78,10 @@ final readonly class Terminal
         if ($table->about !== '') {
             $this->say($table->about, '');
         }
-        $style = (new TableStyle())
-            ->setHorizontalBorderChars('')
-            ->setVerticalBorderChars('', '')
-            ->setDefaultCrossingChar('')
-            ->setCellHeaderFormat('%s')
-            ->setCellRowContentFormat('%s' . \str_repeat(' ', self::GAP));
-        $console = (new ConsoleTable($this->output))->setStyle($style);
-        $console->setHeaders([]);
-        $console->addRow($this->row(\array_map(static fn(Column $column): string => $column->label, $table->columns), $table, $widths, static fn(): string => 'fg=cyan'));
+        $this->row(\array_map(static fn(Column $column): string => $column->label, $table->columns), $table, $widths, static fn(): string => 'fg=cyan');
         foreach ($table->rows as $row) {
-            $console->addRow($this->row($row->cells, $table, $widths, static fn(int $i): string => $row->bad ? $bad : (\in_array($i, $row->best, true) ? 'fg=green;options=bold' : '')));
+            $this->row($row->cells, $table, $widths, static fn(int $i): string => $row->bad ? $bad : (\in_array($i, $row->best, true) ? 'fg=green;options=bold' : ''));
         }
-        $console->render();
     }
 
     /** The best are told from the others without colours too: by a star before the line. */
@@ -165,22 +154,19 @@ final readonly class Terminal
      * @param list<string>          $cells
      * @param list<int>             $widths
      * @param \Closure(int): string $style  of each column
-     *
-     * @return list<string>
      */
-    private function row(array $cells, Table $table, array $widths, \Closure $style): array
+    private function row(array $cells, Table $table, array $widths, \Closure $style): void
     {
-        $row = [];
-        foreach ($cells as $i => $cell) {
-            $lines = [];
-            foreach (self::folded($cell, $widths[$i]) as $line) {
-                $pad = \str_repeat(' ', \max(0, $widths[$i] - \mb_strwidth($line)));
-                $lines[] = self::styled($table->columns[$i]->number ? $pad . $line : $line . $pad, $style($i));
+        $folded = \array_map(self::folded(...), $cells, $widths);
+        for ($line = 0; $line < \max(\array_map(\count(...), $folded)); ++$line) {
+            $text = '';
+            foreach ($folded as $i => $lines) {
+                $part = $lines[$line] ?? '';
+                $pad = \str_repeat(' ', \max(0, $widths[$i] - \mb_strwidth($part)));
+                $text .= self::styled($table->columns[$i]->number ? $pad . $part : $part . $pad, $style($i)) . \str_repeat(' ', self::GAP);
             }
-            $row[] = \implode("\n", $lines);
+            $this->output->writeln(\rtrim($text));
         }
-
-        return $row;
     }
 
     public function say(string $text, string $style): void
