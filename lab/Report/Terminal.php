@@ -158,7 +158,7 @@ final readonly class Terminal
     private function row(array $cells, Table $table, array $widths, \Closure $style): void
     {
         $folded = \array_map(self::folded(...), $cells, $widths);
-        for ($line = 0; $line < \max(\array_map(\count(...), $folded)); ++$line) {
+        for ($line = 0; $line < \max([1, ...\array_map(\count(...), $folded)]); ++$line) {
             $text = '';
             foreach ($folded as $i => $lines) {
                 $part = $lines[$line] ?? '';

@@ -5,6 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Compare;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Presentation;
+use Larder\Lab\Report\Names;
+use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
 use Random\Engine\Mt19937;
@@ -26,7 +29,7 @@ final class Reports
      * @param float             $all   how many times as long everything takes
      * @param int<1, max>       $each  cells of a subject
      */
-    public static function noisy(int $seed, int $cells = 800, int $rounds = 10, float $noise = 0.03, array $slow = [], float $all = 1.0, int $each = 1, string $started = ''): Report
+    public static function noisy(int $seed, int $cells = 800, int $rounds = 10, float $noise = 0.03, array $slow = [], float $all = 1.0, int $each = 1, string $started = '2026-05-06T07:08:09Z'): Report
     {
         $random = new Randomizer(new Mt19937($seed));
         $pool = self::$pools[(string) $noise] ??= self::pool($noise);
@@ -61,23 +64,44 @@ final class Reports
     }
 
     /**
+     * One of whatever Cell::id() says.
+     *
+     * @param list<float>|list<non-empty-list<float>> $rounds a sample each, or several
+     */
+    public static function measured(string $id, array $rounds, string $unit = Cell::MICROSECONDS): Result
+    {
+        $cell = Names::cell($id) ?? throw new \LogicException("$id is no id.");
+        $samples = \array_map(static fn(mixed $round): array => \is_array($round) ? $round : [$round], $rounds);
+
+        return self::result(new Cell(...['unit' => $unit] + \get_object_vars($cell)), $samples);
+    }
+
+    /**
      * @param list<Result>                                                                 $results
      * @param array<string, string|int|float>                                              $machine
      * @param array<string, string>                                                        $versions
      * @param list<array{subject: string, scenario: string, reason: string}>               $disqualified
      * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing
+     * @param list<Ratio>                                                                  $ratios
+     * @param list<Presentation>                                                           $scenarios
+     * @param list<string>                                                                 $notes
      */
     public static function report(
-        array $results,
+        array $results = [],
         array $machine = ['processor' => 'Made Up 3000', 'cores' => 2, 'memory' => 4_000_000_000, 'load' => 0.25],
         array $versions = ['PHP' => '8.2.31', 'Redis' => '7.0.15'],
         array $disqualified = [],
         array $missing = [],
         bool $partial = false,
         bool $quiet = true,
-        string $started = '',
+        string $started = '2026-05-06T07:08:09Z',
+        array $ratios = [],
+        array $scenarios = [],
+        array $notes = [],
     ): Report {
-        return new Report('bin/larder bench', $machine, $versions, [], $results, [], $missing, $disqualified, [], $partial, $quiet, 1, \max([0, ...\array_map(static fn(Result $result): int => \count($result->rounds), $results)]), $started, 1.0);
+        $rounds = \max([0, ...\array_map(static fn(Result $result): int => \count($result->rounds), $results)]);
+
+        return new Report('bin/larder bench', $machine, $versions, $scenarios, $results, $ratios, $missing, $disqualified, $notes, $partial, $quiet, 1, $rounds, $started, 1.0);
     }
 
     /** @return list<float> */

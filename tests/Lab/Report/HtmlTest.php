@@ -10,7 +10,7 @@ use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Report\Markup;
 use Larder\Lab\Report\Svg;
 use Larder\Lab\Report\Tables;
-use Larder\Lab\Run\Report;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
@@ -146,7 +146,7 @@ final class HtmlTest extends TestCase
 
     public function testARunOfNothingIsAPageToo(): void
     {
-        $page = (new Html())->render(new Report('', [], [], [], [], [], [], [], [], true, false, 0, 0, '2026-05-06T07:08:09Z', 0.0));
+        $page = (new Html())->render(Reports::report(partial: true));
 
         self::assertStringContainsString('nothing that could be drawn', $page);
     }

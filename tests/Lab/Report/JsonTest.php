@@ -9,8 +9,8 @@ use Larder\Lab\Report\Json;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
-use Larder\Lab\Run\Result;
 use Larder\Lab\Statistics\Summary;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
@@ -45,7 +45,7 @@ final class JsonTest extends TestCase
     {
         $machine = ['load' => 2.0, 'cores' => 2, 'third' => 1 / 3, 'name' => '2'];
 
-        self::assertSame($machine, (new JsonReader())->decode((new Json())->encode(self::with(machine: $machine)))->machine);
+        self::assertSame($machine, (new JsonReader())->decode((new Json())->encode(Reports::report(machine: $machine)))->machine);
     }
 
     public function testTheStatisticsInTheFileAreThoseOfTheSamplesInTheFile(): void
@@ -67,9 +67,9 @@ final class JsonTest extends TestCase
     public function testTimesKeepFourDigitsAndSizesAll(): void
     {
         $times = [0.033416, 98.7654, 123_456.7, 5.0, 0.00012344];
-        $results = $this->decoded(self::with(results: [
-            new Result(self::cell(Cell::MICROSECONDS), [$times]),
-            new Result(self::cell(Cell::BYTES), [[1_234_567.0, 20_480.0]]),
+        $results = $this->decoded(Reports::report(results: [
+            Reports::measured('s/e/p/read/1', [$times]),
+            Reports::measured('s/e/p/size/1', [[1_234_567.0, 20_480.0]], Cell::BYTES),
         ]))['results'];
 
         self::assertEquals([0.03342, 98.77, 123_500, 5, 0.0001234], $results[0]['samples']);
@@ -79,7 +79,7 @@ final class JsonTest extends TestCase
 
     public function testAnIntervalThatNobodyKnowsIsNull(): void
     {
-        $ratios = $this->decoded(self::with(ratios: [new Ratio('a', 'b', 1.1, 0.0, \INF, 2), new Ratio('a', 'b', 1.1, 0.0, 2.0, 9)]))['ratios'];
+        $ratios = $this->decoded(Reports::report(ratios: [new Ratio('a', 'b', 1.1, 0.0, \INF, 2), new Ratio('a', 'b', 1.1, 0.0, 2.0, 9)]))['ratios'];
 
         self::assertSame([null, null, null, null], [$ratios[0]['low'], $ratios[0]['high'], $ratios[0]['limit'], $ratios[0]['holds']]);
         self::assertEquals([0, 2], [$ratios[1]['low'], $ratios[1]['high']]);
@@ -89,7 +89,7 @@ final class JsonTest extends TestCase
     {
         $holds = static fn(float $median): Ratio => new Ratio('a', 'b', $median, 0.5, 3.0, 9, Ratio::PAIR, 1.5);
 
-        self::assertSame([true, true, false], \array_column($this->decoded(self::with(ratios: [$holds(1.4), $holds(1.5), $holds(1.50001)]))['ratios'], 'holds'));
+        self::assertSame([true, true, false], \array_column($this->decoded(Reports::report(ratios: [$holds(1.4), $holds(1.5), $holds(1.50001)]))['ratios'], 'holds'));
     }
 
     public function testSettingsOfPhpChangeNothing(): void
@@ -114,14 +114,14 @@ final class JsonTest extends TestCase
 
     public function testBytesThatAreNoTextDoNotStopIt(): void
     {
-        self::assertSame(["a\u{FFFD}b"], (new JsonReader())->decode((new Json())->encode(self::with(notes: ["a\xffb"])))->notes);
+        self::assertSame(["a\u{FFFD}b"], (new JsonReader())->decode((new Json())->encode(Reports::report(notes: ["a\xffb"])))->notes);
     }
 
     public function testAFigureThatIsNoNumberIsRefused(): void
     {
         $this->expectException(\JsonException::class);
 
-        (new Json())->encode(self::with(ratios: [new Ratio('a', 'b', \NAN, 1.0, 2.0, 9)]));
+        (new Json())->encode(Reports::report(ratios: [new Ratio('a', 'b', \NAN, 1.0, 2.0, 9)]));
     }
 
     #[Group('long')]
@@ -133,23 +133,6 @@ final class JsonTest extends TestCase
         self::assertGreaterThanOrEqual(1000, \count($report->results));
         self::assertLessThan(8_000 * \count($report->results), \strlen($json));
         self::assertCount(\count($report->results), (new JsonReader())->decode($json)->results);
-    }
-
-    /**
-     * @param array<string, string|int|float> $machine
-     * @param list<Result>                    $results
-     * @param list<Ratio>                     $ratios
-     * @param list<string>                    $notes
-     */
-    private static function with(array $machine = [], array $results = [], array $ratios = [], array $notes = []): Report
-    {
-        return new Report('', $machine, [], [], $results, $ratios, [], [], $notes, false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
-    }
-
-    /** @param Cell::MICROSECONDS|Cell::BYTES $unit */
-    private static function cell(string $unit): Cell
-    {
-        return new Cell('s', $unit, 'e', Cell::PROCESS, 'php', 'none', 'p', 'read', 1, $unit);
     }
 
     /** @return array<string, mixed> */

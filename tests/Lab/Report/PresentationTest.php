@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Report;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Report\Column;
@@ -14,9 +13,8 @@ use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Report\Markdown;
 use Larder\Lab\Report\Method;
 use Larder\Lab\Report\Tables;
-use Larder\Lab\Run\Report;
-use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Scenarios;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -30,14 +28,13 @@ final class PresentationTest extends TestCase
     public function testANewScenarioHasItsSectionItsTableAndItsPicture(): void
     {
         $presentation = new Presentation('mail', 'send a letter by each post office', 'The mail', 'Letters weigh 20 g.', 'letter/send', true, ['letter' => 'a letter'], ['send' => 'send %s', 'stamp' => 'stamp %s'], ['stamp' => 'with a stamp']);
-        $cell = static fn(string $engine, string $operation): Cell => new Cell('mail', "$engine:process", $engine, Cell::PROCESS, 'none', 'none', 'letter', $operation);
         $results = [];
         foreach (['horse' => 9.0, 'train' => 3.0] as $engine => $time) {
             foreach (['stamp', 'send'] as $operation) {
-                $results[] = new Result($cell($engine, $operation), [[$time], [$time * 1.01], [$time * 0.99]]);
+                $results[] = Reports::measured("mail/$engine/letter/$operation/1", [$time, $time * 1.01, $time * 0.99]);
             }
         }
-        $report = (new JsonReader())->decode((new Json())->encode(new Report('', [], [], [$presentation], $results, [], [], [], [], false, true, 1, 3, '2026-05-06T07:08:09Z', 1.0)));
+        $report = (new JsonReader())->decode((new Json())->encode(Reports::report($results, scenarios: [$presentation])));
 
         $table = (new Tables($report))->all()['mail'][0];
         self::assertSame('The mail: a letter', $table->title);

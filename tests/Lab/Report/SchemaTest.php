@@ -6,6 +6,7 @@ namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Report\Json;
 use Larder\Lab\Run\Report;
+use Larder\Tests\Lab\Compare\Reports;
 use Opis\JsonSchema\Errors\ErrorFormatter;
 use Opis\JsonSchema\Validator;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -20,7 +21,7 @@ final class SchemaTest extends TestCase
         yield 'a usual one' => [Fixture::report()];
         yield 'a hostile, noisy, partial one' => [Fixture::report(hostile: true, quiet: false, partial: true)];
         yield 'one without intervals' => [Fixture::report(rounds: 1, samples: 1, interval: null)];
-        yield 'one of nothing' => [new Report('', [], [], [], [], [], [], [], [], true, false, 0, 0, '2026-05-06T07:08:09Z', 0.0)];
+        yield 'one of nothing' => [Reports::report(machine: [], versions: [], partial: true)];
     }
 
     #[DataProvider('reports')]

@@ -11,8 +11,8 @@ use Larder\Lab\Report\Row;
 use Larder\Lab\Report\Standings;
 use Larder\Lab\Report\Table;
 use Larder\Lab\Run\Ratio;
-use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
@@ -70,7 +70,7 @@ final class StandingsTest extends TestCase
     /** Else the requests that bear the least would speak for Larder. */
     public function testEachNumberOfKeysARequestStandsAlone(): void
     {
-        $larder = static fn(int $request, float $center): Result => new Result(new Cell('engines', 'larder-apcu:process:php', 'larder-apcu', Cell::PROCESS, 'php', 'none', 'short', 'read', 1, request: \max(1, $request)), [[$center], [$center * 1.01], [$center * 0.99]]);
+        $larder = static fn(int $request, float $center): Result => Reports::measured("engines/larder-apcu:process:php/short/read/1/$request", [$center, $center * 1.01, $center * 0.99]);
         $standings = self::standings([self::of('apcu', 2.0), $larder(1, 60.0), $larder(10, 8.0), $larder(175, 1.0)]);
 
         self::assertSame(['engines: read a short string, one process', 'engines: read a short string, one process, 1 key a request'], \array_column(self::cells($standings->losses()), 0));
@@ -98,7 +98,7 @@ final class StandingsTest extends TestCase
      */
     private static function standings(array $results, array $ratios = []): Standings
     {
-        return new Standings(new Rank(new Report('', [], [], [], $results, $ratios, [], [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0)));
+        return new Standings(new Rank(Reports::report($results, ratios: $ratios)));
     }
 
     private static function of(string $engine, float $center, string $operation = 'read', string $connection = Cell::PROCESS, string $unit = Cell::MICROSECONDS): Result
@@ -114,6 +114,6 @@ final class StandingsTest extends TestCase
             $rounds[] = \array_shift($rounds);
         }
 
-        return new Result(new Cell('engines', "$engine:$connection:php", $engine, $connection, 'php', 'none', 'short', $operation, 1, $unit), \array_map(static fn(float $center): array => [$center], $rounds));
+        return Reports::measured("engines/$engine:$connection:php/short/$operation/1", $rounds, $unit);
     }
 }

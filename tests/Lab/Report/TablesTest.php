@@ -11,9 +11,9 @@ use Larder\Lab\Report\Row;
 use Larder\Lab\Report\Table;
 use Larder\Lab\Report\Tables;
 use Larder\Lab\Run\Ratio;
-use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Loop;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\TestCase;
 
 final class TablesTest extends TestCase
@@ -86,7 +86,7 @@ final class TablesTest extends TestCase
     {
         $presentation = new Presentation('objects', '', 'Objects', populations: ['all']);
         $result = new Result(new Cell('objects', 'php:none', 'php', Cell::PROCESS, 'php', 'none', 'all', 'size', 1, Cell::BYTES), [\array_map(\floatval(...), \range(1, 1295))]);
-        $table = (new Tables($this->report([$result], scenarios: [$presentation])))->all()['objects'][0];
+        $table = (new Tables(Reports::report([$result], scenarios: [$presentation])))->all()['objects'][0];
 
         self::assertSame(['1,295', '1.00', '648', '1,295'], \array_map(fn(string $of): string => $this->column($table, $of)[0], ['n', 'min', 'median', 'max']));
         self::assertSame('1,282', $this->column($table, 'p99')[0]);
@@ -144,9 +144,9 @@ final class TablesTest extends TestCase
 
     public function testACellThatIsNotThereLeavesAGap(): void
     {
-        $table = (new Tables($this->report(scenarios: [(new Loop())->presentation()], results: [
-            new Result(new Cell('loop', 'a', 'a', Cell::PROCESS, 'none', 'none', 'short', 'read'), [[1.0]]),
-            new Result(new Cell('loop', 'b', 'b', Cell::PROCESS, 'none', 'none', 'short', 'cycle'), [[2.0]]),
+        $table = (new Tables(Reports::report(scenarios: [(new Loop())->presentation()], results: [
+            Reports::measured('loop/a/short/read/1', [1.0]),
+            Reports::measured('loop/b/short/cycle/1', [2.0]),
         ])))->all()['loop'][0];
 
         self::assertSame(['1.00', '–'], $this->column($table, 'read µs'));
@@ -155,7 +155,7 @@ final class TablesTest extends TestCase
 
     public function testAScenarioThatNobodyKnowsYetHasTablesToo(): void
     {
-        $tables = (new Tables($this->report([new Result(new Cell('pages', 'nginx', 'nginx', Cell::TCP, 'none', 'none', '100 kB', 'get', 10), [[5.0]])])))->all();
+        $tables = (new Tables(Reports::report([Reports::measured('pages/nginx/100 kB/get/10', [5.0])])))->all();
 
         self::assertSame('pages: get 100 kB, 10 at once', $tables['pages'][0]->title);
     }
@@ -163,7 +163,7 @@ final class TablesTest extends TestCase
     public function testWhatWasPromisedHoldsOrDoesNot(): void
     {
         $pair = static fn(float $median, float $low, float $high, ?float $limit): Ratio => new Ratio('a', 'b', $median, $low, $high, 9, Ratio::PAIR, $limit);
-        $table = (new Tables($this->report([], [$pair(1.2, 1.1, 1.3, 1.5), $pair(1.2, 1.1, 1.6, 1.5), $pair(1.6, 1.4, 1.7, 1.5), $pair(1.9, 1.8, 2.0, 1.5), $pair(1.9, 0.0, \INF, 1.5), $pair(2.0, 1.9, 2.1, null), new Ratio('a', 'b', 9.0, 8.0, 10.0, 9), new Ratio('a', 'a', 1.0, 0.9, 1.1, 9, Ratio::NOISE)])))->ratios();
+        $table = (new Tables(Reports::report(ratios: [$pair(1.2, 1.1, 1.3, 1.5), $pair(1.2, 1.1, 1.6, 1.5), $pair(1.6, 1.4, 1.7, 1.5), $pair(1.9, 1.8, 2.0, 1.5), $pair(1.9, 0.0, \INF, 1.5), $pair(2.0, 1.9, 2.1, null), new Ratio('a', 'b', 9.0, 8.0, 10.0, 9), new Ratio('a', 'a', 1.0, 0.9, 1.1, 9, Ratio::NOISE)])))->ratios();
 
         self::assertNotNull($table);
         self::assertSame(['holds', 'holds, not sure', 'does not hold, not sure', 'does not hold', 'does not hold, not sure', '–'], $this->column($table, 'promise'));
@@ -182,7 +182,7 @@ final class TablesTest extends TestCase
             $ratios[] = new Ratio($id, $id, 1.0, 0.9, 1.1, 2, Ratio::NOISE, samples: [1.0, 1.0]);
             $ratios[] = new Ratio($id, $id, 1.0, 0.9, 1.1, 2, Ratio::NOISE);
         }
-        $tables = new Tables($this->report([], $ratios));
+        $tables = new Tables(Reports::report(ratios: $ratios));
         $first = static fn(?Table $table, int $cells): array => \array_map(static fn(Row $row): string => \implode(' | ', \array_slice($row->cells, 0, $cells)), $table->rows ?? []);
 
         self::assertSame([
@@ -203,7 +203,7 @@ final class TablesTest extends TestCase
     public function testNoiseSaysWhetherItFoundADifference(): void
     {
         $noise = static fn(float $low, float $high): Ratio => new Ratio('a', 'a', 1.0, $low, $high, 9, Ratio::NOISE);
-        $table = (new Tables($this->report([], [$noise(0.9, 1.1), $noise(1.01, 1.1), $noise(0.0, \INF)])))->noise();
+        $table = (new Tables(Reports::report(ratios: [$noise(0.9, 1.1), $noise(1.01, 1.1), $noise(0.0, \INF)])))->noise();
 
         self::assertNotNull($table);
         self::assertSame(['no', 'yes, by chance', 'cannot tell'], $this->column($table, 'different?'));
@@ -212,7 +212,7 @@ final class TablesTest extends TestCase
     public function testWhatIsMissingIsPutTogetherByWhatItTakes(): void
     {
         $missing = static fn(string $subject, string $what): array => ['subject' => $subject, 'scenario' => 'engines', 'what' => $what, 'advice' => "install $what"];
-        $report = $this->report(missing: [$missing('predis:socket', 'predis'), $missing('redis:socket', 'redis'), $missing('predis:tcp', 'predis'), ...\array_map(static fn(int $i): array => $missing("larder:$i", 'predis'), \range(1, 9))]);
+        $report = Reports::report(missing: [$missing('predis:socket', 'predis'), $missing('redis:socket', 'redis'), $missing('predis:tcp', 'predis'), ...\array_map(static fn(int $i): array => $missing("larder:$i", 'predis'), \range(1, 9))]);
         $table = (new Tables($report))->missing();
 
         self::assertNotNull($table);
@@ -222,7 +222,7 @@ final class TablesTest extends TestCase
 
     public function testNothingToSayIsNoTable(): void
     {
-        $tables = new Tables($this->report([]));
+        $tables = new Tables(Reports::report());
 
         self::assertSame([[], null, null, null, null], [$tables->all(), $tables->ratios(), $tables->noise(), $tables->missing(), $tables->disqualified()]);
     }
@@ -272,31 +272,18 @@ final class TablesTest extends TestCase
      */
     private function ofEngines(array $results, array $ratios = []): Table
     {
-        return (new Tables($this->report($results, $ratios)))->all()['engines'][0];
-    }
-
-    /**
-     * @param list<Result>                                                                 $results
-     * @param list<Ratio>                                                                  $ratios
-     * @param list<array{subject: string, scenario: string, what: string, advice: string}> $missing
-     * @param list<Presentation>                                                           $scenarios
-     */
-    private function report(array $results = [], array $ratios = [], array $missing = [], array $scenarios = []): Report
-    {
-        return new Report('', [], [], $scenarios, $results, $ratios, $missing, [], [], false, true, 1, 1, '2026-05-06T07:08:09Z', 1.0);
+        return (new Tables(Reports::report($results, ratios: $ratios)))->all()['engines'][0];
     }
 
     /** @param non-empty-list<float> $samples of one round */
     private static function sampled(string $subject, array $samples, int $concurrency = 1): Result
     {
-        [$engine, $connection] = \explode(':', $subject);
-
-        return new Result(new Cell('engines', $subject, $engine, $connection, 'php', 'none', 'short', 'read', \max(1, $concurrency)), [$samples]);
+        return Reports::measured("engines/$subject/short/read/$concurrency", [$samples]);
     }
 
     /** @param non-empty-list<float> $centers one sample a round */
     private static function rounds(string $subject, array $centers): Result
     {
-        return new Result(self::sampled($subject, [1.0])->cell, \array_map(static fn(float $center): array => [$center], $centers));
+        return Reports::measured("engines/$subject/short/read/1", $centers);
     }
 }

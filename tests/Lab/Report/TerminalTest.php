@@ -6,6 +6,7 @@ namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Report\Terminal;
 use Larder\Lab\Run\Report;
+use Larder\Tests\Lab\Compare\Reports;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Output\BufferedOutput;
@@ -90,7 +91,7 @@ final class TerminalTest extends TestCase
 
     public function testOfNothingThereIsStillAReport(): void
     {
-        $printed = self::printed(new Report('bin/larder bench', [], [], [], [], [], [], [], [], true, false, 1, 0, '2026-05-06T07:08:09Z', 0.0));
+        $printed = self::printed(Reports::report(partial: true));
 
         self::assertStringContainsString('bin/larder bench (stopped before its end)', $printed);
         self::assertStringContainsString('/tmp/report.json', $printed);
