@@ -46,7 +46,7 @@ final readonly class Account
     public function verdict(): array
     {
         $whole = $this->comparison->whole;
-        $lines = $whole === null ? [] : [\sprintf('All %s timed cells together took %s times as long: %s.', Units::whole($whole->cells), self::ratio($whole), $this->said($whole))];
+        $lines = $whole === null ? [] : [\sprintf('All %s timed cells together took %s times as long: %s.', Units::whole($whole->cells), Units::ratio($whole->interval()), $this->said($whole))];
         $parts = [];
         foreach (Verdict::cases() as $verdict) {
             $cells = self::with($this->comparison->cells, $verdict);
@@ -118,7 +118,7 @@ final readonly class Account
         ], \array_map(fn(Change $change): Row => new Row([
             $this->rank->called($change->id),
             \is_finite($change->ratio) ? Units::digits($change->ratio) : 'from none',
-            $change->low === $change->high ? 'exact' : (\is_finite($change->high) ? Units::digits($change->low) . '–' . Units::digits($change->high) : '?'),
+            $change->low === $change->high ? 'exact' : Units::interval($change->interval()),
             $change->p === null ? Units::NOTHING : ($change->p < 0.0001 ? '< 0.0001' : Units::digits($change->p)),
             self::rounds($change),
             Plain::line($change->id),
@@ -142,11 +142,6 @@ final readonly class Account
     private function word(Verdict $verdict): string
     {
         return $verdict === Verdict::Same ? 'no change larger than ' . Units::digits(100 * $this->comparison->limit) . ' %' : $verdict->value;
-    }
-
-    private static function ratio(Change $change): string
-    {
-        return Units::digits($change->ratio) . ' (' . (\is_finite($change->high) ? Units::digits($change->low) . '–' . Units::digits($change->high) : '?') . ')';
     }
 
     private static function more(int $count): string

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Compare;
 
+use Larder\Lab\Statistics\Interval;
+
 /** How many times as long one thing took in the new report: a cell, all cells of a subject, or all cells. */
 final readonly class Change
 {
@@ -26,4 +28,9 @@ final readonly class Change
         public ?int $needed = null,
         public int $cells = 1,
     ) {}
+
+    public function interval(): Interval
+    {
+        return new Interval($this->ratio, $this->low, $this->high, 0);
+    }
 }

@@ -45,43 +45,50 @@ final class Comparison
     public function __construct(public readonly Report $old, public readonly Report $new, public readonly float $limit)
     {
         [$before, $after] = [self::byId($old), self::byId($new)];
-        $this->missing = \array_map(\strval(...), \array_keys(\array_diff_key($before, $after)));
-        $this->added = \array_map(\strval(...), \array_keys(\array_diff_key($after, $before)));
-        $measured = \array_fill_keys(\array_map(self::subject(...), $old->results), true);
-        $wrong = \array_column(\array_map(static fn(array $one): array => ["$one[scenario]/$one[subject]", true], $old->disqualified), 1, 0);
-        $gone = \array_fill_keys(\array_map(static fn(string $id): string => self::subject($before[$id]), $this->missing), true);
-        $this->disqualified = \array_values(\array_filter($new->disqualified, static function (array $one) use ($measured, $wrong, $gone): bool {
-            $subject = "$one[scenario]/$one[subject]";
-
-            return isset($measured[$subject]) && (!isset($wrong[$subject]) || isset($gone[$subject]));
-        }));
+        $this->missing = \array_keys(\array_diff_key($before, $after));
+        $this->added = \array_keys(\array_diff_key($after, $before));
+        $this->disqualified = $this->lost(\array_diff_key($before, $after));
         $changes = $bySubject = [];
         foreach (\array_intersect_key($before, $after) as $id => $result) {
             if ($result->cell->isExact()) {
-                $changes[] = $this->exact((string) $id, $result->summary->median, $after[$id]->summary->median);
+                $changes[] = $this->exact($id, $result->summary->median, $after[$id]->summary->median);
             } else {
-                $bySubject[self::subject($result)][(string) $id] = [self::logs($result), self::logs($after[$id])];
+                $cell = [self::logs($result), self::logs($after[$id])];
+                $changes[] = $this->tested($id, [$cell]);
+                $bySubject[self::subject($result)][] = $cell;
             }
         }
-        if ($changes === [] && $bySubject === [] && $this->disqualified === []) {
+        if ($changes === [] && $this->disqualified === []) {
             throw new NotComparable('No cell is in both reports. Measure the same scenarios and subjects twice, as in: bin/larder bench engines --json=FILE');
         }
-        $subjects = [];
+        $groups = [];
         foreach ($bySubject as $subject => $cells) {
-            foreach ($cells as $id => $cell) {
-                $changes[] = $this->tested($id, [$cell]);
-            }
-            if (\count($cells) > 1) {
-                $subjects[] = $this->tested((string) $subject, \array_values($cells));
-            }
+            $groups[] = \count($cells) > 1 ? $this->tested($subject, $cells) : null;
         }
-        $all = \array_merge(...\array_map(\array_values(...), \array_values($bySubject)));
-        $whole = \count($bySubject) > 1 && $all !== [] ? [$this->tested('', $all)] : [];
+        $groups[] = \count($bySubject) > 1 ? $this->tested('', \array_merge(...\array_values($bySubject))) : null;
         $this->cells = $this->judged($changes);
         // Few beside the cells: among those a subject that needs all its cells to show would be lost.
-        $groups = $this->judged([...$whole, ...$subjects]);
-        $this->whole = \array_values(\array_filter($groups, static fn(Change $change): bool => $change->id === ''))[0] ?? null;
+        $groups = $this->judged(\array_values(\array_filter($groups)));
+        $this->whole = \array_column($groups, null, 'id')[''] ?? null;
         $this->subjects = \array_values(\array_filter($groups, static fn(Change $change): bool => $change->id !== ''));
+    }
+
+    /**
+     * @param array<string, Result> $missing cells of the old report alone
+     *
+     * @return list<array{subject: string, scenario: string, reason: string}>
+     */
+    private function lost(array $missing): array
+    {
+        $gone = \array_map(self::subject(...), $missing);
+        $measured = \array_map(self::subject(...), $this->old->results);
+        $wrong = \array_map(static fn(array $one): string => "$one[scenario]/$one[subject]", $this->old->disqualified);
+
+        return \array_values(\array_filter($this->new->disqualified, static function (array $one) use ($measured, $wrong, $gone): bool {
+            $subject = "$one[scenario]/$one[subject]";
+
+            return \in_array($subject, $measured, true) && (!\in_array($subject, $wrong, true) || \in_array($subject, $gone, true));
+        }));
     }
 
     /** Whether anything can be told of a single time. All of them together may be told where none of them can; sizes always can. */
@@ -174,30 +181,19 @@ final class Comparison
     }
 
     /**
-     * The greatest p value that may be believed when all are looked at.
-     *
-     * @param list<Change> $changes
-     */
-    private static function believed(array $changes): float
-    {
-        $chances = \array_values(\array_filter(\array_map(static fn(Change $change): ?float => $change->p, $changes), static fn(?float $p): bool => $p !== null));
-        \sort($chances);
-        $believed = -1.0;
-        foreach ($chances as $i => $p) {
-            $believed = $p <= self::RATE * ($i + 1) / \count($chances) ? $p : $believed;
-        }
-
-        return $believed;
-    }
-
-    /**
      * @param list<Change> $changes looked at together
      *
      * @return list<Change> first what is furthest from 1
      */
     private function judged(array $changes): array
     {
-        $believed = self::believed($changes);
+        $chances = \array_filter(\array_column($changes, 'p'), static fn(?float $p): bool => $p !== null);
+        \sort($chances);
+        // The greatest p value that may be believed when all are looked at.
+        $believed = -1.0;
+        foreach ($chances as $i => $p) {
+            $believed = $p <= self::RATE * ($i + 1) / \count($chances) ? $p : $believed;
+        }
         $factor = 1 + $this->limit;
         $judged = [];
         foreach ($changes as $change) {
