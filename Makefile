@@ -151,5 +151,6 @@ self-check: setup ## check whether to trust the laboratory here: measure the sam
 cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm)
 	ext/with php lab/cache-tests.php $(ARGS)
 
-bench-fpm: setup ## measure what Larder costs a php-fpm request
-	$(PHP) bench/fpm-cost.php $(ARGS)
+bench-fpm: setup ## measure what Larder costs a script behind nginx and php-fpm, beside an empty one
+	@bin/setup lab
+	ext/with php bin/larder bench fpm $(ARGS)

@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Demo\Act;
 
-use Larder\Bench\Comparison;
-use Larder\Bench\Values;
 use Larder\Cache;
 use Larder\Config\Dsn;
 use Larder\Config\SegmentPlace;
@@ -13,6 +11,9 @@ use Larder\Demo\Act;
 use Larder\Demo\Part;
 use Larder\Demo\Stage;
 use Larder\Demo\Traces;
+use Larder\Lab\Payload\Payloads;
+use Larder\Lab\Statistics\Summary;
+use Larder\Lab\Worker\Values;
 use Larder\Tests\Support\MemcachedServer;
 
 final class Times implements Act
@@ -94,7 +95,8 @@ final class Times implements Act
     {
         $cache = Cache::open($dsn);
         $cells = [];
-        foreach (['short' => Values::short(...), 'array' => Values::table(...)] as $kind => $value) {
+        foreach (['short', '50x50'] as $kind) {
+            $value = (new Values(Payloads::get($kind)))->of(...);
             $set = $get = [];
             for ($i = -20; $i < self::SAMPLES; ++$i) {
                 $stored = $value($i + 20);
@@ -110,7 +112,7 @@ final class Times implements Act
             // The first ones load classes and open connections.
             foreach ([$get, $set] as $times) {
                 $times = \array_slice($times, 20);
-                $cells[] = $times === [] ? '' : self::microseconds(Comparison::median($times));
+                $cells[] = $times === [] ? '' : self::microseconds((new Summary($times))->median);
             }
             $cache->flush();
         }
