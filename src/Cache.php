@@ -632,7 +632,7 @@ final class Cache
         return $this->request->local;
     }
 
-    /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}> everything in the truth tier, by key */
+    /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */
     public function entries(): iterable
     {
         return Report::entries($this->request);

@@ -78,6 +78,37 @@ final class Exchange
     /** What answers the request without the application; null: the application must run. */
     public function answer(): ?Reply
     {
+        $reply = $this->serve() ?? $this->refuse();
+
+        return $reply === null && $this->mayBuild() ? $this->build() : $reply;
+    }
+
+    /** What answer() does with this request now, for people. It changes nothing: it takes no lease, and waits for nobody. */
+    public function explain(): Explanation
+    {
+        $reply = $this->serve();
+        $stored = $this->key === null ? null : $this->look();
+        $outcome = $reply !== null ? Outcome::Hit : ($this->refuse() !== null ? Outcome::Refused : null);
+        if ($outcome === null && !$this->mayBuild()) {
+            $outcome = Outcome::Passed;
+        }
+        $mark = $outcome === null ? $this->pages->mark((string) $this->key) : null;
+        if ($mark !== null) {
+            $this->detail = $mark;
+        }
+        $outcome ??= match (true) {
+            $mark !== null => Outcome::Marked,
+            $this->stale(false) !== null => Outcome::Stale,
+            !$this->pages->isBuilt((string) $this->key) => Outcome::Built,
+            default => self::isPrefetch() ? Outcome::Busy : Outcome::Waits,
+        };
+
+        return new Explanation($outcome, $this->forward, $this->detail, $this->url, $this->key, $stored, $stored === null ? 0 : self::age($stored));
+    }
+
+    /** The fresh page that answers the request. */
+    private function serve(): ?Reply
+    {
         Serve::of($this->variables);
         if ($this->method !== 'GET' && $this->method !== 'HEAD') {
             $this->forward = 'method';
@@ -86,12 +117,12 @@ final class Exchange
         }
         $this->key = Serve::key($this->settings->rules, $reason);
         $this->detail = $reason ?? '';
-        if ($this->key !== null) {
-            $stored = $this->look();
-            $reply = $stored === null ? null : $this->fresh($stored);
-            if ($reply !== null) {
-                return $reply;
-            }
+        if ($this->key === null) {
+            return null;
+        }
+        $stored = $this->look();
+        $reply = $stored === null ? null : $this->fresh($stored);
+        if ($reply === null) {
             $this->old = $stored;
             $this->isRefused = $stored !== null && $this->settings->rules['clientControl'] && !Serve::accepts(self::age($stored), \PHP_INT_MAX, true);
             $this->forward = match (true) {
@@ -100,19 +131,30 @@ final class Exchange
                 default => 'request',
             };
         }
-        if (isset($this->control['only-if-cached'])) {
-            return new Reply(504, ['Cache-Control: no-store', 'Content-Length: 0', 'Cache-Status: Larder; detail="only-if-cached"']);
-        }
-        if ($this->key === null || $this->method === 'HEAD') {
-            return null;
+
+        return $reply;
+    }
+
+    /** The answer to a request that wants none of the application (RFC 9111, section 5.2.1.7). */
+    private function refuse(): ?Reply
+    {
+        return $this->forward === 'method' || !isset($this->control['only-if-cached']) ? null
+            : new Reply(504, ['Cache-Control: no-store', 'Content-Length: 0', 'Cache-Status: Larder; detail="only-if-cached"']);
+    }
+
+    /** Whether the application is asked for a page that may be stored. */
+    private function mayBuild(): bool
+    {
+        if ($this->key === null || $this->method !== 'GET') {
+            return false;
         }
         if (isset($this->control['no-store']) || Serve::variable('HTTP_RANGE') !== null) {
             $this->detail = isset($this->control['no-store']) ? 'the request says no-store' : 'the request asks for a part';
 
-            return null;
+            return false;
         }
 
-        return $this->build();
+        return true;
     }
 
     /**
@@ -367,6 +409,7 @@ final class Exchange
     private function record(string $key, string $url, Reply $response, array $fields, array $tags, string $broken): Reply
     {
         $status = $response->status;
+        $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
         if ($broken !== '' || $status >= 500) {
             $stale = $this->stale(true, "fwd=stale; fwd-status=$status");
             if ($stale !== null) {
@@ -412,7 +455,7 @@ final class Exchange
             $this->pages->removeMark($key);
         }
 
-        return self::from($made + ['isExpired' => false], $policy->age === 0 ? -1 : $policy->age, "fwd=$this->forward" . ($status === $response->status ? '' : "; fwd-status=$status") . ($isStored ? '; stored' : ''));
+        return self::from($made + ['isExpired' => false, 'name' => $key], $policy->age === 0 ? -1 : $policy->age, "fwd=$this->forward" . ($status === $response->status ? '' : "; fwd-status=$status") . ($isStored ? '; stored' : ''));
     }
 
     /**

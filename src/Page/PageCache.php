@@ -119,6 +119,12 @@ final class PageCache
         return $tags === [] || $this->pages->expire(\array_values($tags));
     }
 
+    /** Removes all pages. */
+    public function purgeAll(): bool
+    {
+        return $this->pages->flush();
+    }
+
     /**
      * @param array<array-key, string> $urls
      *

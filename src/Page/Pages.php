@@ -20,12 +20,13 @@ use Larder\System\ProcessId;
  *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
  *     b  its builder
  *     n  by path and not by key: the last No-Vary-Search rule of a response
+ *     o  by origin: the owner's options, for the command line
  *
  * Page and stamp carry the same tags, the stamp's with a ~ in front. Invalidating a tag removes pages; with the ~ it expires
  * them.
  *
  * @phpstan-import-type Page from Serve
- * @phpstan-type Stored array{page: Page, body: string, isExpired: bool}
+ * @phpstan-type Stored array{page: Page, body: string, isExpired: bool, name: string}
  */
 final class Pages
 {
@@ -57,7 +58,7 @@ final class Pages
     }
 
     /**
-     * The page of a key; of several variants the one that was made last.
+     * The page of a key; of several variants the one that was made last. Its name is the key that it lies under.
      *
      * @return ?Stored
      */
@@ -70,7 +71,7 @@ final class Pages
         }
         if (isset($value['page'])) {
             /** @var array{page: Page, body: string} $value */
-            return $value + ['isExpired' => !isset($found["s$key"])];
+            return $value + ['isExpired' => !isset($found["s$key"]), 'name' => $key];
         }
         /** @var array{vary: list<list<string>>} $value */
         $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $value['vary']);
@@ -80,7 +81,7 @@ final class Pages
             /** @var ?array{page: Page, body: string} $variant */
             $variant = $found["p$each"] ?? null;
             if ($variant !== null && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
-                $last = $variant + ['isExpired' => !isset($found["s$each"])];
+                $last = $variant + ['isExpired' => !isset($found["s$each"]), 'name' => $each];
             }
         }
 
@@ -161,6 +162,44 @@ final class Pages
     public function setSearch(string $path, NoVarySearch $rule): void
     {
         $this->notes->set("n$path", $rule->text(), self::RULES);
+    }
+
+    /**
+     * The options with which the last page of an origin was made: the command line has no others.
+     *
+     * @return array<array-key, mixed>
+     */
+    public function options(string $origin): array
+    {
+        $options = $this->notes->get("o$origin");
+
+        return \is_array($options) ? $options : [];
+    }
+
+    /** @param array<array-key, mixed> $options */
+    public function noteOptions(string $origin, array $options): void
+    {
+        $this->options($origin) === $options || $this->notes->set("o$origin", $options);
+    }
+
+    /**
+     * The tags that the application gave a page.
+     *
+     * @param string $name the key that it lies under
+     *
+     * @return list<string>
+     */
+    public function tags(string $name): array
+    {
+        $tiers = $this->own->inspect("p$name");
+
+        return Tags::named(\end($tiers)['tags'] ?? []);
+    }
+
+    /** Removes all pages. */
+    public function flush(): bool
+    {
+        return $this->shared->flush();
     }
 
     /**

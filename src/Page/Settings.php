@@ -38,6 +38,7 @@ final readonly class Settings
      * @param bool   $isBusy  a visitor over that number gets a 503 at once (overflow: busy) and does not wait like the others
      * @param int    $largest bytes of a page; longer ones are not stored
      * @param Rules  $rules
+     * @param array<array-key, mixed> $given the options as the owner gave them
      */
     private function __construct(
         public ?int $ttl,
@@ -47,6 +48,7 @@ final readonly class Settings
         public bool $isBusy,
         public int $largest,
         public array $rules,
+        public array $given,
     ) {}
 
     /**
@@ -87,6 +89,7 @@ final readonly class Settings
                 'ignoredQuery' => self::names($options, 'ignoredQuery', []),
                 'clientControl' => $clientControl,
             ],
+            $options,
         );
     }
 

@@ -62,6 +62,18 @@ final class Tags
         return $groups;
     }
 
+    /**
+     * Those of a page's tags that the application gave it.
+     *
+     * @param list<string> $tags
+     *
+     * @return list<string>
+     */
+    public static function named(array $tags): array
+    {
+        return \array_values(\array_filter($tags, static fn(string $tag): bool => !\str_starts_with($tag, "\0")));
+    }
+
     public static function group(string $origin, string $group): string
     {
         return "\0group $origin $group";

@@ -85,7 +85,7 @@ final class Report
     /**
      * All valid entries of the truth tier, by key. The engine may still hold flushed ones; they are left out.
      *
-     * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string}>
+     * @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}>
      */
     public static function entries(Request $request): iterable
     {
@@ -103,6 +103,7 @@ final class Report
                 'age' => \max(0, $now - $entry->created) / 1000,
                 'ttl' => $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
                 'group' => \rawurldecode($path),
+                'tags' => self::tags($entry),
             ];
         }
     }
@@ -131,12 +132,15 @@ final class Report
             // A value that lies decoded in the segment has no length in bytes.
             'size' => $entry === null || $entry->isHeld ? null : \strlen($entry->payload),
             'ttl' => $entry === null || $entry->expiry === 0 ? null : ($entry->expiry - $now) / 1000,
-            'tags' => $entry === null ? [] : \array_map(
-                static fn(string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1),
-                $entry->tags,
-            ),
+            'tags' => $entry === null ? [] : self::tags($entry),
             'position' => $position,
             'kind' => $kind,
         ];
+    }
+
+    /** @return list<string> without what makes markers of them */
+    private static function tags(Entry $entry): array
+    {
+        return \array_map(static fn(string $tag): string => \substr($tag, (int) \strpos($tag, ':', 2) + 1), $entry->tags);
     }
 }
