@@ -48,6 +48,9 @@ final class Application extends Symfony
             'stats' => static fn(): StatsCommand => new StatsCommand(),
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
+            'page:why' => static fn(): PageWhyCommand => new PageWhyCommand(),
+            'page:list' => static fn(): PageListCommand => new PageListCommand(),
+            'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),
             'bench' => static fn(): BenchCommand => new BenchCommand(),
             'bench:compare' => static fn(): CompareCommand => new CompareCommand(),
         ]));

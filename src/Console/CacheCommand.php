@@ -40,14 +40,24 @@ abstract class CacheCommand extends Command
         if ($errors !== $output) {
             $errors->writeln('<comment>larder: ' . OutputFormatter::escape($place->describe() . ($group === null ? '' : ', group ' . $group)) . '</comment>');
         }
-        $cache = $place->open();
-        $status = $this->work($group === null ? $cache : $cache->group($group), $place, $input, $output);
+        $status = $this->work(self::in($group, $place->open()), $place, $input, $output);
         $complaints = $place->complaints->take();
         foreach ($complaints as $line) {
             $errors->writeln('<error>' . OutputFormatter::escape($line) . '</error>', OutputInterface::VERBOSITY_QUIET);
         }
 
         return $complaints === [] ? $status : Application::UNREACHABLE;
+    }
+
+    /** The truth tier alone: what looks through everything does not fill the near tiers with it. */
+    final protected static function truth(Place $place, InputInterface $input): Cache
+    {
+        return self::in(self::text($input, 'group'), $place->openTruth());
+    }
+
+    private static function in(?string $group, Cache $cache): Cache
+    {
+        return $group === null ? $cache : $cache->group($group);
     }
 
     final protected static function text(InputInterface $input, string $option): ?string

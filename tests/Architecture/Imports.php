@@ -40,7 +40,9 @@ final class Imports
         'Page' => ['System', 'Config', '', 'Page\Http'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
-        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Console\Support', 'Console\Doctor'],
+        'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
+        'Console\Warm' => ['Console\Support'],
+        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */

@@ -37,6 +37,12 @@ final class Text
         };
     }
 
+    /** Formats a duration that is known in whole seconds. */
+    public static function seconds(int $seconds): string
+    {
+        return $seconds > -120 && $seconds < 120 ? "$seconds s" : self::duration((float) $seconds);
+    }
+
     /** Formats a key or another string of unknown origin: no control character reaches the terminal. */
     public static function line(string $text, int $width = 60): string
     {

@@ -1,0 +1,309 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Console;
+
+use Larder\Cache;
+use Larder\Console\Application;
+use Larder\Page\Exchange;
+use Larder\Page\PageCache;
+use Larder\Page\Pages;
+use Larder\Page\Reply;
+use Larder\Page\Settings;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Tester\ApplicationTester;
+
+/** The commands of the page cache. */
+#[CoversClass(Application::class)]
+final class PagesTest extends TestCase
+{
+    private TemporaryDirectory $root;
+    private string $dsn;
+
+    protected function setUp(): void
+    {
+        $this->root = new TemporaryDirectory();
+        $this->dsn = 'sqlite://' . $this->root->path . '/cache';
+    }
+
+    /**
+     * @param array<string, mixed> $arguments
+     *
+     * @return array{int, string, string} status, output, errors
+     */
+    private function tell(string $command, array $arguments = []): array
+    {
+        $application = new Application();
+        $application->setAutoExit(false);
+        $tester = new ApplicationTester($application);
+        $tester->run(
+            ['command' => $command] + $arguments + ['--dsn' => $this->dsn],
+            ['capture_stderr_separately' => true, 'interactive' => false],
+        );
+
+        return [$tester->getStatusCode(), $tester->getDisplay(true), $tester->getErrorOutput(true)];
+    }
+
+    /**
+     * @param array<string, mixed> $arguments
+     *
+     * @return array<array-key, mixed>
+     */
+    private function json(string $command, array $arguments = [], int $status = Application::OK): array
+    {
+        [$got, $output, $errors] = $this->tell($command, $arguments + ['--json' => true]);
+        self::assertSame($status, $got, $errors);
+        $document = \json_decode($output, true, flags: \JSON_THROW_ON_ERROR);
+        self::assertIsArray($document);
+
+        return $document;
+    }
+
+    /**
+     * A visitor asks, and the application answers where the store does not.
+     *
+     * @param list<string>            $lines     of the application's response
+     * @param array<string, string>   $variables of the request
+     * @param array<array-key, mixed> $options   of the page cache
+     * @param list<string>            $tags
+     *
+     * @return string the answer's Cache-Status
+     */
+    private function visit(string $url, array $lines = ['Cache-Control: max-age=60'], array $variables = [], array $options = [], array $tags = [], string $broken = '', int $status = 200, ?string $group = null): string
+    {
+        $cache = Cache::open($this->dsn);
+        $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
+        $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group)), Settings::from($options), $variables);
+        $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], \str_repeat('<p>page</p>', 100)), $tags, $broken);
+
+        return $reply->fields()['cache-status'][0] ?? '';
+    }
+
+    public function testWhyTellsOfAPageThatTheStoreAnswers(): void
+    {
+        $this->visit('https://shop.example/a', ['Cache-Control: max-age=600, stale-while-revalidate=30', 'Vary: Accept-Language'], ['HTTP_ACCEPT_LANGUAGE' => 'de'], tags: ['menu', 'product-7']);
+        $told = $this->json('page:why', ['url' => 'https://SHOP.example:443/a', '--header' => ['accept-language: de']]);
+
+        self::assertSame(['hit', true, 'https://shop.example/a'], [$told['outcome'], $told['served'], $told['url']]);
+        self::assertIsArray($told['page']);
+        self::assertSame([600, 30, ['menu', 'product-7'], ['Accept-Language: de']], [$told['page']['life'], $told['page']['stale_while_revalidate'], $told['page']['tags'], $told['page']['depends_on']]);
+        self::assertIsArray($told['page']['forms']);
+        self::assertSame(1_100, $told['page']['forms']['']);
+        self::assertArrayHasKey('gzip', $told['page']['forms']);
+
+        [$status, $output] = $this->tell('page:why', ['url' => 'https://shop.example/a', '--header' => ['Accept-Language: de']]);
+        self::assertSame(0, $status);
+        self::assertStringContainsString('from the store; the application does not run', $output);
+        self::assertStringContainsString('RFC 9111, section 4.2)', $output);
+        self::assertStringContainsString('menu product-7', $output);
+        self::assertMatchesRegularExpression('/fresh +until \d{4}-/', $output);
+    }
+
+    public function testWhyShowsWhatOtherRequestsOfThePathGet(): void
+    {
+        $this->visit('https://shop.example/a', variables: ['HTTP_X_FORWARDED_PROTO' => 'https']);
+        $this->visit('https://shop.example/a?b=1');
+        $this->visit('https://shop.example/ab');
+        $told = $this->json('page:why', ['url' => 'http://shop.example/a'], Application::NOT_DONE);
+
+        self::assertSame(['built', 'uri-miss'], [$told['outcome'], $told['forward'] ?? 'uri-miss']);
+        self::assertSame('nothing is stored under its key', $told['because']);
+        self::assertSame(['https://shop.example/a; X-Forwarded-Proto: https', 'https://shop.example/a?b=1'], $told['stored_for_this_path']);
+        self::assertStringContainsString('but stored', $this->tell('page:why', ['url' => 'http://shop.example/a'])[1]);
+    }
+
+    public function testWhyTellsThatAPageHasBeenExpired(): void
+    {
+        $this->visit('https://shop.example/a', ['Cache-Control: max-age=60, stale-while-revalidate=60']);
+        self::assertTrue((new PageCache(Cache::open($this->dsn)))->expire('/a'));
+        $told = $this->json('page:why', ['url' => 'https://shop.example/a']);
+
+        self::assertSame('stale', $told['outcome']);
+        self::assertSame('somebody has expired the page, and it may be served until it is renewed (RFC 5861, section 3)', $told['because']);
+        $list = $this->json('page:list');
+        self::assertSame([true, 0], [$list['expired'], $list['fresh_for']]);
+    }
+
+    /** @return iterable<string, array{list<string>, array<string, string>, int, string}> what the application said, asked how, and the reason */
+    public static function refusals(): iterable
+    {
+        yield 'private' => [['Cache-Control: private'], [], 200, 'section 5.2.2.7'];
+        yield 'no-store' => [['Cache-Control: no-store'], [], 200, 'section 5.2.2.5'];
+        yield 'Set-Cookie' => [['Cache-Control: max-age=60', 'Set-Cookie: a=b'], [], 200, 'replays no Set-Cookie'];
+        yield 'nothing' => [[], [], 200, 'the option ttl'];
+        yield 'stale' => [['Cache-Control: max-age=0'], [], 200, 'longer life'];
+        yield 'Vary: *' => [['Cache-Control: max-age=60', 'Vary: *'], [], 200, 'section 4.1'];
+        yield '206' => [['Cache-Control: max-age=60'], [], 206, 'no whole, final response'];
+        yield 'must-understand' => [['Cache-Control: max-age=60, must-understand'], [], 299, 'section 5.2.2.3'];
+        yield 'too long' => [['Cache-Control: max-age=60'], ['options' => '{"largest": 10}'], 200, 'the option largest'];
+        yield 'tags' => [['Cache-Control: max-age=60', 'Cache-Tags: ' . \str_repeat('x', 2_000)], [], 200, 'fewer tags'];
+        foreach (['its Content-Length is not its length', 'the application ended with a fatal error', 'the application was stopped before its end', 'the application has ended the output buffer itself, so what it printed after that is unknown', 'it is a stream, or too long'] as $broken) {
+            yield $broken => [['Cache-Control: max-age=60'], ['broken' => $broken], 200, ''];
+        }
+    }
+
+    /**
+     * @param list<string>          $lines
+     * @param array<string, string> $how
+     */
+    #[DataProvider('refusals')]
+    public function testWhyTellsWhyAPageWasNotStoredAndWhatToDo(array $lines, array $how, int $status, string $rule): void
+    {
+        /** @var array<string, mixed> $options */
+        $options = \json_decode($how['options'] ?? '{}', true);
+        self::assertStringContainsString('; detail="', $this->visit('https://shop.example/a', $lines, options: $options, broken: $how['broken'] ?? '', status: $status));
+        $told = $this->json('page:why', ['url' => 'https://shop.example/a'], Application::NOT_DONE);
+
+        self::assertSame('marked', $told['outcome']);
+        self::assertIsString($told['rule']);
+        self::assertIsString($told['advice']);
+        self::assertNotSame('', $told['advice'], 'each reason has advice');
+        self::assertStringContainsString($rule, $told['rule'] . $told['advice']);
+    }
+
+    /** @return iterable<string, array{array<string, mixed>, string, string}> the command's arguments, reason and rule */
+    public static function requests(): iterable
+    {
+        yield 'session' => [['--cookie' => ['PHPSESSID=1', '_ga=2']], 'the visitor has a cookie that may make the page private (PHPSESSID)', 'ignoredCookies'];
+        yield 'identity' => [['--header' => ['Authorization: Basic eA==']], 'the visitor has identified himself (HTTP_AUTHORIZATION)', 'section 3.5'];
+        yield 'override' => [['--header' => ['X-HTTP-Method-Override: DELETE']], 'HTTP_X_HTTP_METHOD_OVERRIDE may change what the application does', 'remove this field'];
+        yield 'host' => [['--header' => ['Host: a b']], 'the host is none', 'section 7.2'];
+        yield 'target' => [['url' => 'https://shop.example/' . \str_repeat('x', 3_000)], 'the target is none, or longer than 2048 bytes', 'too long'];
+        yield 'no-store' => [['--header' => ['Cache-Control: no-store']], 'the request says no-store', 'clientControl'];
+        yield 'range' => [['--header' => ['Range: bytes=0-1']], 'the request asks for a part', 'section 14.2'];
+    }
+
+    /** @param array<string, mixed> $arguments */
+    #[DataProvider('requests')]
+    public function testWhyTellsWhyARequestIsNotAnswered(array $arguments, string $reason, string $rule): void
+    {
+        $told = $this->json('page:why', $arguments + ['url' => 'https://shop.example/a'], Application::NOT_DONE);
+
+        self::assertSame(['passed', $reason], [$told['outcome'], $told['reason']]);
+        self::assertIsString($told['rule']);
+        self::assertIsString($told['advice']);
+        self::assertStringContainsString($rule, $told['rule'] . $told['advice']);
+    }
+
+    public function testWhyTakesTheOptionsThatTheWebHasUsed(): void
+    {
+        $options = ['ignoredQuery' => ['utm_*']];
+        $this->visit('https://shop.example/a', options: $options);
+
+        self::assertSame('hit', $this->json('page:why', ['url' => 'https://shop.example/a?utm_source=x'])['outcome']);
+        self::assertSame($options, $this->json('page:why', ['url' => 'https://shop.example/a?utm_source=x'])['options']);
+        self::assertSame('built', $this->json('page:why', ['url' => 'https://shop.example/a?utm_source=x', '--options' => '{}'], Application::NOT_DONE)['outcome']);
+
+        $this->visit('https://other.example/a', options: ['ignoredQuery' => ['ref']]);
+        self::assertSame($options, $this->json('page:why', ['url' => 'https://shop.example/a'])['options'], 'another host has its own');
+    }
+
+    public function testOptionsComeFromTextOrAFile(): void
+    {
+        $this->visit('https://shop.example/a');
+        foreach (['{"ignoredQuery": ["x"]}', $this->root->write('options.json', '{"ignoredQuery": ["x"]}'), $this->root->write('options.php', '<?php return ["ignoredQuery" => ["x"]];')] as $options) {
+            self::assertSame('hit', $this->json('page:why', ['url' => 'https://shop.example/a?x=1', '--options' => $options])['outcome'], $options);
+        }
+        foreach (['{"ignored": 1}', '{', 'nothing.json', $this->root->write('none.php', '<?php return 1;')] as $wrong) {
+            [$status, , $errors] = $this->tell('page:why', ['url' => 'https://shop.example/a', '--options' => $wrong]);
+            self::assertSame(Application::USAGE, $status, $wrong);
+            self::assertNotSame('', $errors);
+        }
+    }
+
+    public function testWhatIsNoRequestIsRefused(): void
+    {
+        foreach ([['url' => '/a'], ['url' => 'ftp://a/'], ['--header' => ['no field']], ['--header' => ["A: b\r\nC: d"]], ['--cookie' => ['a']], ['--method' => 'G T']] as $arguments) {
+            self::assertSame(Application::USAGE, $this->tell('page:why', $arguments + ['url' => 'https://shop.example/'])[0], (string) \json_encode($arguments));
+        }
+    }
+
+    public function testListShowsPagesByUrlAndTag(): void
+    {
+        $this->visit('https://shop.example/blog/2', tags: ['post-2', 'blog']);
+        $this->visit('https://shop.example/blog/1', ['Cache-Control: max-age=60', 'Vary: Accept-Language'], ['HTTP_ACCEPT_LANGUAGE' => 'en'], tags: ['post-1', 'blog']);
+        $this->visit('https://other.example/blog/1');
+        Cache::open($this->dsn)->set('p', 'another value');
+
+        self::assertSame(['https://other.example/blog/1', 'https://shop.example/blog/1', 'https://shop.example/blog/2'], $this->listed());
+        self::assertSame(['https://shop.example/blog/1', 'https://shop.example/blog/2'], $this->listed(['--url' => 'https://shop.example/']));
+        self::assertSame(['https://other.example/blog/1', 'https://shop.example/blog/1'], $this->listed(['--url' => '/blog/1']));
+        self::assertSame(['https://shop.example/blog/2'], $this->listed(['--tag' => ['post-2']]));
+        self::assertSame(['https://shop.example/blog/1', 'https://shop.example/blog/2'], $this->listed(['--tag' => ['post-2', 'post-1']]));
+        self::assertSame([], $this->listed(['--tag' => ['nothing']]));
+
+        [$status, $output] = $this->tell('page:list', ['--tag' => ['post-1']]);
+        self::assertSame(0, $status);
+        self::assertMatchesRegularExpression('~shop\.example/blog/1; Accept-Language: en +\| 200 +\|.+\| gzip .*\| post-1 blog~', $output);
+        self::assertStringContainsString("\n1 page, ", $output);
+    }
+
+    public function testListShowsThePagesOfAGroup(): void
+    {
+        $this->visit('https://shop.example/a', tags: ['inside'], group: 'site');
+        $this->visit('https://shop.example/a', tags: ['outside']);
+        $this->visit('https://shop.example/b');
+
+        self::assertSame(['inside'], $this->json('page:list', ['--group' => 'site'])['tags']);
+        self::assertSame(['outside'], $this->json('page:list', ['--url' => '/a'])['tags']);
+        self::assertSame(['https://shop.example/a', 'https://shop.example/b'], $this->listed());
+    }
+
+    /**
+     * @param array<string, mixed> $arguments
+     *
+     * @return list<string>
+     */
+    private function listed(array $arguments = []): array
+    {
+        [$status, $output] = $this->tell('page:list', $arguments + ['--json' => true]);
+        self::assertSame(0, $status);
+        $urls = [];
+        foreach (\array_filter(\explode("\n", $output)) as $line) {
+            $document = \json_decode($line, true, flags: \JSON_THROW_ON_ERROR);
+            self::assertIsArray($document);
+            self::assertIsString($document['url']);
+            $urls[] = $document['url'];
+        }
+
+        return $urls;
+    }
+
+    public function testPurge(): void
+    {
+        $options = ['ignoredQuery' => ['utm_*']];
+        foreach (['a', 'b', 'c', 'd'] as $page) {
+            $this->visit("https://shop.example/$page", options: $options, tags: ["tag-$page"]);
+        }
+        self::assertSame([0, "purged\n"], \array_slice($this->tell('page:purge', ['url' => ['https://shop.example/a?utm_source=x', '/b'], '--tag' => ['tag-c']]), 0, 2));
+        self::assertSame(['https://shop.example/d'], $this->listed());
+
+        Cache::open($this->dsn)->set('k', 'another value');
+        self::assertSame(['urls' => [], 'tags' => [], 'all' => true, 'expired' => false, 'done' => true], $this->json('page:purge', ['--all' => true]));
+        self::assertSame([], $this->listed());
+        self::assertSame('another value', Cache::open($this->dsn)->get('k'));
+    }
+
+    public function testExpire(): void
+    {
+        foreach (['a', 'b', 'c'] as $page) {
+            $this->visit("https://shop.example/$page", ['Cache-Control: max-age=60, stale-while-revalidate=60'], tags: ["tag-$page"]);
+        }
+        self::assertSame([0, "expired\n"], \array_slice($this->tell('page:purge', ['url' => ['/a'], '--tag' => ['tag-b'], '--expire' => true]), 0, 2));
+
+        self::assertSame(['stale', 'stale', 'hit'], \array_map(fn(string $page): mixed => $this->json('page:why', ['url' => "https://shop.example/$page"])['outcome'], ['a', 'b', 'c']));
+    }
+
+    public function testAPurgeOfNothingIsRefused(): void
+    {
+        $this->visit('https://shop.example/a');
+        foreach ([[], ['--expire' => true], ['--all' => true, 'url' => ['/a']], ['--all' => true, '--expire' => true], ['--all' => true, '--tag' => ['x']], ['url' => ['a']]] as $arguments) {
+            self::assertSame(Application::USAGE, $this->tell('page:purge', $arguments)[0], (string) \json_encode($arguments));
+        }
+        self::assertSame(['https://shop.example/a'], $this->listed());
+    }
+}
