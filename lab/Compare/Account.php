@@ -165,7 +165,7 @@ final readonly class Account
         return [
             ...$report->partial ? ["The $name report is partial: its run was stopped before its end."] : [],
             ...$report->rounds >= Comparison::ROUNDS ? [] : [\sprintf('The %s report has %s: with fewer than %d nothing can be told of a time.', $name, $report->rounds === 1 ? 'one round' : "$report->rounds rounds", Comparison::ROUNDS)],
-            ...$report->quiet ? [] : ["By its own noise the machine of the $name report could not tell 10 %."],
+            ...$report->quiet ? [] : [Rank::knowsNoise($report) ? "By its own noise the machine of the $name report could not tell 10 %." : "How noisy the machine of the $name report was is not known."],
         ];
     }
 }

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
-use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
 
@@ -48,9 +47,7 @@ final class Html
     {
         $marks = $report->partial ? '<strong class="mark bad">Partial: stopped before its end</strong> ' : '';
         if (!$report->quiet) {
-            // Not quiet is also what nothing is known of: no pair, or too few rounds of it.
-            $known = \array_filter($report->ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE && \is_finite($ratio->high)) !== [];
-            $marks .= Markup::element('strong', ($known ? 'Noisy machine' : 'Noise not known') . ': differences of 10 % cannot be told', ['class' => 'mark bad']) . ' ';
+            $marks .= Markup::element('strong', (Rank::knowsNoise($report) ? 'Noisy machine' : 'Noise not known') . ': differences of 10 % cannot be told', ['class' => 'mark bad']) . ' ';
         }
         if ($report->disqualified !== []) {
             $marks .= Markup::around('a', \count($report->disqualified) . ' disqualified', ['class' => 'mark bad', 'href' => '#absent']) . ' ';

@@ -75,9 +75,16 @@ final class Names
         return self::PLACEMENTS[$cell->placement] ?? '';
     }
 
+    /** Of Larder's alone: to the others the beginning of a request is nothing. */
     public static function request(Cell $cell): string
     {
-        return $cell->request === Cell::REQUEST ? '' : \sprintf('%s %s a request', Units::whole($cell->request), $cell->request === 1 ? 'key' : 'keys');
+        return self::isLarder($cell) ? self::keys($cell->request) : '';
+    }
+
+    /** "175 keys a request", or nothing of the usual number. */
+    public static function keys(int $request): string
+    {
+        return $request === Cell::REQUEST ? '' : \sprintf('%s %s a request', Units::whole($request), $request === 1 ? 'key' : 'keys');
     }
 
     public static function isLarder(Cell $cell): bool

@@ -117,7 +117,7 @@ final class Rank
             return [Plain::line($ratio->of), Plain::line($ratio->to), Plain::line($ratio->title)];
         }
 
-        return [Names::subject($of), Names::subject($to), $this->work($of) . \rtrim(', ' . Names::request($of), ', ')];
+        return [Names::subject($of), Names::subject($to), $this->work($of) . \rtrim(', ' . Names::keys($of->request), ', ')];
     }
 
     /** "Engines: read a short string, one process: APCu, php", or "Engines: APCu, php" of a subject's id; an id that is neither's as it is. */
@@ -137,6 +137,12 @@ final class Rank
         } catch (UnusableSamples) {
             return new Interval(self::center($result), 0.0, \INF, \count($result->rounds));
         }
+    }
+
+    /** Whether it is known how noisy the machine was: not quiet is also what nothing is known of, for want of pairs or rounds. */
+    public static function knowsNoise(Report $report): bool
+    {
+        return \array_filter($report->ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE && \is_finite($ratio->high)) !== [];
     }
 
     /** @return list<string> all scenarios that have results, in the report's order */

@@ -21,8 +21,8 @@ final readonly class Standings
     public function firsts(): ?Table
     {
         $rows = [];
-        foreach ($this->groups() as [$what, $group, $request]) {
-            if ($request !== Cell::REQUEST) {
+        foreach ($this->groups() as [$what, $group, $usual]) {
+            if (!$usual) {
                 continue;
             }
             $first = $group[0];
@@ -43,7 +43,7 @@ final readonly class Standings
         return $rows === [] ? null : new Table(
             'firsts',
             'Who is first',
-            'Larder with ten keys a request. The ratio is how many times as long the next one takes, with its 95 % interval.',
+            'Larder with ten keys a request, if nothing else is said. The ratio is how many times as long the next one takes, with its 95 % interval.',
             [new Column('work'), new Column('first'), new Column('takes', 1, true), new Column('next', 3), new Column('ratio', 0, true), new Column('surely', 2)],
             $rows,
         );
@@ -85,7 +85,7 @@ final readonly class Standings
         );
     }
 
-    /** @return iterable<array{string, non-empty-list<Result>, int}> what is done, who does it, the best first, and keys of a request */
+    /** @return iterable<array{string, non-empty-list<Result>, bool}> what is done, who does it, the best first, and whether with as many keys a request as usual there */
     private function groups(): iterable
     {
         foreach ($this->rank->scenarios() as $scenario) {
@@ -102,14 +102,15 @@ final readonly class Standings
                     }
                 }
                 foreach ($apart as $where => $some) {
-                    $requests = [Cell::REQUEST => ''];
-                    foreach ($some as $result) {
+                    $requests = [];
+                    foreach (\array_filter($some, static fn(Result $result): bool => Names::isLarder($result->cell)) as $result) {
                         $requests[$result->cell->request] = \rtrim(', ' . Names::request($result->cell), ', ');
                     }
-                    foreach ($requests as $request => $keys) {
+                    $usual = $requests === [] || isset($requests[Cell::REQUEST]) ? Cell::REQUEST : \array_key_first($requests);
+                    foreach ($requests + [$usual => ''] as $request => $keys) {
                         $there = \array_values(\array_filter($some, static fn(Result $result): bool => $result->cell->request === $request || !Names::isLarder($result->cell)));
                         if (\count($there) > 1) {
-                            yield [$this->rank->title($group) . $where . $keys, $there, $request];
+                            yield [$this->rank->title($group) . $where . $keys, $there, $request === $usual];
                         }
                     }
                 }

@@ -9,6 +9,7 @@ use Larder\Lab\Compare\Account;
 use Larder\Lab\Console\CompareCommand;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Report\Json;
+use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Tests\Lab\Compare\Reports;
 use Larder\Tests\Lab\Report\Fixture;
@@ -117,13 +118,17 @@ final class CompareCommandTest extends TestCase
     {
         $results = [Reports::of(1, self::CALM)];
         $late = $this->file(Reports::report($results, partial: true, started: self::AFTER), 'late.json');
-        $early = $this->file(Reports::report($results, ['processor' => 'Other'], quiet: false, started: self::BEFORE), 'early.json');
+        $noise = [new Ratio('a', 'a', 1.0, 0.8, 1.2, 5, Ratio::NOISE)];
+        $early = $this->file(Reports::report($results, ['processor' => 'Other'], quiet: false, started: self::BEFORE, ratios: $noise), 'early.json');
         $output = $this->tell($late, $early)[1];
 
         foreach (['are the two files swapped?', 'The old report is partial', 'machine of the new report could not tell 10 %', 'processor is Other, was Made Up 3000'] as $doubt) {
             self::assertStringContainsString($doubt, $output);
         }
         self::assertStringContainsString('is it the same run twice?', $this->tell($late, $late)[1]);
+        // Seen to fail: the same sentence of a run that had measured nothing against itself.
+        $unknown = $this->file(Reports::report($results, quiet: false, started: self::AFTER), 'unknown.json');
+        self::assertStringContainsString('How noisy the machine of the new report was is not known.', $this->tell($early, $unknown)[1]);
     }
 
     public function testTheFilesHoldEverything(): void

@@ -78,6 +78,15 @@ final class StandingsTest extends TestCase
         self::assertSame(['APCu, php'], \array_column(self::cells($standings->firsts()), 1));
     }
 
+    /** Seen to fail: where Larder has no requests of ten keys, as in the loop, it could not be first. */
+    public function testOfOneNumberOfKeysARequestTheFirstIsNamedToo(): void
+    {
+        $loop = static fn(string $subject, float $time): Result => Reports::measured("loop/$subject/short/read/1/1000", [$time, $time * 1.01, $time * 0.99]);
+        $firsts = self::standings([$loop('redis:socket', 50.0), $loop('larder-sqlite:process', 5.0)])->firsts();
+
+        self::assertSame([['loop: read a short string, one process, 1,000 keys a request', 'SQLite through Larder, 1,000 keys a request', '5.00 µs', 'Redis by phpredis, socket']], \array_map(static fn(array $cells): array => \array_slice($cells, 0, 4), self::cells($firsts)));
+    }
+
     public function testWithoutLarderThereIsNothingToLose(): void
     {
         self::assertNull(self::standings([self::of('apcu', 1.0), self::of('redis', 2.0)])->losses());

@@ -75,11 +75,11 @@ final class TablesTest extends TestCase
 
     public function testWhereTheServerRunsAndTheKeysOfARequestAreColumns(): void
     {
-        $cell = static fn(string $placement, int $request): Cell => new Cell('engines', 'redis:socket:php', 'redis', Cell::SOCKET, 'php', 'none', 'short', 'read', 1, Cell::MICROSECONDS, $placement, \max(1, $request));
-        $table = $this->ofEngines([new Result($cell(Cell::SAME, 10), [[20.0]]), new Result($cell(Cell::OTHER, 10), [[130.0]]), new Result($cell(Cell::OTHER, 1), [[140.0]]), new Result($cell(Cell::OTHER, 175), [[120.0]])]);
+        $of = static fn(string $id, float $time): Result => Reports::measured("engines/$id", [$time]);
+        $table = $this->ofEngines([$of('redis:socket:php/short/read/1/same/175', 10.0), $of('larder-redis:socket:php/short/read/1/same', 20.0), $of('larder-redis:socket:php/short/read/1/other/175', 120.0), $of('larder-redis:socket:php/short/read/1/other', 130.0), $of('larder-redis:socket:php/short/read/1/other/1', 140.0)]);
 
-        self::assertSame(['same core', 'other core', 'other core', 'other core'], $this->column($table, 'server on'));
-        self::assertSame(['–', '175 keys a request', '–', '1 key a request'], $this->column($table, 'request'));
+        self::assertSame(['same core', 'same core', 'other core', 'other core', 'other core'], $this->column($table, 'server on'));
+        self::assertSame(['–', '–', '175 keys a request', '–', '1 key a request'], $this->column($table, 'request'), 'of Larder alone');
     }
 
     public function testOfAPopulationAllStatisticsStandThere(): void
