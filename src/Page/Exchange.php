@@ -159,7 +159,7 @@ final class Exchange
 
     /**
      * The request's variables as the application gets them. It is asked for the whole page, or whether the stored one is still
-     * right; and without the parameters that the owner ignores, for nothing of them may come into the page.
+     * right; and without the cookies and parameters that are ignored, for nothing of them may come into the page.
      *
      * @return array<array-key, mixed>
      */
@@ -181,6 +181,14 @@ final class Exchange
         }
         if ($page !== null && $page['modified'] !== 0 && $this->isAsked($page)) {
             $variables['HTTP_IF_MODIFIED_SINCE'] = HttpDate::format($page['modified']);
+        }
+        $cookies = \array_filter(
+            \explode(';', Serve::variable('HTTP_COOKIE') ?? ''),
+            fn(string $cookie): bool => \trim($cookie) !== '' && !Serve::matches(\explode('=', \trim($cookie), 2)[0], $this->settings->rules['ignoredCookies']),
+        );
+        $variables['HTTP_COOKIE'] = \trim(\implode(';', $cookies));
+        if ($variables['HTTP_COOKIE'] === '') {
+            unset($variables['HTTP_COOKIE']);
         }
         if ($this->settings->rules['ignoredQuery'] !== []) {
             $target = \explode('?', (string) Serve::variable('REQUEST_URI'), 2);
@@ -303,6 +311,10 @@ final class Exchange
     private function build(): ?Reply
     {
         $key = (string) $this->key;
+        $this->detail = Unkeyed::reason() ?? '';
+        if ($this->detail !== '') {
+            return null;
+        }
         $this->isRecorded = true;
         $token = Serve::variable(self::RENEWAL);
         if ($token !== null && $this->pages->takeOver($key, $token)) {
@@ -429,6 +441,7 @@ final class Exchange
         $reason = match (true) {
             $broken !== '' => $broken,
             $policy->reason !== '' => $policy->reason,
+            $response->body === '' && $response->status === 200 => 'it is empty',
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
             $tags === null => 'it has too many tags, or too long ones',
             $status >= 500 && $page !== null => 'an error does not replace a page',

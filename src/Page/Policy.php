@@ -24,6 +24,9 @@ final readonly class Policy
     /** Statuses that may be kept without an explicit life (RFC 9110, section 15.1). */
     private const HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
 
+    /** By these the web server sends a file, which the application may give to this visitor alone. */
+    private const FILES = ['x-accel-redirect', 'x-sendfile', 'x-sendfile2', 'x-lighttpd-send-file', 'x-litespeed-location', 'x-reproxy-url'];
+
     /** A heuristic life is this part of the time since the last change (RFC 9111, section 4.2.2), and a day at most. */
     private const PART = 10;
     private const DAY = 86_400;
@@ -69,6 +72,8 @@ final readonly class Policy
             isset($directives['no-store']) && !isset($directives['must-understand']) => 'no-store',
             isset($directives['private']) => 'private',
             isset($fields['set-cookie']) => 'Set-Cookie',
+            isset($fields['transfer-encoding']) => 'Transfer-Encoding',
+            ($file = \array_intersect(self::FILES, \array_keys($fields))) !== [] => \reset($file) . ' is an order to the web server',
             \in_array('*', self::members($fields['vary'] ?? []), true) => 'Vary: *',
             default => '',
         };
@@ -117,6 +122,10 @@ final readonly class Policy
             return $expires === null ? 0 : \max(0, $expires - $date);
         }
         if (!\in_array($status, self::HEURISTIC, true) && !isset($directives['public'])) {
+            return null;
+        }
+        if (\stripos(\implode(',', $fields['pragma'] ?? []), 'no-cache') !== false) {
+            // Means nothing in a response (RFC 9111, section 5.4), but whoever says it wants no life made up.
             return null;
         }
         $modified = HttpDate::parse($fields['last-modified'][0] ?? '');

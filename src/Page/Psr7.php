@@ -25,8 +25,20 @@ final class Psr7
             $name = \strtoupper(\strtr((string) $name, '-', '_'));
             $variables['HTTP_' . $name] = \implode($name === 'COOKIE' ? '; ' : ', ', $values);
         }
-        if (!isset($variables['HTTP_COOKIE']) && $request->getCookieParams() !== []) {
-            $variables['HTTP_COOKIE'] = \implode('; ', \array_map(static fn(string|int $name): string => \rawurlencode((string) $name) . '=', \array_keys($request->getCookieParams())));
+        $cookies = $request->getHeader('Cookie');
+        foreach ($request->getCookieParams() as $name => $value) {
+            // Set by a middleware before.
+            $name = \rawurlencode((string) $name);
+            \str_contains('; ' . \implode('; ', $cookies), "; $name=") || $cookies[] = "$name=" . (\is_string($value) ? \rawurlencode($value) : '');
+        }
+        if ($cookies !== []) {
+            $variables['HTTP_COOKIE'] = \implode('; ', $cookies);
+        }
+        if ($uri->getUserInfo() !== '') {
+            $variables['PHP_AUTH_USER'] ??= $uri->getUserInfo();
+        }
+        if ($request->getBody()->getSize() > 0 || ($request->getParsedBody() ?? []) !== []) {
+            $variables['CONTENT_LENGTH'] = (string) $request->getBody()->getSize() ?: '1';
         }
 
         return $variables;
@@ -43,10 +55,16 @@ final class Psr7
             $value = $variables['HTTP_' . \strtoupper(\strtr($name, '-', '_'))] ?? null;
             $request = \is_string($value) ? $request->withHeader($name, $value) : $request->withoutHeader($name);
         }
+        $cookies = $variables['HTTP_COOKIE'] ?? '';
+        if (\is_string($cookies) && $cookies !== (self::variables($request)['HTTP_COOKIE'] ?? '')) {
+            $request = ($cookies === '' ? $request->withoutHeader('Cookie') : $request->withHeader('Cookie', $cookies))
+                ->withCookieParams(\array_filter($request->getCookieParams(), static fn(string|int $name): bool => \str_contains("; $cookies", '; ' . \rawurlencode((string) $name) . '='), \ARRAY_FILTER_USE_KEY));
+        }
         $query = $variables['QUERY_STRING'] ?? '';
-        if (\is_string($query) && $query !== $request->getUri()->getQuery()) {
+        $target = $variables['REQUEST_URI'] ?? '';
+        if (\is_string($query) && \is_string($target) && ($query !== $request->getUri()->getQuery() || $target !== $request->getRequestTarget())) {
             \parse_str($query, $parameters);
-            $request = $request->withUri($request->getUri()->withQuery($query), true)->withQueryParams($parameters);
+            $request = $request->withUri($request->getUri()->withQuery($query), true)->withQueryParams($parameters)->withRequestTarget($target);
         }
 
         return $request;

@@ -47,19 +47,40 @@ final class Sapi
     }
 
     /**
-     * Lets the application see another request.
+     * Lets the application see another request, also in $_GET, $_COOKIE and $_REQUEST.
      *
      * @param array<array-key, mixed> $variables
      */
     public static function setVariables(array $variables): void
     {
-        if (($variables['QUERY_STRING'] ?? null) !== ($_SERVER['QUERY_STRING'] ?? null)) {
-            \parse_str(\is_string($variables['QUERY_STRING'] ?? null) ? $variables['QUERY_STRING'] : '', $left);
-            foreach (\array_diff_key($_GET, $left) as $name => $value) {
-                unset($_GET[$name], $_REQUEST[$name]);
-            }
+        $before = [$_GET, $_COOKIE];
+        $query = $variables['QUERY_STRING'] ?? '';
+        $cookies = $variables['HTTP_COOKIE'] ?? '';
+        if (\is_string($query) && $query !== ($_SERVER['QUERY_STRING'] ?? '')) {
+            \parse_str($query, $_GET);
+            unset($variables['argv'], $variables['argc'], $variables['REDIRECT_QUERY_STRING']);
+        }
+        if (\is_string($cookies) && $cookies !== ($_SERVER['HTTP_COOKIE'] ?? '')) {
+            $_COOKIE = \array_intersect_key($_COOKIE, self::cookies($cookies));
         }
         $_SERVER = $variables;
+        if ([$_GET, $_COOKIE] === $before) {
+            return;
+        }
+        $_REQUEST = [];
+        // request_order, or else variables_order: what comes last wins (php.ini).
+        foreach (\str_split(\strtoupper((string) (\ini_get('request_order') ?: \ini_get('variables_order')))) as $letter) {
+            $_REQUEST = (['G' => $_GET, 'P' => $_POST, 'C' => $_COOKIE][$letter] ?? []) + $_REQUEST;
+        }
+    }
+
+    /** @return array<array-key, mixed> with the names that PHP makes of the cookies' as its keys */
+    private static function cookies(string $header): array
+    {
+        $names = \array_map(static fn(string $cookie): string => \rawurlencode(\explode('=', \ltrim($cookie), 2)[0]), \explode(';', $header));
+        \parse_str(\implode('&', $names), $cookies);
+
+        return $cookies;
     }
 
     public static function canFinish(): bool

@@ -16,7 +16,7 @@ final class CacheControl
      */
     public static function parse(string $value): array
     {
-        \preg_match_all('/([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\s,;"]*)))?[^,]*/', $value, $found, \PREG_SET_ORDER | \PREG_UNMATCHED_AS_NULL);
+        \preg_match_all('/([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\s,;"]*)))?[^,;]*/', $value, $found, \PREG_SET_ORDER | \PREG_UNMATCHED_AS_NULL);
         $directives = [];
         foreach ($found as [, $name, $quoted, $token]) {
             $directives[\strtolower((string) $name)] ??= $quoted !== null ? (string) \preg_replace('/\\\\(.)/', '$1', $quoted) : $token ?? true;
