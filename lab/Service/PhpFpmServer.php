@@ -20,6 +20,7 @@ final class PhpFpmServer extends Server
      * @param int                             $grace   seconds that requests under way have at a reload
      *                                                 (process_control_timeout)
      * @param list<string>                    $prefix  words before its command: Service::prefix() of what it shall reach
+     * @param list<string>                    $pool    further lines of the pool's configuration
      */
     public function __construct(
         Directory $directory,
@@ -28,6 +29,7 @@ final class PhpFpmServer extends Server
         private readonly array $ini = [],
         private readonly int $grace = 1,
         array $prefix = [],
+        private readonly array $pool = [],
     ) {
         parent::__construct($directory, new Place(inside: $prefix));
     }
@@ -55,8 +57,18 @@ final class PhpFpmServer extends Server
     {
         $old = $this->workers();
         \posix_kill($this->pid(), \SIGUSR2);
-        for ($end = \hrtime(true) + 30_000_000_000; !$this->hasNewWorkers($old);) {
-            $this->isAlive() && \hrtime(true) < $end || throw new ServiceFailure('php-fpm was reloaded and has no new workers' . $this->lastWords());
+        $this->awaitOthers($old);
+    }
+
+    /**
+     * Waits until there are as many workers as there shall be, and none of these.
+     *
+     * @param list<int> $old
+     */
+    public function awaitOthers(array $old): void
+    {
+        for ($end = \hrtime(true) + 30_000_000_000; \count($now = $this->workers()) !== $this->workers || \array_intersect($old, $now) !== [];) {
+            $this->isAlive() && \hrtime(true) < $end || throw new ServiceFailure('php-fpm has no new workers' . $this->lastWords());
             \usleep(2_000);
         }
     }
@@ -109,6 +121,7 @@ final class PhpFpmServer extends Server
             'clear_env = no',
             'catch_workers_output = yes',
             'decorate_workers_output = no',
+            ...$this->pool,
             '',
         ]));
         \file_put_contents($this->script(), '<?php echo "PHP-FPM ", PHP_VERSION, " of ", posix_getppid(), ".";');
@@ -148,13 +161,5 @@ final class PhpFpmServer extends Server
     private function script(): string
     {
         return $this->home->file('version.php');
-    }
-
-    /** @param list<int> $old */
-    private function hasNewWorkers(array $old): bool
-    {
-        $now = $this->workers();
-
-        return \count($now) === $this->workers && \array_intersect($old, $now) === [];
     }
 }
