@@ -29,6 +29,9 @@ final class Entry
     /** Milliseconds that a value of bounded life lives, and that it may still be served while one reader renews it. */
     public const BOUNDED_LIFE = 2000;
 
+    /** Bytes before the tags of a value with conditions. */
+    private const HEAD = 35;
+
     /** Milliseconds that the clocks of two servers may differ before an entry "from the future" counts as expired. */
     private const SKEW = 60000;
 
@@ -110,23 +113,45 @@ final class Entry
         if ($kind !== 'w' || \strlen($body) < 36) {
             return null;
         }
-        /** @var array{created: int, expiry: int, soft: int, sure: int, count: int} $head */
-        $head = \unpack('Jcreated/Jexpiry/Jsoft/Jsure/ncount', $body, 1);
-        $offset = 35;
-        $tags = [];
-        for ($i = 0; $i < $head['count']; $i++) {
-            if (\strlen($body) < $offset + 2) {
-                return null;
-            }
-            $length = (\ord($body[$offset]) << 8) | \ord($body[$offset + 1]);
-            $tags[] = \substr($body, $offset + 2, $length);
-            $offset += 2 + $length;
+        /** @var array{created: int, expiry: int, soft: int, sure: int} $head */
+        $head = \unpack('Jcreated/Jexpiry/Jsoft/Jsure', $body, 1);
+        $offset = 0;
+        $tags = self::tagsOf($body, $offset);
+        if ($tags === null) {
+            return null;
         }
         $payload = \substr($body, $offset);
 
         return $payload === ''
             ? null
             : new self($payload, $head['created'], $head['expiry'], $head['soft'], $head['sure'], $tags);
+    }
+
+    /**
+     * The tags in a body, without the rest.
+     *
+     * @param int $offset where the body begins; set to where its payload does
+     *
+     * @return ?list<string> full marker keys; null: the body is damaged
+     */
+    public static function tagsOf(string $body, int &$offset): ?array
+    {
+        $at = $offset + self::HEAD;
+        if (($body[$offset] ?? '') !== 'w' || \strlen($body) < $at) {
+            return [];
+        }
+        $tags = [];
+        for ($count = (\ord($body[$at - 2]) << 8) | \ord($body[$at - 1]); $count > 0; $count--) {
+            if (\strlen($body) < $at + 2) {
+                return null;
+            }
+            $length = (\ord($body[$at]) << 8) | \ord($body[$at + 1]);
+            $tags[] = \substr($body, $at + 2, $length);
+            $at += 2 + $length;
+        }
+        $offset = $at;
+
+        return $tags;
     }
 
     /** Whether the entry has expired, or was made in a future that a clock set back has not reached yet. */

@@ -24,4 +24,16 @@ final class EntrySigner
 
         return $body === null ? null : Entry::fromBody($body);
     }
+
+    /**
+     * The tags that a body names, whether it is signed rightly or not: enough to ask for their markers ahead.
+     *
+     * @return list<string> full marker keys
+     */
+    public function tags(string $body): array
+    {
+        $offset = $this->signer === null ? 0 : Signer::LENGTH;
+
+        return Entry::tagsOf($body, $offset) ?? [];
+    }
 }

@@ -20,6 +20,10 @@ namespace Larder\Codec;
 final class Signer
 {
     private const BYTES = 16;
+
+    /** Bytes before the data. */
+    public const LENGTH = 1 + self::BYTES;
+
     private const BLAKE = 'b';
     private const SHA = 's';
 

@@ -61,6 +61,11 @@ final class Reader
         if ($snapshot === null) {
             return [];
         }
+        $tags = [];
+        foreach ($keys as $key) {
+            $tags += isset($snapshot->records[$key]) ? \array_flip($this->signer->tags($snapshot->records[$key]->body)) : [];
+        }
+        $this->view->learnMarkers(\array_keys($tags));
         foreach ($keys as $key) {
             $entry = $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
             if ($entry !== null) {
@@ -227,6 +232,10 @@ final class Reader
         }
         for ($i = \count($keys), $n = \count($ask); $i < $n; $i++) {
             $this->view->learnMarker($ask[$i], $snapshot);
+        }
+        // A near tier would want the markers above them as well.
+        foreach ($this->nears === [] ? $snapshot->beside : [] as $marker) {
+            $this->view->learnMarker($marker, $snapshot);
         }
 
         return $snapshot;

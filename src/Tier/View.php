@@ -482,8 +482,38 @@ final class View
         return true;
     }
 
+    /**
+     * Learns the positions of markers that are not known yet, all in one read.
+     *
+     * @param list<string> $markers
+     */
+    public function learnMarkers(array $markers): void
+    {
+        $unknown = [];
+        foreach ($markers as $marker) {
+            if ($this->known($marker) === null) {
+                $unknown[] = $marker;
+            }
+        }
+        if (\count($unknown) < 2) {
+            // marker() reads one.
+            return;
+        }
+        $this->isBegun || $this->start();
+        // Read the markers above them too: see unknownFlushes().
+        $above = \array_values(\array_unique(\array_merge(...\array_map(Markers::covering(...), $unknown))));
+        $snapshot = $this->again([...$unknown, ...$above]);
+        if ($snapshot === null) {
+            return;
+        }
+        foreach ([...$above, ...$unknown] as $marker) {
+            $this->learnMarker($marker, $snapshot);
+        }
+    }
+
     public function tagsHold(Entry $entry, int $position): bool
     {
+        isset($entry->tags[1]) && $this->learnMarkers($entry->tags);
         foreach ($entry->tags as $tag) {
             if ($this->marker($tag) >= $position) {
                 return false;
@@ -495,16 +525,9 @@ final class View
 
     public function marker(string $marker): int
     {
-        if (isset($this->markers[$marker])) {
-            return $this->markers[$marker];
-        }
-        if ($this->nearReadable) {
-            foreach ($this->nears as $near) {
-                $position = $near->marker($marker);
-                if ($position !== null) {
-                    return $this->markers[$marker] = $position;
-                }
-            }
+        $known = $this->known($marker);
+        if ($known !== null) {
+            return $known;
         }
         $this->isBegun || $this->start();
         // Read the markers above it too: see unknownFlushes().
@@ -519,6 +542,24 @@ final class View
         }
 
         return $this->learnMarker($marker, $snapshot);
+    }
+
+    /** A marker's position, if no store needs to be asked. */
+    private function known(string $marker): ?int
+    {
+        if (isset($this->markers[$marker])) {
+            return $this->markers[$marker];
+        }
+        if ($this->nearReadable) {
+            foreach ($this->nears as $near) {
+                $position = $near->marker($marker);
+                if ($position !== null) {
+                    return $this->markers[$marker] = $position;
+                }
+            }
+        }
+
+        return null;
     }
 
     /** @param Snapshot $snapshot of the marker and of the markers above it */

@@ -52,6 +52,29 @@ final class LazyViewTest extends TestCase
         self::assertSame(2, self::calls($this->read($this->cache($engine, false), 'k7')), 'else it is two');
     }
 
+    /** Redis reads the tags' markers along; other stores in a second call, whatever their number. */
+    #[DataProvider('engines')]
+    public function testAllTagsAreReadAtOnce(string $engine): void
+    {
+        $tags = static fn(string $of): array => \array_map(static fn(int $i): string => "$of$i", \range(1, 20));
+        $writer = $this->cache($engine, false);
+        $writer->set('page', 'p', 60, $tags('a'));
+        $writer->set('stamp', 's', 60, [...$tags('b'), 'a1']);
+        foreach ([['page' => 'p', 'stamp' => 's'], ['stamp' => 's'], ['page' => 'p'], []] as $i => $left) {
+            $reader = $this->cache($engine);
+            self::assertEquals($left, $reader->getMultiple(['page', 'stamp']));
+            self::assertLessThanOrEqual($engine === 'redis' ? 1 : 2, self::calls($reader));
+            if ($i === 0) {
+                $writer->invalidateTags('a7');
+            } elseif ($i === 1) {
+                $writer->invalidateTags('b20');
+                $writer->set('page', 'p', 60, $tags('a'));
+            } else {
+                $writer->invalidateTags('a1');
+            }
+        }
+    }
+
     #[DataProvider('engines')]
     public function testFromTheFirstReadOnOthersChangesCount(string $engine): void
     {

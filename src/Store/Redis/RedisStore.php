@@ -128,10 +128,12 @@ final class RedisStore implements Store
 
     public function read(array $keys): Snapshot
     {
+        $beside = null;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connection->ready() !== $this->connectionNumber) {
                 $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 6);
-                if (\count($values) === \count($keys)) {
+                if (\count($values) > \count($keys)) {
+                    $beside = \array_pop($values);
                     break;
                 }
             }
@@ -176,7 +178,18 @@ final class RedisStore implements Store
             }
         }
 
-        return new Snapshot($this->told = $this->epoch, $this->seen[0], $records);
+        $names = [];
+        foreach (\array_chunk(\is_array($beside) ? $beside : [], 2) as $pair) {
+            [$name, $value] = $pair + [1 => null];
+            if (\is_string($name) && !isset($records[$name])) {
+                $names[] = $name;
+                if (\is_string($value) && \strlen($value) >= Script::HEADER) {
+                    $records[$name] = self::record($value);
+                }
+            }
+        }
+
+        return new Snapshot($this->told = $this->epoch, $this->seen[0], $records, $names);
     }
 
     public function write(array $changes): array
