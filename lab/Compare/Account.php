@@ -99,6 +99,7 @@ final readonly class Account
 
         return \json_encode([
             'failed' => $this->comparison->fails(),
+            'told' => $this->comparison->tells(),
             'limit' => $this->comparison->limit,
             'whole' => $this->comparison->whole === null ? null : $change($this->comparison->whole),
             'subjects' => \array_map($change, $this->comparison->subjects),

@@ -10,6 +10,7 @@ use Larder\Lab\Report\Names;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
+use Larder\Tests\Lab\Statistics\Rounds;
 use Random\Engine\Mt19937;
 use Random\Randomizer;
 
@@ -107,14 +108,8 @@ final class Reports
     /** @return list<float> */
     private static function pool(float $noise): array
     {
-        $random = new Randomizer(new Mt19937(4711));
-        $uniform = static fn(): float => $random->getInt(1, 1_000_000_000) / 1_000_000_001;
-        $pool = [];
-        for ($i = 0; $i < self::POOL; $i++) {
-            // G. E. P. Box and M. E. Muller, Annals of Mathematical Statistics 29, 1958.
-            $pool[] = \exp($noise * \sqrt(-2 * \log($uniform())) * \cos(2 * \M_PI * $uniform()));
-        }
+        $rounds = new Rounds(4711);
 
-        return $pool;
+        return \array_map(static fn(): float => \exp($noise * $rounds->normal()), \range(1, self::POOL));
     }
 }

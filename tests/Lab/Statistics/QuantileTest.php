@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Statistics;
 
 use Larder\Lab\Statistics\Quantile;
-use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -49,36 +48,5 @@ final class QuantileTest extends TestCase
         $this->expectExceptionMessage('by a probability from 0 to 1');
 
         Quantile::of([1.0, 2.0], $probability);
-    }
-
-    /** @return iterable<string, array{string, \Closure(float): float, \Closure(float): float}> name, quantile function, density */
-    public static function distributions(): iterable
-    {
-        yield 'uniform' => ['uniform', static fn(float $p): float => $p, static fn(float $x): float => 1.0];
-        yield 'exponential' => ['exponential', static fn(float $p): float => -\log(1 - $p), static fn(float $x): float => \exp(-$x)];
-        $normal = ['0.01' => -2.3263478740408408, '0.05' => -1.6448536269514722, '0.5' => 0.0, '0.95' => 1.6448536269514722, '0.99' => 2.3263478740408408];
-        yield 'normal' => ['normal', static fn(float $p): float => $normal[(string) $p], static fn(float $x): float => \exp(-$x * $x / 2) / \sqrt(2 * \M_PI)];
-    }
-
-    /**
-     * A sample quantile is within four of its standard errors, sqrt(p(1 - p) / n) over the density, of the true one.
-     *
-     * @param \Closure(float): float $quantile
-     * @param \Closure(float): float $density
-     */
-    #[DataProvider('distributions')]
-    public function testKnownDistributions(string $distribution, \Closure $quantile, \Closure $density): void
-    {
-        $rounds = new Rounds(7);
-        $samples = [];
-        for ($i = 0; $i < 20_000; ++$i) {
-            $samples[] = $rounds->$distribution();
-        }
-        \sort($samples);
-
-        foreach ([0.01, 0.05, 0.5, 0.95, 0.99] as $p) {
-            $error = \sqrt($p * (1 - $p) / 20_000) / $density($quantile($p));
-            self::assertEqualsWithDelta($quantile($p), Quantile::of($samples, $p), 4 * $error, "at $p");
-        }
     }
 }

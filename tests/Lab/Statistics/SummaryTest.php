@@ -154,24 +154,6 @@ final class SummaryTest extends TestCase
         self::assertSame(0.0, $summary->mad);
     }
 
-    /** Mean and standard deviation of 20,000 samples lie within four of their standard errors of what theory says. */
-    #[TestWith(['uniform', 0.5, 0.28867513459481287, 0.2])]
-    #[TestWith(['normal', 0.0, 1.0, 0.5])]
-    #[TestWith(['exponential', 1.0, 1.0, 2.0])]
-    public function testKnownDistributions(string $distribution, float $mean, float $stdev, float $varianceOfSquare): void
-    {
-        $rounds = new Rounds(11);
-        $samples = [];
-        for ($i = 0; $i < 20_000; ++$i) {
-            $samples[] = $rounds->$distribution();
-        }
-        $summary = new Summary($samples);
-
-        self::assertEqualsWithDelta($mean, $summary->mean, 4 * $stdev / \sqrt(20_000));
-        // The variance of the standard deviation is (kurtosis - 1) / 4n times the variance.
-        self::assertEqualsWithDelta($stdev, $summary->stdev, 4 * $stdev * \sqrt($varianceOfSquare / 20_000));
-    }
-
     public function testNoSamplesAreRefused(): void
     {
         $this->expectExceptionObject(UnusableSamples::none());
