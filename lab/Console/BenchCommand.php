@@ -16,6 +16,7 @@ use Larder\Lab\Run\Stop;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
+use Larder\Lab\Service\Silence;
 use Larder\Lab\Subject\LarderExtension;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
@@ -96,10 +97,11 @@ final class BenchCommand extends Command
             return self::USAGE;
         }
         $mistake = LarderExtension::mistake();
-        if ($mistake !== null) {
-            throw new InvalidArgumentException($mistake);
+        try {
+            $request = $mistake === null ? Request::from($input) : throw new \InvalidArgumentException($mistake);
+        } catch (\InvalidArgumentException $e) {
+            throw new InvalidArgumentException($e->getMessage());
         }
-        $request = Request::from($input);
         try {
             return $this->measure($request, $output, $errors);
         } catch (NotWritable|ServiceFailure $e) {
@@ -169,13 +171,8 @@ final class BenchCommand extends Command
     {
         $home = \getenv('XDG_CACHE_HOME') ?: (\getenv('HOME') ?: \sys_get_temp_dir()) . '/.cache';
         $directory = "$home/larder/lab";
-        \set_error_handler(static fn(): bool => true);
-        try {
-            if (!\is_dir($directory) && !\mkdir($directory, 0o700, true) && !\is_dir($directory)) {
-                throw new NotWritable("Cannot create $directory: set XDG_CACHE_HOME to a writable directory on the disk that you want to measure.");
-            }
-        } finally {
-            \restore_error_handler();
+        if (!Silence::of(static fn(): bool => \is_dir($directory) || \mkdir($directory, 0o700, true) || \is_dir($directory))) {
+            throw new NotWritable("Cannot create $directory: set XDG_CACHE_HOME to a writable directory on the disk that you want to measure.");
         }
 
         return $directory;

@@ -7,14 +7,18 @@ namespace Larder\Lab\Console;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Run\Plan;
+use Larder\Lab\Scenario\Catalog;
 use Larder\Lab\Scenario\Scenarios;
+use Larder\Lab\Scenario\Transients;
 use Larder\Lab\WordPress\Choice;
-use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\InputInterface;
 
 /** What `bench` was asked for. */
 final readonly class Request
 {
+    /** The scenarios that --wordpress and --dropin are about. */
+    private const WORDPRESS = [Transients::NAME, Catalog::NAME];
+
     /**
      * @param array<string, Scenario> $scenarios by name
      * @param array<string, string>   $files     that were named for json, markdown and html
@@ -29,11 +33,14 @@ final readonly class Request
         private array $typed,
     ) {}
 
+    /** @throws \InvalidArgumentException which is for the user */
     public static function from(InputInterface $input): self
     {
         $words = $input->getArgument('scenario');
         \assert(\is_array($words));
-        $wordpress = self::wordpress($input);
+        $directory = $input->getOption('wordpress');
+        $dropIns = $input->getOption('dropin');
+        $wordpress = Choice::of(\is_string($directory) ? $directory : null, \array_values(\array_filter(\is_array($dropIns) ? $dropIns : [], \is_string(...))));
         $all = Scenarios::all($wordpress);
         $chosen = [];
         $typed = [];
@@ -41,12 +48,12 @@ final readonly class Request
             \assert(\is_string($word));
             $typed[] = $word;
             if ($word !== 'all' && !isset($all[$word])) {
-                throw new InvalidArgumentException(\sprintf('There is no scenario "%s". There are: %s, and all.', $word, \implode(', ', \array_keys($all))));
+                throw new \InvalidArgumentException(\sprintf('There is no scenario "%s". There are: %s, and all.', $word, \implode(', ', \array_keys($all))));
             }
             $chosen += $word === 'all' ? $all : [$word => $all[$word]];
         }
-        if (\array_intersect_key($chosen, \array_flip(Scenarios::LARGE)) === [] && ($input->getOption('dropin') !== [] || $input->getOption('wordpress') !== null)) {
-            throw new InvalidArgumentException(\sprintf('--dropin and --wordpress say how WordPress is measured, and no scenario that was asked for measures it. Type: bin/larder bench %s', \implode(' ', [...$typed, ...Scenarios::LARGE, ...$wordpress->words()])));
+        if (\array_intersect_key($chosen, \array_flip(self::WORDPRESS)) === [] && ($dropIns !== [] || $directory !== null)) {
+            throw new \InvalidArgumentException(\sprintf('--dropin and --wordpress say how WordPress is measured, and no scenario that was asked for measures it. Type: bin/larder bench %s', \implode(' ', [...$typed, ...self::WORDPRESS, ...$wordpress->words()])));
         }
         $quick = $input->getOption('quick') === true;
         $level = $quick ? Scope::QUICK : ($chosen === [] ? Scope::PART : Scope::EVERY);
@@ -59,7 +66,7 @@ final readonly class Request
             $subjects = \array_values(\array_filter(\array_map(\trim(...), \explode(',', $option)), static fn(string $word): bool => $word !== ''));
             $unknown = Plan::unknown($chosen, $subjects);
             if ($unknown !== [] || $subjects === []) {
-                throw new InvalidArgumentException(\sprintf(
+                throw new \InvalidArgumentException(\sprintf(
                     "%s The first words of subjects are: %s. Type `bench --list` for all.",
                     $subjects === [] ? '--subjects names none.' : \sprintf('There is no subject "%s" in %s.', \implode('" and no "', $unknown), \implode(', ', \array_keys($chosen))),
                     \implode(', ', self::engines($chosen)),
@@ -70,7 +77,7 @@ final readonly class Request
         foreach (['json', 'markdown', 'html'] as $form) {
             $file = $input->getOption($form);
             if (\is_string($file)) {
-                $files[$form] = $file === '' ? throw new InvalidArgumentException("--$form needs the name of a file.") : $file;
+                $files[$form] = $file === '' ? throw new \InvalidArgumentException("--$form needs the name of a file.") : $file;
             }
         }
 
@@ -110,17 +117,6 @@ final readonly class Request
         return \preg_match('~^[\w.,:=/@%+-]+$~D', $word) === 1 ? $word : \escapeshellarg($word);
     }
 
-    private static function wordpress(InputInterface $input): Choice
-    {
-        $directory = $input->getOption('wordpress');
-        $dropIns = $input->getOption('dropin');
-        try {
-            return Choice::of(\is_string($directory) ? $directory : null, \array_values(\array_filter(\is_array($dropIns) ? $dropIns : [], \is_string(...))));
-        } catch (\InvalidArgumentException $e) {
-            throw new InvalidArgumentException($e->getMessage());
-        }
-    }
-
     private static function number(InputInterface $input, string $option, int $least, int $most): ?int
     {
         $value = $input->getOption($option);
@@ -129,7 +125,7 @@ final readonly class Request
         }
         $number = \filter_var($value, \FILTER_VALIDATE_INT, ['options' => ['min_range' => $least, 'max_range' => $most]]);
 
-        return \is_int($number) ? $number : throw new InvalidArgumentException("--$option=$value is not a whole number from $least to $most.");
+        return \is_int($number) ? $number : throw new \InvalidArgumentException("--$option=$value is not a whole number from $least to $most.");
     }
 
     /**
