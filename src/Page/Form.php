@@ -17,6 +17,12 @@ final class Form
 {
     private const COMPRESSIBLE = '~^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|xhtml|rss|atom|manifest|ld)|image/svg|font/(?:ttf|otf))~i';
 
+    /** The types of what stands in a page, besides its lists. */
+    private const TYPES = [
+        'url' => 'string', 'made' => 'int', 'age' => 'int', 'life' => 'int', 'stale' => 'int', 'broken' => 'int', 'strict' => 'bool', 'status' => 'int',
+        'etag' => 'string', 'asked' => 'string', 'modified' => 'int', 'date' => 'int',
+    ];
+
     /** A shorter body gains nothing. */
     private const SHORTEST = 256;
 
@@ -69,6 +75,41 @@ final class Form
             'date' => HttpDate::parse($fields['date'][0] ?? '') ?? \time(),
             'forms' => \array_map(\strlen(...), $bodies),
         ], 'body' => \implode('', $bodies)];
+    }
+
+    /**
+     * Whether it is a page as page() makes them. Another program, or another version of this one, may have written it.
+     *
+     * @phpstan-assert-if-true array{page: Page, body: string} $stored
+     */
+    public static function isWhole(mixed $stored): bool
+    {
+        $page = \is_array($stored) ? $stored['page'] ?? null : null;
+        $body = \is_array($stored) ? $stored['body'] ?? null : null;
+        $lines = \is_array($page) ? $page['headers'] ?? null : null;
+        $forms = \is_array($page) ? $page['forms'] ?? null : null;
+        if (!\is_array($page) || !\is_array($lines) || !\is_array($forms) || !\is_string($body)) {
+            return false;
+        }
+        foreach (self::TYPES as $name => $type) {
+            if (\get_debug_type($page[$name] ?? null) !== $type) {
+                return false;
+            }
+        }
+        foreach ($lines as $line) {
+            if (!\is_string($line) || \strpbrk($line, "\r\n\0") !== false || (int) \strpos($line, ':') === 0) {
+                return false;
+            }
+        }
+        $length = 0;
+        foreach ($forms as $part) {
+            if (!\is_int($part) || $part < 0) {
+                return false;
+            }
+            $length += $part;
+        }
+
+        return isset($forms['']) && $length === \strlen($body) && $page['status'] >= 200 && $page['status'] < 1_000;
     }
 
     /** @return array<string, string> by content coding, those that are shorter */

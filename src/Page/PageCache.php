@@ -94,13 +94,13 @@ final class PageCache
      */
     public function purge(string ...$urls): bool
     {
-        return $urls === [] || $this->pages->purge($this->tagsOf($urls));
+        return $this->pages->purge($this->tagsOf($urls));
     }
 
     /** Removes every page that carries one of the tags. */
     public function purgeTags(string ...$tags): bool
     {
-        return $tags === [] || $this->pages->purge(\array_values($tags));
+        return $this->pages->purge(Tags::clean($tags));
     }
 
     /**
@@ -110,13 +110,13 @@ final class PageCache
      */
     public function expire(string ...$urls): bool
     {
-        return $urls === [] || $this->pages->expire($this->tagsOf($urls));
+        return $this->pages->expire($this->tagsOf($urls));
     }
 
     /** Lets every page that carries one of the tags be renewed: visitors get it until one request has made it anew. */
     public function expireTags(string ...$tags): bool
     {
-        return $tags === [] || $this->pages->expire(\array_values($tags));
+        return $this->pages->expire(Tags::clean($tags));
     }
 
     /** Removes all pages. */

@@ -22,14 +22,17 @@ use Larder\System\ProcessId;
  *     n  by path and not by key: the last No-Vary-Search rule of a response
  *     o  by origin: the owner's options, for the command line
  *
- * Page and stamp carry the same tags, the stamp's with a ~ in front. Invalidating a tag removes pages; with the ~ it expires
- * them.
+ * Page and stamp carry the same tags, the stamp's with a mark in front. Invalidating a tag removes pages; with the mark it
+ * expires them. Nothing that lies there is trusted to be what this class wrote.
  *
  * @phpstan-import-type Page from Serve
  * @phpstan-type Stored array{page: Page, body: string, isExpired: bool, name: string}
  */
 final class Pages
 {
+    /** Most tags that the cache invalidates in one call. */
+    private const AT_ONCE = 1_000;
+
     /** Most lists of field names that one URL's variants may depend on. */
     private const LISTS = 4;
 
@@ -66,21 +69,19 @@ final class Pages
     {
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
-        if (!\is_array($value)) {
-            return null;
-        }
-        if (isset($value['page'])) {
-            /** @var array{page: Page, body: string} $value */
+        if (Form::isWhole($value)) {
             return $value + ['isExpired' => !isset($found["s$key"]), 'name' => $key];
         }
-        /** @var array{vary: list<list<string>>} $value */
-        $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $value['vary']);
+        $lists = self::lists($value);
+        if ($lists === []) {
+            return null;
+        }
+        $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $lists);
         $found = $this->own->getMultiple(\array_merge(...\array_map(static fn(string $key): array => ["p$key", "s$key"], $keys)));
         $last = null;
         foreach ($keys as $each) {
-            /** @var ?array{page: Page, body: string} $variant */
             $variant = $found["p$each"] ?? null;
-            if ($variant !== null && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
+            if (Form::isWhole($variant) && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
                 $last = $variant + ['isExpired' => !isset($found["s$each"]), 'name' => $each];
             }
         }
@@ -100,11 +101,9 @@ final class Pages
     {
         $name = $key . ($vary === [] ? '' : Serve::variant($vary));
         $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body], $seconds, $tags)
-            && $this->own->fill("s$name", 1, $seconds, \array_map(static fn(string $tag): string => "~$tag", $tags));
+            && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
-            $there = $this->own->get("p$key");
-            /** @var list<list<string>> $lists */
-            $lists = \is_array($there) && \is_array($there['vary'] ?? null) ? $there['vary'] : [];
+            $lists = self::lists($this->own->get("p$key"));
             if (!\in_array($vary, $lists, true)) {
                 $done = $this->own->set("p$key", ['vary' => \array_slice([$vary, ...$lists], 0, self::LISTS)], self::RULES);
             }
@@ -114,13 +113,26 @@ final class Pages
         return $done;
     }
 
+    /** @return list<list<string>> the lists of field names in the place of a page */
+    private static function lists(mixed $there): array
+    {
+        $lists = \is_array($there) && \is_array($there['vary'] ?? null) ? \array_values($there['vary']) : [];
+        foreach ($lists as $names) {
+            if (!\is_array($names) || $names === [] || \array_filter($names, \is_string(...)) !== $names) {
+                return [];
+            }
+        }
+
+        /** @var list<list<string>> $lists */
+        return $lists;
+    }
+
     /** Removes the page of a key, or the variant of it that this request gets. */
     public function remove(string $key): void
     {
         $there = $this->own->get("p$key");
-        if (\is_array($there) && \is_array($there['vary'] ?? null)) {
-            /** @var list<list<string>> $lists */
-            $lists = $there['vary'];
+        $lists = self::lists($there);
+        if ($lists !== []) {
             $this->own->deleteMultiple(\array_map(static fn(array $fields): string => "p$key" . Serve::variant($fields), $lists));
         } elseif ($there !== null) {
             $this->own->delete("p$key");
@@ -315,12 +327,17 @@ final class Pages
     /** @param list<string> $tags */
     public function purge(array $tags): bool
     {
-        return $this->shared->invalidateTags(...$tags);
+        $done = true;
+        foreach (\array_chunk($tags, self::AT_ONCE) as $some) {
+            $done = $this->shared->invalidateTags(...$some) && $done;
+        }
+
+        return $done;
     }
 
     /** @param list<string> $tags */
     public function expire(array $tags): bool
     {
-        return $this->shared->invalidateTags(...\array_map(static fn(string $tag): string => "~$tag", $tags));
+        return $this->purge(\array_map(Tags::ofStamp(...), $tags));
     }
 }

@@ -42,9 +42,25 @@ final class Tags
      */
     public static function check(array $tags): ?array
     {
-        $tags = \array_values(\array_unique(\array_filter(\array_map(\trim(...), $tags), static fn(string $tag): bool => $tag !== '')));
+        $tags = self::clean($tags);
 
         return \count($tags) > self::MOST || ($tags !== [] && \max(\array_map(\strlen(...), $tags)) > self::LONGEST) ? null : $tags;
+    }
+
+    /**
+     * @param array<array-key, string> $tags as applications write them
+     *
+     * @return list<string>
+     */
+    public static function clean(array $tags): array
+    {
+        return \array_values(\array_unique(\array_filter(\array_map(\trim(...), $tags), static fn(string $tag): bool => $tag !== '')));
+    }
+
+    /** The tag of a page's stamp for a tag of the page. */
+    public static function ofStamp(string $tag): string
+    {
+        return "\0stamp $tag";
     }
 
     /**
