@@ -11,7 +11,7 @@ final class Names
 {
     private const ENGINES = [
         'redis' => 'Redis by phpredis', 'predis' => 'Redis by Predis', 'valkey' => 'Valkey by phpredis', 'memcached' => 'Memcached',
-        'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'opcache' => 'OPcache', 'include' => 'PHP include',
+        'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'file' => 'Files', 'opcache' => 'OPcache', 'include' => 'PHP include',
         'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'larder-apcu-alone' => 'APCu alone through Larder', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
         'empty' => 'An empty script', 'echo' => 'A constant by PHP', 'application' => 'PHP without a cache', 'filesystem' => 'A file', 'nginx-file' => 'A file by nginx', 'nginx-fastcgi-cache' => 'nginx fastcgi_cache', 'nginx-fastcgi-cache-lock' => 'nginx fastcgi_cache with lock',
     ];
