@@ -19,6 +19,7 @@ use Larder\System\ProcessId;
  *
  *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
  *     b  its builder
+ *     i, r, u and ring: see Budget
  *     n  by path and not by key: the last No-Vary-Search rule of a response
  *     o  by origin: the owner's options, for the command line
  *
@@ -42,22 +43,28 @@ final class Pages
     /** Seconds after which another one may build: the application may be longer, but nobody waits longer for it. */
     public const BUILDING = 60;
 
+    /** Bytes that a page takes beside its body, about. */
+    private const HEADER = 1_500;
+
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
 
     /** Judges by its own request: what the application does with its cache does not concern it. */
     private readonly Cache $own;
     private readonly Cache $notes;
+    private readonly Budget $budget;
 
     /** In the application's request, so that what a transaction purges counts from its COMMIT on. */
     private readonly Cache $shared;
 
-    public function __construct(Cache $cache)
+    /** @param int $bytes of all pages in the cache together */
+    public function __construct(Cache $cache, int $bytes = Budget::BYTES)
     {
         $apart = $cache->apart();
         $this->own = $apart->group('page');
         $this->notes = $apart->group('page-notes', cacheOnly: true);
         $this->shared = $cache->group('page');
+        $this->budget = new Budget($this->own, $this->notes, $bytes);
     }
 
     /**
@@ -70,6 +77,8 @@ final class Pages
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
         if (Form::isWhole($value)) {
+            $this->budget->used($key);
+
             return $value + ['isExpired' => !isset($found["s$key"]), 'name' => $key];
         }
         $lists = self::lists($value);
@@ -86,6 +95,8 @@ final class Pages
             }
         }
 
+        $last === null || $this->budget->used($last['name']);
+
         return $last;
     }
 
@@ -100,6 +111,9 @@ final class Pages
     public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): bool
     {
         $name = $key . ($vary === [] ? '' : Serve::variant($vary));
+        if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
+            return false;
+        }
         $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body], $seconds, $tags)
             && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
