@@ -49,8 +49,9 @@ final class Exchange
     private readonly ?string $url;
     private ?string $key = null;
 
-    /** The key under which the last page was found. */
+    /** The key under which the last page was found, and whether there are variants under it. */
     private string $found = '';
+    private bool $isVariant = false;
     private bool $isBuilder = false;
 
     /** @var ?Stored a page that may not be served as it is: stale, or the visitor wants a newer one */
@@ -124,12 +125,13 @@ final class Exchange
         $reply = $stored === null ? null : $this->fresh($stored);
         if ($reply === null) {
             $this->old = $stored;
-            $this->isRefused = $stored !== null && $this->settings->rules['clientControl'] && !Serve::accepts(self::age($stored), \PHP_INT_MAX, true);
             $this->forward = match (true) {
-                $stored === null => 'uri-miss',
+                $stored === null => $this->isVariant ? 'vary-miss' : 'uri-miss',
                 $stored['isExpired'] || self::age($stored) >= $stored['page']['life'] => 'stale',
                 default => 'request',
             };
+            $this->isRefused = $this->forward === 'request' || isset($this->control['min-fresh'])
+                || ($stored !== null && $this->settings->rules['clientControl'] && !Serve::accepts(self::age($stored), \PHP_INT_MAX, true));
         }
 
         return $reply;
@@ -251,11 +253,11 @@ final class Exchange
     private function look(): ?array
     {
         $this->found = (string) $this->key;
-        $stored = $this->pages->find($this->found);
+        $stored = $this->pages->find($this->found, $this->isVariant);
         $rule = $stored === null ? $this->pages->search(\explode('?', (string) $this->url, 2)[0]) : null;
         if ($rule !== null) {
             $this->found = $this->keyBy($rule);
-            $stored = $this->pages->find($this->found);
+            $stored = $this->pages->find($this->found, $this->isVariant);
         }
 
         return $stored;
@@ -437,7 +439,7 @@ final class Exchange
             $fields = $response->fields();
         }
         $policy = Policy::of($response->status, $fields, \time(), $this->settings->ttl, $this->settings->stale);
-        $tags = Tags::check([...$tags, ...Tags::of($fields, Tags::origin($url))]);
+        $tags = Tags::check([...$tags, ...Tags::of($fields)]);
         $reason = match (true) {
             $broken !== '' => $broken,
             $policy->reason !== '' => $policy->reason,
@@ -462,8 +464,9 @@ final class Exchange
         }
         $made = Form::page($response, $fields, $policy, $this->settings->rules['ignoredQuery'], $url, $vary);
         $urls = [Tags::url($url), Tags::url(\substr($url, \strlen(Tags::origin($url)))), ...($rule === null ? [] : [Tags::url($rule->url($url))])];
+        $groups = \array_map(static fn(string $group): string => Tags::group(Tags::origin($url), $group), Tags::groups($fields, 'cache-groups'));
         $keep = \max(1, $policy->life - $policy->age) + \max($policy->stale, $policy->broken, $made['page']['asked'] !== '' || $made['page']['modified'] !== 0 ? self::CONFIRMABLE : 0);
-        $isStored = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$tags], $keep);
+        $isStored = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$groups, ...$tags], $keep);
         if ($this->detail !== '') {
             $this->pages->removeMark($key);
         }

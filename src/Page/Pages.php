@@ -70,10 +70,13 @@ final class Pages
     /**
      * The page of a key; of several variants the one that was made last. Its name is the key that it lies under.
      *
+     * @param bool $isVariant set to whether there are others for this key, at least
+     *
      * @return ?Stored
      */
-    public function find(string $key): ?array
+    public function find(string $key, bool &$isVariant = false): ?array
     {
+        $isVariant = false;
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
         if (Form::isWhole($value)) {
@@ -85,6 +88,7 @@ final class Pages
         if ($lists === []) {
             return null;
         }
+        $isVariant = true;
         $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $lists);
         $found = $this->own->getMultiple(\array_merge(...\array_map(static fn(string $key): array => ["p$key", "s$key"], $keys)));
         $last = null;

@@ -51,7 +51,7 @@ final class Psr7
      */
     public static function with(ServerRequestInterface $request, array $variables): ServerRequestInterface
     {
-        foreach (['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Range', 'If-Range', 'Larder-Renewal'] as $name) {
+        foreach (['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Range', 'If-Range', 'Larder-Renewal', 'Surrogate-Capability'] as $name) {
             $value = $variables['HTTP_' . \strtoupper(\strtr($name, '-', '_'))] ?? null;
             $request = \is_string($value) ? $request->withHeader($name, $value) : $request->withoutHeader($name);
         }

@@ -61,15 +61,28 @@ final class Serve
      */
     public static function variable(string $name): ?string
     {
+        $value = self::raw($name);
+
+        return $value === '' ? null : $value;
+    }
+
+    /** An empty one too: the application may see a difference between a field that is empty and one that is absent. */
+    private static function raw(string $name): ?string
+    {
         $value = self::$given === null ? \getenv($name) : self::$given[$name] ?? null;
 
-        return \is_string($value) && $value !== '' ? $value : null;
+        return \is_string($value) ? $value : null;
+    }
+
+    private static function nameOf(string $field): string
+    {
+        return 'HTTP_' . \strtoupper(\strtr($field, '-', '_'));
     }
 
     /** The value of a field of the request's header, by its name in small letters. */
     public static function field(string $name): ?string
     {
-        return self::variable('HTTP_' . \strtoupper(\strtr($name, '-', '_')));
+        return self::variable(self::nameOf($name));
     }
 
     /**
@@ -102,7 +115,7 @@ final class Serve
             return null;
         }
         foreach (self::KEYED as $name) {
-            $value = self::variable($name);
+            $value = self::raw($name);
             if ($value !== null) {
                 $cookies .= "\n$name $value";
             }
@@ -227,7 +240,7 @@ final class Serve
     {
         $values = '';
         foreach ($fields as $field) {
-            $value = self::field($field);
+            $value = self::raw(self::nameOf($field));
             $value = $value === null ? "\0" : (string) \preg_replace('/\s*([,;])\s*/', '$1', \trim($value));
             if ($field === 'accept-language') {
                 $languages = \explode(',', \strtolower($value));

@@ -20,19 +20,13 @@ final class Tags
      *
      * @return list<string>
      */
-    public static function of(array $fields, string $origin): array
+    public static function of(array $fields): array
     {
-        $tags = [
+        return [
             ...\explode(',', \implode(',', [...$fields['cache-tags'] ?? [], ...$fields['cache-tag'] ?? []])),
             ...\preg_split('/\s+/', \implode(' ', $fields['surrogate-key'] ?? [])) ?: [],
+            ...self::groups($fields, 'cache-groups'),
         ];
-        foreach (self::groups($fields, 'cache-groups') as $group) {
-            // A group is one of its origin (RFC 9875, section 2): another origin's response cannot invalidate it.
-            $tags[] = $group;
-            $tags[] = self::group($origin, $group);
-        }
-
-        return $tags;
     }
 
     /**
@@ -70,12 +64,9 @@ final class Tags
      */
     public static function groups(array $fields, string $name): array
     {
-        $groups = [];
-        foreach (isset($fields[$name]) ? StructuredField::list(\implode(', ', $fields[$name])) ?? [] : [] as [$value]) {
-            \is_string($value) && $groups[] = $value;
-        }
+        $groups = \array_column(isset($fields[$name]) ? StructuredField::list(\implode(', ', $fields[$name])) ?? [] : [], 0);
 
-        return $groups;
+        return \array_filter($groups, \is_string(...)) === $groups ? $groups : [];
     }
 
     /**
@@ -90,6 +81,7 @@ final class Tags
         return \array_values(\array_filter($tags, static fn(string $tag): bool => !\str_starts_with($tag, "\0")));
     }
 
+    /** A group is one of its origin (RFC 9875, section 2): another origin's response cannot invalidate it. */
     public static function group(string $origin, string $group): string
     {
         return "\0group $origin $group";

@@ -1,0 +1,110 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Rules;
+
+use Larder\Lab\Service\Account;
+use Larder\Lab\Service\Directory;
+use Larder\Lab\Service\NginxServer;
+use Larder\Lab\Service\PhpFpmServer;
+use Larder\Lab\Service\Place;
+
+/** Through PageCache in php-fpm, behind nginx: the script reads from a file what the application answers. */
+final class FpmDoor implements Door
+{
+    private const SCRIPT = <<<'PHP'
+        <?php
+        require %s;
+        $told = json_decode((string) file_get_contents(__DIR__ . '/told'), true);
+        (new Larder\Page\PageCache(Larder\Cache::open($told['cache']), $told['options']))->start();
+        $asked = [];
+        foreach ($_SERVER as $name => $value) {
+            if (str_starts_with($name, 'HTTP_')) {
+                $asked[strtolower(strtr(substr($name, 5), '_', '-'))] = [$value];
+            }
+        }
+        file_put_contents(__DIR__ . '/asked', json_encode($asked));
+        foreach ($told['lines'] as $line) {
+            header($line, false);
+        }
+        http_response_code($told['answers']);
+        echo $told['body'];
+        PHP;
+
+    private readonly Directory $directory;
+    private readonly string $root;
+    private readonly PhpFpmServer $fpm;
+    private readonly NginxServer $nginx;
+
+    /** @var array<string, mixed> of the cache, and of the page cache */
+    private array $cache = [];
+    /** @var array<string, mixed> */
+    private array $options = [];
+
+    public function __construct()
+    {
+        $account = Account::own();
+        $this->directory = Directory::temporary();
+        $root = $this->directory->sub('www');
+        $this->fpm = new PhpFpmServer($this->directory, $account, 2, [
+            'default_mimetype' => '', 'default_charset' => '', 'expose_php' => 0, 'log_errors' => 1,
+            // Says the status at 200 too, which web servers otherwise take for 302 where there is a Location.
+            'cgi.nph' => 1,
+        ]);
+        $this->fpm->start();
+        \file_put_contents($root->file('index.php'), \sprintf(self::SCRIPT, \var_export(\dirname(__DIR__, 3) . '/vendor/autoload.php', true)));
+        $this->root = $root->path;
+        $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), ['if_modified_since off;', 'gzip off;', 'max_ranges 0;']);
+        $this->nginx->start();
+    }
+
+    public function stop(): void
+    {
+        $this->nginx->stop();
+        $this->fpm->stop();
+        $this->directory->remove();
+    }
+
+    /**
+     * @param array<string, mixed> $cache
+     * @param array<string, mixed> $options
+     */
+    public function over(array $cache, array $options): self
+    {
+        [$this->cache, $this->options] = [$cache, $options];
+
+        return $this;
+    }
+
+    public function origin(): string
+    {
+        return 'http://' . \implode(':', $this->nginx->address());
+    }
+
+    public function visit(Step $step, string $body): Visit
+    {
+        $asked = "$this->root/asked";
+        \is_file($asked) && \unlink($asked);
+        $told = ['cache' => $this->cache, 'options' => $this->options, 'answers' => $step->answers, 'lines' => $step->lines, 'body' => $body];
+        \file_put_contents("$this->root/told", \json_encode($told, \JSON_THROW_ON_ERROR));
+        // HTTP/1.0, so that the body is not cut into chunks.
+        $request = "$step->method $step->target HTTP/1.0\r\nHost: " . \substr($this->origin(), 7) . "\r\n";
+        foreach ($step->fields as $name => $value) {
+            $request .= "$name: $value\r\n";
+        }
+        $request .= (\in_array($step->method, ['GET', 'HEAD'], true) ? '' : "Content-Length: 0\r\n") . "\r\n";
+        $answer = (new Place())->ask('tcp://' . \implode(':', $this->nginx->address()), $request);
+        [$head, $body] = \explode("\r\n\r\n", $answer, 2) + [1 => ''];
+        $lines = \explode("\r\n", $head);
+        $fields = [];
+        foreach (\array_slice($lines, 1) as $line) {
+            [$name, $value] = \explode(':', $line, 2) + [1 => ''];
+            $fields[\strtolower($name)][] = \trim($value);
+        }
+        /** @var ?array<string, list<string>> $seen */
+        $seen = \is_file($asked) ? \json_decode((string) \file_get_contents($asked), true) : null;
+
+        return new Visit((int) (\explode(' ', $lines[0])[1] ?? 0), $fields, $body, $seen);
+    }
+}

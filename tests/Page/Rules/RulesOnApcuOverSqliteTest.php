@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Rules;
+
+use Larder\Tests\Psr\Engine\OnApcuOverSqlite;
+
+final class RulesOnApcuOverSqliteTest extends RulesInProcess
+{
+    use OnApcuOverSqlite;
+}

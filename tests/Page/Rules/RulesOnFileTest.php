@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Rules;
+
+use Larder\Tests\Psr\Engine\OnFile;
+
+final class RulesOnFileTest extends RulesInProcess
+{
+    use OnFile;
+}
