@@ -87,7 +87,9 @@ final class FpmDoor implements Door
         $asked = "$this->root/asked";
         \is_file($asked) && \unlink($asked);
         $told = ['cache' => $this->cache, 'options' => $this->options, 'answers' => $step->answers, 'lines' => $step->lines, 'body' => $body];
-        \file_put_contents("$this->root/told", \json_encode($told, \JSON_THROW_ON_ERROR));
+        // In one step, for a renewal in the background may be reading it.
+        \file_put_contents("$this->root/telling", \json_encode($told, \JSON_THROW_ON_ERROR));
+        \rename("$this->root/telling", "$this->root/told");
         // HTTP/1.0, so that the body is not cut into chunks.
         $request = "$step->method $step->target HTTP/1.0\r\nHost: " . \substr($this->origin(), 7) . "\r\n";
         foreach ($step->fields as $name => $value) {
