@@ -20,7 +20,7 @@ namespace Larder\Lab\Subject;
  *   them, do not; there this driver packs by the functions, as an application would have to: strings too, since what
  *   comes back does not say what it was.
  */
-final class ApcuDriver implements CountingDriver, FreshDriver
+final class ApcuDriver implements CountingDriver
 {
     private readonly string $serializer;
     private readonly bool $registered;
@@ -69,16 +69,16 @@ final class ApcuDriver implements CountingDriver, FreshDriver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         if ($this->registered) {
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 if (!\apcu_store($key, $value)) {
                     throw self::full();
                 }
             }
         } else {
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 if (!\apcu_store($key, \msgpack_pack($value))) {
                     throw self::full();
                 }
@@ -101,28 +101,6 @@ final class ApcuDriver implements CountingDriver, FreshDriver
         }
 
         return $value;
-    }
-
-    public function names(array $keys): array
-    {
-        return $keys;
-    }
-
-    public function writeEach(array $values): void
-    {
-        if ($this->registered) {
-            foreach ($values as $key => $value) {
-                if (!\apcu_store($key, $value)) {
-                    throw self::full();
-                }
-            }
-        } else {
-            foreach ($values as $key => $value) {
-                if (!\apcu_store($key, \msgpack_pack($value))) {
-                    throw self::full();
-                }
-            }
-        }
     }
 
     public function increment(string $key, int $times): mixed

@@ -27,11 +27,11 @@ interface Driver
     public function begin(): void;
 
     /**
-     * Stores the value under each key.
+     * Stores each value under its key.
      *
-     * @param list<string> $keys
+     * @param array<string, mixed> $values
      */
-    public function write(array $keys, mixed $value): void;
+    public function write(array $values): void;
 
     /**
      * Reads each key once.

@@ -87,10 +87,10 @@ final class EngineSubjects
         return self::inProcess('opcache', 'none', OpcacheDriver::class, [Need::extension('Zend OPcache', self::package('opcache'))]);
     }
 
-    /** The request tier by itself, with nothing below it but this process's own memory. */
+    /** The request tier by itself, with nothing below it but this process's own memory; a sample (350) is whole turns of its keys. */
     private static function larderRequest(): Subject
     {
-        return self::inProcess('larder-request', 'none', LarderDriver::class, [], ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M', 'distinct' => 100]);
+        return self::inProcess('larder-request', 'none', LarderDriver::class, [], ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M', 'distinct' => 70]);
     }
 
     private static function larderApcu(string $serializer): Subject

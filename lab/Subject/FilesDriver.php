@@ -35,14 +35,14 @@ final class FilesDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $directory = $this->directory;
         $temporary = $this->temporary;
         $this->complaint->listen();
         try {
             $serialize = $this->functions?->there;
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 if (\file_put_contents($temporary, $serialize === null ? $value : $serialize($value)) === false || !\rename($temporary, $directory . $key)) {
                     throw EngineFailure::refused('The file system', 'store it', $this->complaint->text);
                 }

@@ -10,7 +10,7 @@ namespace Larder\Lab\Subject;
  *
  * Where no file is there an include warns; a cache that expects that asks the file system first, which is another work.
  */
-final class IncludeDriver implements FreshDriver
+final class IncludeDriver implements NamingDriver
 {
     private readonly string $directory;
     private readonly OpcacheDriver $files;
@@ -42,16 +42,10 @@ final class IncludeDriver implements FreshDriver
         return \array_map(fn(string $key): string => "$this->directory$key.php", $keys);
     }
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $this->included = null;
-        $this->files->write($keys, $value);
-    }
-
-    public function writeEach(array $values): void
-    {
-        $this->included = null;
-        $this->files->writeEach($values);
+        $this->files->write($values);
     }
 
     public function read(array $keys): mixed

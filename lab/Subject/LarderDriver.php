@@ -16,7 +16,7 @@ use Larder\Cache;
  * Sets are judged by Larder's table of conflicts as in any application: processes at once write keys of their own.
  * A failed part of Larder is a miss or a false to an application; here it is an exception all the same.
  */
-final class LarderDriver implements Afresh, CountingDriver, FreshDriver
+final class LarderDriver implements Afresh, CountingDriver
 {
     /** Seconds that one call waits for a part: as long as the drivers of the others. */
     private const TIMEOUT = '2';
@@ -76,22 +76,7 @@ final class LarderDriver implements Afresh, CountingDriver, FreshDriver
         }
     }
 
-    public function write(array $keys, mixed $value): void
-    {
-        $cache = $this->cache ?? throw EngineFailure::notConnected();
-        foreach ($keys as $key) {
-            if (!$cache->set($key, $value)) {
-                throw EngineFailure::refused('Larder', 'store it', $this->log->text);
-            }
-        }
-    }
-
-    public function names(array $keys): array
-    {
-        return $keys;
-    }
-
-    public function writeEach(array $values): void
+    public function write(array $values): void
     {
         $cache = $this->cache ?? throw EngineFailure::notConnected();
         foreach ($values as $key => $value) {

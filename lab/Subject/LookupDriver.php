@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Subject;
 
 /** The least that PHP can do, an array look-up in a method: what a request tier is compared with. */
-final class LookupDriver implements CountingDriver, FreshDriver
+final class LookupDriver implements CountingDriver
 {
     private ?ArrayLookup $lookup = null;
 
@@ -24,20 +24,7 @@ final class LookupDriver implements CountingDriver, FreshDriver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
-    {
-        $lookup = $this->lookup ?? throw EngineFailure::notConnected();
-        foreach ($keys as $key) {
-            $lookup->set($key, $value);
-        }
-    }
-
-    public function names(array $keys): array
-    {
-        return $keys;
-    }
-
-    public function writeEach(array $values): void
+    public function write(array $values): void
     {
         $lookup = $this->lookup ?? throw EngineFailure::notConnected();
         foreach ($values as $key => $value) {

@@ -81,10 +81,10 @@ final class MemcachedDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $memcached = $this->memcached ?? throw EngineFailure::notConnected();
-        foreach ($keys as $key) {
+        foreach ($values as $key => $value) {
             if (!$memcached->set($key, $value)) {
                 throw EngineFailure::refused('Memcached', 'store it', $memcached->getResultMessage());
             }

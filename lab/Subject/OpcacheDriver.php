@@ -20,7 +20,7 @@ namespace Larder\Lab\Subject;
  * cache by key does around the include, it makes a path of the key and expects that no file is there, is timed with it;
  * IncludeDriver is the include alone.
  */
-final class OpcacheDriver implements FreshDriver
+final class OpcacheDriver implements Driver
 {
     private readonly string $directory;
     private readonly Complaint $complaint;
@@ -56,18 +56,6 @@ final class OpcacheDriver implements FreshDriver
 
     public function begin(): void {}
 
-    public function names(array $keys): array
-    {
-        return $keys;
-    }
-
-    public function writeEach(array $values): void
-    {
-        foreach ($values as $key => $value) {
-            $this->write([$key], $value);
-        }
-    }
-
     /** @throws EngineFailure where a file that has been included is not in OPcache: what is timed then is the compiler */
     public static function mustHold(string $file): void
     {
@@ -81,7 +69,7 @@ final class OpcacheDriver implements FreshDriver
         }
     }
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $directory = $this->directory;
         $temporary = $this->temporary;
@@ -89,7 +77,7 @@ final class OpcacheDriver implements FreshDriver
         $this->included = null;
         $this->complaint->listen();
         try {
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 $file = $directory . $key . '.php';
                 if (\file_put_contents($temporary, "<?php\n\nreturn " . \var_export($value, true) . ";\n") === false
                     || !\touch($temporary, $age) || !\rename($temporary, $file)) {

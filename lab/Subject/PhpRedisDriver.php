@@ -66,11 +66,11 @@ final class PhpRedisDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $redis = $this->redis ?? throw EngineFailure::notConnected();
         if ($this->functions === null) {
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 if (!$redis->set($key, $value)) {
                     throw self::failed($redis);
                 }
@@ -79,7 +79,7 @@ final class PhpRedisDriver implements Driver
             return;
         }
         $serialize = $this->functions->there;
-        foreach ($keys as $key) {
+        foreach ($values as $key => $value) {
             if (!$redis->set($key, $serialize($value))) {
                 throw self::failed($redis);
             }

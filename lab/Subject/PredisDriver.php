@@ -48,18 +48,18 @@ final class PredisDriver implements Driver
     public function begin(): void {}
 
     // A refusal of the server is thrown by Predis itself (Predis\Response\ServerException), so nothing is checked.
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $client = $this->client ?? throw EngineFailure::notConnected();
         if ($this->functions === null) {
-            foreach ($keys as $key) {
+            foreach ($values as $key => $value) {
                 $client->set($key, $value);
             }
 
             return;
         }
         $serialize = $this->functions->there;
-        foreach ($keys as $key) {
+        foreach ($values as $key => $value) {
             $client->set($key, $serialize($value));
         }
     }

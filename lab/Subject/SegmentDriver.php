@@ -15,7 +15,7 @@ use Larder\Segment;
  * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
  * so that they stay below that (Worker\Keys).
  */
-final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
+final class SegmentDriver implements Afresh, CountingDriver
 {
     /** As much memory as APCu has in the same scenario. */
     public const BYTES = 268_435_456;
@@ -56,22 +56,7 @@ final class SegmentDriver implements Afresh, CountingDriver, FreshDriver
 
     public function begin(): void {}
 
-    public function names(array $keys): array
-    {
-        return $keys;
-    }
-
-    public function write(array $keys, mixed $value): void
-    {
-        $segment = $this->segment ?? throw EngineFailure::notConnected();
-        foreach ($keys as $key) {
-            if (!$segment->set($key, $value)) {
-                throw self::full();
-            }
-        }
-    }
-
-    public function writeEach(array $values): void
+    public function write(array $values): void
     {
         $segment = $this->segment ?? throw EngineFailure::notConnected();
         foreach ($values as $key => $value) {

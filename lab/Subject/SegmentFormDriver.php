@@ -46,16 +46,18 @@ final class SegmentFormDriver implements Afresh, Sized
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $segment = $this->segment ?? throw EngineFailure::notConnected();
-        foreach ($keys as $_) {
+        foreach ($values as $value) {
             if (!$segment->set(self::KEY, $value)) {
                 throw EngineFailure::refused('The segment', 'store it', 'is it full?');
             }
         }
-        $this->last = $value;
-        $this->written = $keys !== [] || $this->written;
+        if ($values !== []) {
+            $this->last = $value;
+            $this->written = true;
+        }
     }
 
     public function read(array $keys): mixed

@@ -49,17 +49,17 @@ final class SerializerDriver implements Sized
         return \strlen((string) $this->bytes);
     }
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $bytes = $this->bytes;
         $serialize = $this->serialize->there;
         if ($this->compress === null) {
-            foreach ($keys as $_) {
+            foreach ($values as $value) {
                 $bytes = $serialize($value);
             }
         } else {
             $compress = $this->compress->there;
-            foreach ($keys as $_) {
+            foreach ($values as $value) {
                 $bytes = $compress($serialize($value));
             }
         }

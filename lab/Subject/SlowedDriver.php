@@ -34,10 +34,10 @@ final readonly class SlowedDriver implements Driver
         $this->driver->begin();
     }
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         $start = \hrtime(true);
-        $this->driver->write($keys, $value);
+        $this->driver->write($values);
         $this->wait($start);
     }
 

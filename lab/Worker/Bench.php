@@ -6,7 +6,7 @@ namespace Larder\Lab\Worker;
 
 use Larder\Lab\Subject\CountingDriver;
 use Larder\Lab\Subject\Driver;
-use Larder\Lab\Subject\FreshDriver;
+use Larder\Lab\Subject\NamingDriver;
 use Larder\Lab\Subject\Sized;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
@@ -42,10 +42,6 @@ final class Bench
     private ?int $counted = null;
     /** Of all cells of all tables that a sample has got. */
     private int $bytes = 0;
-    /** @var list<mixed> that are written in turn */
-    private array $inTurn = [];
-    /** @var array<string, mixed> that one sample writes, each with memory of its own */
-    private array $fresh = [];
 
     /**
      * @param bool $warm whether it is done untimed first; a script that runs once is not
@@ -61,7 +57,7 @@ final class Bench
     ) {
         $this->random = new Randomizer(new Xoshiro256StarStar($seed));
         $all = \array_values(\array_unique([...$keys->written, ...$keys->sample]));
-        $this->names = \array_combine($all, $driver instanceof FreshDriver ? $driver->names($all) : $all);
+        $this->names = \array_combine($all, $driver instanceof NamingDriver ? $driver->names($all) : $all);
         $this->number = \abs($seed) % 4_000_000;
         $this->spent = new Spent();
     }
@@ -138,13 +134,19 @@ final class Bench
     private function perform(int $end): int
     {
         $keys = $this->fromAnywhere();
-        $requests = \array_chunk($keys, $this->operation === 'cycle' ? 1 : $this->keys->request);
-        $this->prepareValues($keys);
-        $asked = match (true) {
-            $this->fresh !== [] => \array_chunk($this->fresh, $this->keys->request, true),
-            \in_array($this->operation, ['write', 'increment', 'sets'], true) => $requests,
-            default => \array_map(fn(array $keys): array => \array_map(fn(string $key): string => $this->names[$key], $keys), $requests),
+        $requests = \array_chunk($keys, match ($this->operation) {
+            'cycle' => 1,
+            // Values are by key: none twice in one go.
+            'write' => \max(1, \min($this->keys->request, \count($this->keys->written))),
+            default => $this->keys->request,
+        });
+        // Two lists of requests in turn, of which each pass of a window takes one.
+        $asked = match ($this->operation) {
+            'write' => $this->keys->memory ? [$this->fresh($requests)] : $this->inTurn($requests),
+            'increment', 'sets' => [$requests],
+            default => [\array_map(fn(array $keys): array => \array_map(fn(string $key): string => $this->names[$key], $keys), $requests)],
         };
+        $asked[] = $asked[0];
         $this->operation === 'cycle' && $this->driver->disconnect();
         $got = null;
         $last = 0;
@@ -152,8 +154,8 @@ final class Bench
         $processor = Spent::processor();
         $start = \hrtime(true);
         for ($pass = 0;; ++$pass) {
-            foreach ($asked as $last => $some) {
-                $got = $this->request($some, $pass & 1);
+            foreach ($asked[$pass & 1] as $last => $some) {
+                $got = $this->request($some);
                 if ($end !== 0 && \hrtime(true) > $end) {
                     $late = true;
                     break 2;
@@ -178,10 +180,9 @@ final class Bench
     /**
      * What is timed.
      *
-     * @param non-empty-array<mixed> $asked keys; their names, where it reads; or their values, where each is a new one
-     * @param int<0, 1>              $which of the values in turn
+     * @param non-empty-array<mixed> $asked keys; their names, where it reads; their values, where it writes
      */
-    private function request(array $asked, int $which): mixed
+    private function request(array $asked): mixed
     {
         $driver = $this->driver;
         switch ($this->operation) {
@@ -204,13 +205,8 @@ final class Bench
                 return $got ?? null;
             case 'write':
                 $driver->begin();
-                if ($this->fresh === []) {
-                    /** @var non-empty-list<string> $asked */
-                    $driver->write($asked, $this->inTurn[$which]);
-                } elseif ($driver instanceof FreshDriver) {
-                    /** @var non-empty-array<string, mixed> $asked */
-                    $driver->writeEach($asked);
-                }
+                /** @var non-empty-array<string, mixed> $asked */
+                $driver->write($asked);
 
                 return null;
             case 'cycle':
@@ -226,7 +222,7 @@ final class Bench
                 return $driver instanceof CountingDriver ? $driver->increment($this->keys->sample[0], \count($asked)) : throw new \LogicException($driver::class . ' does not count.');
             case 'sets':
                 $driver->begin();
-                $driver instanceof FreshDriver && $driver->writeEach($this->batch());
+                $driver->write($this->batch());
 
                 return null;
             default:
@@ -244,24 +240,38 @@ final class Bench
     }
 
     /**
-     * What the next sample writes: other values than there are, made before the clock starts.
+     * What the next sample writes: other values than there are, made before the clock starts; one for all keys, and
+     * another for the pass after it, for a window in which every key is written more than once.
      *
-     * @param non-empty-list<string> $keys
+     * @param non-empty-list<non-empty-list<string>> $requests
+     *
+     * @return array{list<non-empty-array<string, mixed>>, list<non-empty-array<string, mixed>>}
      */
-    private function prepareValues(array $keys): void
+    private function inTurn(array $requests): array
     {
-        if ($this->operation !== 'write') {
-            return;
-        }
-        // Two in turn, for a window in which every key is written more than once.
-        $this->inTurn = [$this->values->of(++$this->number), $this->values->of(++$this->number)];
-        $this->fresh = [];
-        if ($this->keys->memory) {
+        $fill = static fn(mixed $value): array => \array_map(static fn(array $keys): array => \array_fill_keys($keys, $value), $requests);
+
+        return [$fill($this->values->of(++$this->number)), $fill($this->values->of(++$this->number))];
+    }
+
+    /**
+     * The same, each key's with memory of its own.
+     *
+     * @param non-empty-list<non-empty-list<string>> $requests
+     *
+     * @return list<non-empty-array<string, mixed>>
+     */
+    private function fresh(array $requests): array
+    {
+        return \array_map(function (array $keys): array {
+            $values = [];
             foreach ($keys as $key) {
                 $this->expected[$key] = ++$this->number;
-                $this->fresh[$key] = $this->values->fresh($this->number);
+                $values[$key] = $this->values->fresh($this->number);
             }
-        }
+
+            return $values;
+        }, $requests);
     }
 
     /**
@@ -298,7 +308,7 @@ final class Bench
                 return;
             case 'write':
                 // Each pass but the last has written all, and the last one the requests until it ended.
-                foreach ($this->fresh === [] ? [[$pass - 1, $requests], [$pass, \array_slice($requests, 0, $last + 1)]] : [] as [$by, $written]) {
+                foreach ($this->keys->memory ? [] : [[$pass - 1, $requests], [$pass, \array_slice($requests, 0, $last + 1)]] as [$by, $written]) {
                     foreach ($by < 0 ? [] : \array_merge(...$written) as $one) {
                         $this->expected[$one] = $this->number - 1 + ($by & 1);
                     }
@@ -316,12 +326,12 @@ final class Bench
     {
         if (!$this->keys->common) {
             // Something else lies there first, for an engine that keeps what it has must not pass.
-            $this->driver->write([$this->keys->written[0]], 'something else');
+            $this->driver->write([$this->keys->written[0] => 'something else']);
         }
         foreach ($this->keys->written as $i => $key) {
             // A serializer has one place, and its size must not depend on chance.
             $this->expected[$key] = $this->driver instanceof Sized ? 0 : ++$this->number;
-            $this->driver->write([$key], $this->values->of($this->expected[$key]));
+            $this->driver->write([$key => $this->values->of($this->expected[$key])]);
         }
     }
 

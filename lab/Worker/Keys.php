@@ -31,7 +31,7 @@ final readonly class Keys
      * @param non-empty-list<string> $sample  a key may be there more than once
      * @param non-empty-list<string> $written what is written before, each once
      * @param int<1, max>            $request
-     * @param bool                   $memory  each write is one of new values (Subject\FreshDriver)
+     * @param bool                   $memory  each write is one of new values, for it matters there what memory they have
      * @param bool                   $common  other processes write the same keys meanwhile
      */
     private function __construct(

@@ -29,7 +29,7 @@ final class Population
         $driver->connect();
         $sizes = [];
         foreach (Recording::objects() as $name => $object) {
-            $driver->write(self::KEYS, $object);
+            $driver->write([self::KEYS[0] => $object]);
             // An object comes back as another of the same class, and everything else as it was.
             if (\serialize($driver->read(self::KEYS)) !== \serialize($object)) {
                 throw new WrongValue("$name came back as something else");

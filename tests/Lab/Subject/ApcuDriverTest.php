@@ -47,14 +47,14 @@ final class ApcuDriverTest extends TestCase
         $said = self::child($serializer, '
             $value = Payloads::get($argv[2]);
             $driver->begin();
-            $driver->write(["lab:a", "lab:b", "lab:c"], $value);
-            $driver->write(["lab:c"], "another value");
+            $driver->write(array_fill_keys(["lab:a", "lab:b", "lab:c"], $value));
+            $driver->write(["lab:c" => "another value"]);
             $said = [
                 "same" => $driver->read(["lab:a"]) === $value && $driver->read(["lab:b"]) === $value,
                 "last" => $driver->read(["lab:a", "lab:c"]),
                 "missing" => $driver->read(["lab:a", "lab:nothing"]),
             ];
-            $driver->write(["lab:c"], $value);
+            $driver->write(["lab:c" => $value]);
             $said["again"] = $driver->read(["lab:c"]) === $value;', [$payload]);
 
         self::assertSame(['same' => true, 'last' => 'another value', 'missing' => false, 'again' => true], $said);
@@ -78,7 +78,7 @@ final class ApcuDriverTest extends TestCase
     public function testAStringGoesThroughNoSerializer(string $serializer): void
     {
         $said = self::child($serializer, '
-            $driver->write(["lab:a"], "a:0:{}");
+            $driver->write(["lab:a" => "a:0:{}"]);
             $said = [apcu_fetch("lab:a")];');
         self::assertSame(['a:0:{}'], $said);
         self::assertSame(self::memory('php', '20kB'), self::memory($serializer, '20kB'));
@@ -96,7 +96,7 @@ final class ApcuDriverTest extends TestCase
         $said = self::child('msgpack', '
             foreach (["20kB", "50x50"] as $payload) {
                 $value = Payloads::get($payload);
-                $driver->write(["lab:a"], $value);
+                $driver->write(["lab:a" => $value]);
                 $raw = apcu_fetch("lab:a");
                 $said[] = $raw === $value;
                 $said[] = $raw === msgpack_pack($value);
@@ -124,9 +124,9 @@ final class ApcuDriverTest extends TestCase
     {
         $said = self::child('igbinary', '
             $value = Payloads::get("50x50");
-            $driver->write(["lab:a"], $value);
+            $driver->write(["lab:a" => $value]);
             if (pcntl_fork() === 0) {
-                $driver->write(["lab:b"], $driver->read(["lab:a"]) === $value ? "the same" : "something else");
+                $driver->write(["lab:b" => $driver->read(["lab:a"]) === $value ? "the same" : "something else"]);
                 exit(0);
             }
             pcntl_wait($status);
@@ -139,7 +139,7 @@ final class ApcuDriverTest extends TestCase
     {
         $said = self::child('php', '
             try {
-                $driver->write(["lab:a"], str_repeat("x", 2_000_000));
+                $driver->write(["lab:a" => str_repeat("x", 2_000_000)]);
             } catch (Larder\Lab\Subject\EngineFailure $failure) {
                 $said = [$failure->getMessage()];
             }', [], ['apc.shm_size' => '1M']);
@@ -171,7 +171,7 @@ final class ApcuDriverTest extends TestCase
     private static function memory(string $serializer, string $payload): int
     {
         $said = self::child($serializer, '
-            $driver->write(["lab:a"], Payloads::get($argv[2]));
+            $driver->write(["lab:a" => Payloads::get($argv[2])]);
             $said = [apcu_key_info("lab:a") !== null ? (new APCUIterator("/^lab:a$/", APC_ITER_MEM_SIZE))->current()["mem_size"] : 0];', [$payload]);
         self::assertIsInt($said[0] ?? null);
 

@@ -41,7 +41,7 @@ abstract class DriverTestCase extends TestCase
         $driver->connect();
 
         $driver->begin();
-        $driver->write(['lab:a:0', 'lab:a:1', 'lab:a:2'], $value);
+        $driver->write(\array_fill_keys(['lab:a:0', 'lab:a:1', 'lab:a:2'], $value));
         foreach (['lab:a:2', 'lab:a:0', 'lab:a:1'] as $key) {
             $driver->begin();
             self::assertSame($value, $driver->read([$key]));
@@ -56,8 +56,8 @@ abstract class DriverTestCase extends TestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'first');
-        $driver->write(['lab:b'], 'second');
+        $driver->write(['lab:a' => 'first']);
+        $driver->write(['lab:b' => 'second']);
         $driver->begin();
 
         self::assertSame('second', $driver->read(['lab:a', 'lab:b']));
@@ -73,7 +73,7 @@ abstract class DriverTestCase extends TestCase
         $driver->connect();
         foreach (['first', $table, 'third', $table] as $value) {
             $driver->begin();
-            $driver->write(['lab:a'], $value);
+            $driver->write(['lab:a' => $value]);
             $driver->begin();
             self::assertSame($value, $driver->read(['lab:a']));
         }
@@ -85,7 +85,7 @@ abstract class DriverTestCase extends TestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
         $driver->begin();
 
         self::assertContains($driver->read(['lab:a', 'lab:nothing']), [null, false]);
@@ -99,7 +99,7 @@ abstract class DriverTestCase extends TestCase
         $driver = $this->driver($parameters);
         for ($i = 0; $i < 3; ++$i) {
             $driver->connect();
-            $driver->write(['lab:a'], "value $i");
+            $driver->write(['lab:a' => "value $i"]);
             $driver->begin();
             self::assertSame("value $i", $driver->read(['lab:a']));
             $driver->disconnect();

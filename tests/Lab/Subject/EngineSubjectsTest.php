@@ -30,7 +30,7 @@ final class EngineSubjectsTest extends TestCase
         $keys = ["lab:0", "lab:1", "lab:2"];
         foreach (["something else", ...array_map(Payloads::get(...), $argv[2] === "none" ? ["short", "20kB"] : Payloads::names())] as $value) {
             $driver->begin();
-            $driver->write($keys, $value);
+            $driver->write(array_fill_keys($keys, $value));
             for ($i = 0; $i < 3; ++$i) {
                 $driver->begin();
                 foreach ($keys as $key) {

@@ -43,7 +43,7 @@ final class FilesDriverTest extends SharedDriverTestCase
         $value = Payloads::get($payload);
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], $value);
+        $driver->write(['lab:a' => $value]);
 
         self::assertSame(['lab:a'], \array_values(\array_diff((array) \scandir($this->directory->path), ['.', '..'])));
         self::assertStringEqualsFile($this->directory->file('lab:a'), Serialized::by((string) $parameters['serializer'], $value));
@@ -53,7 +53,7 @@ final class FilesDriverTest extends SharedDriverTestCase
     {
         $driver = $this->driver(['serializer' => 'php', 'raw' => 1]);
         $driver->connect();
-        $driver->write(['lab:a'], 'a:1:{');
+        $driver->write(['lab:a' => 'a:1:{']);
 
         self::assertStringEqualsFile($this->directory->file('lab:a'), 'a:1:{');
         self::assertSame('a:1:{', $driver->read(['lab:a']));
@@ -71,11 +71,11 @@ final class FilesDriverTest extends SharedDriverTestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'the old value');
+        $driver->write(['lab:a' => 'the old value']);
         $written = \file_get_contents($this->directory->file('lab:a'));
         $before = \fopen($this->directory->file('lab:a'), 'r');
         self::assertIsResource($before);
-        $driver->write(['lab:a'], 'new');
+        $driver->write(['lab:a' => 'new']);
 
         self::assertSame($written, \stream_get_contents($before));
         self::assertSame('new', $driver->read(['lab:a']));
@@ -93,10 +93,10 @@ final class FilesDriverTest extends SharedDriverTestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
         $this->directory->remove();
 
-        foreach ([static fn() => $driver->write(['lab:a'], 'something'), static fn() => $driver->read(['lab:a'])] as $do) {
+        foreach ([static fn() => $driver->write(['lab:a' => 'something']), static fn() => $driver->read(['lab:a'])] as $do) {
             try {
                 $do();
                 self::fail('It did not notice that the directory has gone');

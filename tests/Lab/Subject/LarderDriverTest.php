@@ -87,7 +87,7 @@ final class LarderDriverTest extends SharedDriverTestCase
         $driver->connect();
         $keys = ['lab:0', 'lab:1', 'lab:2', 'lab:3'];
         $driver->begin();
-        $driver->write($keys, $value);
+        $driver->write(\array_fill_keys($keys, $value));
         // What a set did not leave in the near tier, the first get puts there.
         $driver->begin();
         $driver->read($keys);
@@ -109,7 +109,7 @@ final class LarderDriverTest extends SharedDriverTestCase
         $driver = new LarderDriver(['scheme' => 'memory', 'tier' => 'request', 'serializer' => 'none', 'near_budget' => '256M']);
         $driver->connect();
         $keys = ['lab:0', 'lab:1', 'lab:2', 'lab:3'];
-        $driver->write($keys, $value);
+        $driver->write(\array_fill_keys($keys, $value));
         $driver->begin();
         $driver->read($keys);
 
@@ -118,7 +118,7 @@ final class LarderDriverTest extends SharedDriverTestCase
         self::assertSame($value, $driver->read($keys));
         self::assertSame(['request' => 4, 'near' => 0], self::difference(self::hits($driver), $before));
         self::assertNull($driver->read(['lab:nothing']));
-        $driver->write(['lab:0'], 'another value');
+        $driver->write(['lab:0' => 'another value']);
         self::assertSame('another value', $driver->read(['lab:0']));
     }
 
@@ -141,7 +141,7 @@ final class LarderDriverTest extends SharedDriverTestCase
         $table = Payloads::get('50x50');
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], $table);
+        $driver->write(['lab:a' => $table]);
         $rows = $driver->cache()->inspect('lab:a');
         $truth = \end($rows);
 
@@ -163,12 +163,12 @@ final class LarderDriverTest extends SharedDriverTestCase
         $late = new LarderDriver($parameters);
         $writer->connect();
         $reader->connect();
-        $writer->write(['lab:a'], 'something');
+        $writer->write(['lab:a' => 'something']);
         $reader->begin();
         self::assertSame('something', $reader->read(['lab:a']));
         $server->stop();
 
-        self::assertFails('store it', static fn() => $writer->write(['lab:a'], 'something'));
+        self::assertFails('store it', static fn() => $writer->write(['lab:a' => 'something']));
         $reader->begin();
         self::assertFails('get it', static fn() => $reader->read(['lab:a']));
         $late->connect();
@@ -186,7 +186,7 @@ final class LarderDriverTest extends SharedDriverTestCase
         $directory = $this->directory->file('a b%41?c#d&e=f');
         $driver = new LarderDriver(['scheme' => $scheme, 'directory' => $directory, 'tier' => 'disk']);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
 
         self::assertDirectoryExists($directory);
         self::assertSame([\basename($directory)], \array_values(\array_diff((array) \scandir($this->directory->path), ['.', '..'])));
@@ -197,7 +197,7 @@ final class LarderDriverTest extends SharedDriverTestCase
     {
         $driver = new LarderDriver(['dsn' => 'file://' . $this->directory->path . '?serializer=php']);
         $driver->connect();
-        $driver->write(['lab:a'], Payloads::get('50x50'));
+        $driver->write(['lab:a' => Payloads::get('50x50')]);
         $rows = $driver->cache()->inspect('lab:a');
 
         // The last tier is the one that the DSN names; where there is a segment it stands before it.

@@ -74,7 +74,7 @@ final class LoopSubjectsTest extends TestCase
         self::assertSame([], $subject->missing(), 'What the tests need is missing');
         $driver = self::driver($subject);
         $driver->connect();
-        $driver->write(['lab:0:0:0', 'lab:0:0:1'], 'value 00000042');
+        $driver->write(\array_fill_keys(['lab:0:0:0', 'lab:0:0:1'], 'value 00000042'));
         $driver->begin();
         self::assertSame('value 00000042', $driver->read(['lab:0:0:0', 'lab:0:0:1']));
         $driver->disconnect();
@@ -92,7 +92,7 @@ final class LoopSubjectsTest extends TestCase
             if ($subject->driver === FilesDriver::class) {
                 $driver = self::driver($subject);
                 $driver->connect();
-                $driver->write(['lab:plain'], 'value 00000042');
+                $driver->write(['lab:plain' => 'value 00000042']);
                 self::assertSame('value 00000042', \file_get_contents(self::directory($subject) . '/lab:plain'));
             }
         }

@@ -69,7 +69,7 @@ final class MemcachedDriverTest extends SharedDriverTestCase
         $value = Payloads::get($payload);
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], $value);
+        $driver->write(['lab:a' => $value]);
         [$flags, $bytes] = self::item(self::$servers[$parameters['connection']], 'lab:a');
 
         // A string goes through no serializer.
@@ -96,11 +96,11 @@ final class MemcachedDriverTest extends SharedDriverTestCase
                 $drivers[] = $driver = new MemcachedDriver($parameters + self::address($server));
                 $driver->connect();
             }
-            $drivers[0]->write(['lab:a'], 'something');
+            $drivers[0]->write(['lab:a' => 'something']);
             self::assertSame('something', $drivers[1]->read(['lab:a']));
             $server->stop();
 
-            self::assertFails(static fn() => $drivers[0]->write(['lab:a'], 'something'));
+            self::assertFails(static fn() => $drivers[0]->write(['lab:a' => 'something']));
             self::assertFails(static fn() => $drivers[1]->read(['lab:a']));
             // One that never spoke to it.
             self::assertFails(static fn() => $drivers[2]->read(['lab:a']));
@@ -117,7 +117,7 @@ final class MemcachedDriverTest extends SharedDriverTestCase
         $this->expectException(EngineFailure::class);
         $this->expectExceptionMessageMatches('/^Memcached does not store it: .*TOO BIG/');
         // More than its items can be (memcached(1), -I: 1 MB).
-        $driver->write(['lab:a'], \str_repeat('x', 1_100_000));
+        $driver->write(['lab:a' => \str_repeat('x', 1_100_000)]);
     }
 
     public function testTheTextProtocolIsSpoken(): void
@@ -126,7 +126,7 @@ final class MemcachedDriverTest extends SharedDriverTestCase
         try {
             $driver = new MemcachedDriver(self::address($server));
             $driver->connect();
-            $driver->write(['lab:a'], 'something');
+            $driver->write(['lab:a' => 'something']);
 
             self::assertMatchesRegularExpression('/^<\d+ set lab:a \d+ 0 9/m', $server->log());
         } finally {

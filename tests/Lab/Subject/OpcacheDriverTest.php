@@ -49,16 +49,16 @@ final class OpcacheDriverTest extends TestCase
         $said = $this->child('
             $driver->connect();
             $value = Payloads::get($argv[2]);
-            $driver->write(["lab:a", "lab:b", "lab:c"], $value);
+            $driver->write(array_fill_keys(["lab:a", "lab:b", "lab:c"], $value));
             $driver->begin();
-            $driver->write(["lab:c"], "another value");
+            $driver->write(["lab:c" => "another value"]);
             $said = [
                 "same" => $driver->read(["lab:a"]) === $value && $driver->read(["lab:b"]) === $value,
                 "last" => $driver->read(["lab:a", "lab:c"]),
                 "missing" => $driver->read(["lab:a", "lab:nothing"]),
             ];
             $driver->begin();
-            $driver->write(["lab:c"], $value);
+            $driver->write(["lab:c" => $value]);
             $said["again"] = $driver->read(["lab:c"]) === $value;
             $driver->begin();
             $said["files"] = array_values(array_diff(scandir($directory), [".", ".."]));', [$payload]);
@@ -75,7 +75,7 @@ final class OpcacheDriverTest extends TestCase
     {
         $said = $this->child('
             $driver->connect();
-            $driver->write(["lab:a"], Payloads::get($argv[2]));
+            $driver->write(["lab:a" => Payloads::get($argv[2])]);
             $said[] = $hits("lab:a");
             $driver->read(["lab:a"]);
             $said[] = $first = $hits("lab:a");
@@ -96,7 +96,7 @@ final class OpcacheDriverTest extends TestCase
     {
         $said = $this->child('
             $driver->connect();
-            $driver->write(["lab:a"], "something");
+            $driver->write(["lab:a" => "something"]);
             $said = [filemtime("$directory/lab:a.php") + 30 < $_SERVER["REQUEST_TIME"]];
             $driver->read(["lab:a"]);
             $said[] = opcache_is_script_cached("$directory/lab:a.php");', [], ['opcache.file_update_protection' => 30]);
@@ -108,11 +108,11 @@ final class OpcacheDriverTest extends TestCase
     {
         $said = $this->child('
             $driver->connect();
-            $driver->write(["lab:a", "lab:b"], "old");
+            $driver->write(array_fill_keys(["lab:a", "lab:b"], "old"));
             $said = [$driver->read(["lab:a"]), $driver->read(["lab:b"])];
             if (pcntl_fork() === 0) {
                 $driver->connect();
-                $driver->write(["lab:b"], $driver->read(["lab:a"]) === "old" ? "new" : "wrong");
+                $driver->write(["lab:b" => $driver->read(["lab:a"]) === "old" ? "new" : "wrong"]);
                 exit(0);
             }
             pcntl_wait($status);
@@ -127,7 +127,7 @@ final class OpcacheDriverTest extends TestCase
         $said = $this->child('
             $driver->connect();
             $keys = array_map(static fn(int $i): string => "lab:$i", range(1, 500));
-            $driver->write($keys, "something");
+            $driver->write(array_fill_keys($keys, "something"));
             $driver->read($keys);
             try {
                 $driver->disconnect();
@@ -158,10 +158,10 @@ final class OpcacheDriverTest extends TestCase
     {
         $said = $this->child('
             $driver->connect();
-            $driver->write(["lab:a"], "something");
+            $driver->write(["lab:a" => "something"]);
             unlink("$directory/lab:a.php");
             rmdir($directory);
-            foreach ([static fn() => $driver->write(["lab:a"], "something"), static fn() => $driver->read(["lab:b"])] as $do) {
+            foreach ([static fn() => $driver->write(["lab:a" => "something"]), static fn() => $driver->read(["lab:b"])] as $do) {
                 try {
                     $do();
                 } catch (EngineFailure $failure) {

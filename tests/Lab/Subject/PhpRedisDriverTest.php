@@ -42,7 +42,7 @@ final class PhpRedisDriverTest extends RedisDriverTestCase
 
         $this->expectException(\RedisException::class);
         $this->expectExceptionMessage('OOM');
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
     }
 
     /** Replies that begin with ERR the extension does not throw. */
@@ -54,7 +54,7 @@ final class PhpRedisDriverTest extends RedisDriverTestCase
 
         $this->expectException(EngineFailure::class);
         $this->expectExceptionMessage('Redis does not store it: ERR unknown command');
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
     }
 
     public function testWithoutConnectionItSaysSo(): void

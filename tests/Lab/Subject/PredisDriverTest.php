@@ -28,7 +28,7 @@ final class PredisDriverTest extends RedisDriverTestCase
 
         $this->expectException(ServerException::class);
         $this->expectExceptionMessage('OOM');
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
     }
 
     protected function failures(): array

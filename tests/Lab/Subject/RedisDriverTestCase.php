@@ -53,7 +53,7 @@ abstract class RedisDriverTestCase extends SharedDriverTestCase
         $value = Payloads::get($payload);
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], $value);
+        $driver->write(['lab:a' => $value]);
 
         self::assertSame(Serialized::by((string) $parameters['serializer'], $value), self::server()->command('GET', 'lab:a'));
     }
@@ -62,7 +62,7 @@ abstract class RedisDriverTestCase extends SharedDriverTestCase
     {
         $driver = $this->driver(['serializer' => 'none', 'connection' => 'socket']);
         $driver->connect();
-        $driver->write(['lab:a'], 'a:1:{');
+        $driver->write(['lab:a' => 'a:1:{']);
 
         self::assertSame('a:1:{', self::server()->command('GET', 'lab:a'));
         self::assertSame('a:1:{', $driver->read(['lab:a']));
@@ -74,7 +74,7 @@ abstract class RedisDriverTestCase extends SharedDriverTestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
 
         // Who asks is one by the socket itself.
         $clients = self::server()->command('CLIENT', 'LIST');
@@ -106,11 +106,11 @@ abstract class RedisDriverTestCase extends SharedDriverTestCase
         $late = $this->driver($parameters);
         $writer->connect();
         $reader->connect();
-        $writer->write(['lab:a'], 'something');
+        $writer->write(['lab:a' => 'something']);
         self::assertSame('something', $reader->read(['lab:a']));
         $server->kill();
 
-        $this->assertFails(static fn() => $writer->write(['lab:a'], 'something'));
+        $this->assertFails(static fn() => $writer->write(['lab:a' => 'something']));
         $this->assertFails(static fn() => $reader->read(['lab:a']));
         $this->assertFails($late->connect(...));
     }

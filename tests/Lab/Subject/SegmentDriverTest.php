@@ -37,9 +37,9 @@ final class SegmentDriverTest extends DriverTestCase
         $driver = new SegmentDriver($this->parameters());
         $driver->connect();
         foreach (MemoryPayloads::names() as $name) {
-            $driver->writeEach(["lab:$name" => 'before', "lab:$name:other" => 'another']);
-            $driver->writeEach(["lab:$name" => MemoryPayloads::get($name)]);
-            self::assertEquals(MemoryPayloads::get($name), $driver->read($driver->names(["lab:$name:other", "lab:$name"])));
+            $driver->write(["lab:$name" => 'before', "lab:$name:other" => 'another']);
+            $driver->write(["lab:$name" => MemoryPayloads::get($name)]);
+            self::assertEquals(MemoryPayloads::get($name), $driver->read(["lab:$name:other", "lab:$name"]));
         }
         self::assertSame('zero-copy', $driver->stats()['mode']);
     }
@@ -51,7 +51,7 @@ final class SegmentDriverTest extends DriverTestCase
 
         self::assertSame(3, $driver->increment('lab:count', 3));
         self::assertSame(4, $driver->increment('lab:count', 1));
-        $driver->write(['lab:count'], 'a word');
+        $driver->write(['lab:count' => 'a word']);
         self::assertFalse($driver->increment('lab:count', 1));
     }
 
@@ -61,7 +61,7 @@ final class SegmentDriverTest extends DriverTestCase
         $parameters = $this->parameters();
         $driver = new SegmentDriver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
         $driver->disconnect();
         SegmentDriver::clear($parameters);
 
@@ -93,7 +93,7 @@ final class SegmentDriverTest extends DriverTestCase
         self::assertSame(0, $driver->size());
         $sizes = [];
         foreach (['short', '20kB', '50x50'] as $name) {
-            $driver->write(['a', 'b', 'c'], MemoryPayloads::get($name));
+            $driver->write(\array_fill_keys(['a', 'b', 'c'], MemoryPayloads::get($name)));
             $sizes[$name] = $driver->size();
             self::assertSame($sizes[$name], $driver->size(), 'asking does not change it');
             self::assertSame(MemoryPayloads::get($name), $driver->read(['a', 'b']));

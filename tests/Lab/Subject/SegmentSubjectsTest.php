@@ -6,7 +6,6 @@ namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Subject\EngineSubjects;
-use Larder\Lab\Subject\FreshDriver;
 use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
@@ -27,7 +26,6 @@ final class SegmentSubjectsTest extends TestCase
     {
         $all = [];
         foreach (SegmentSubjects::all() as $subject) {
-            self::assertTrue(\is_a($subject->driver, FreshDriver::class, true));
             $ini = $subject->ini;
             if (\in_array($subject->engine, ['segment', 'larder-segment'], true)) {
                 self::assertSame(LarderExtension::ini()['extension'] ?? null, $ini['extension'] ?? null);

@@ -40,7 +40,7 @@ final class SerializerDriverTest extends TestCase
         $driver->connect();
         foreach (self::values() as $name => $value) {
             $driver->begin();
-            $driver->write(['a', 'b', 'c'], $value);
+            $driver->write(\array_fill_keys(['a', 'b', 'c'], $value));
             $got = $driver->read(['a', 'b']);
 
             // Equal alone would let "1" pass for 1; objects are never identical.
@@ -62,7 +62,7 @@ final class SerializerDriverTest extends TestCase
         foreach (self::values() as $name => $value) {
             $driver = new SerializerDriver($subject->parameters);
             self::assertSame(0, $driver->size());
-            $driver->write(['a'], $value);
+            $driver->write(['a' => $value]);
 
             self::assertSame(\strlen(self::bytes($subject, $value)), $driver->size(), $name);
         }
@@ -80,7 +80,7 @@ final class SerializerDriverTest extends TestCase
             }
             if ($subject->missing() === []) {
                 $driver = new SerializerDriver($subject->parameters);
-                $driver->write(['a'], Recording::get('feed'));
+                $driver->write(['a' => Recording::get('feed')]);
                 $sizes[$subject->name] = $driver->size();
             }
         }
@@ -98,10 +98,10 @@ final class SerializerDriverTest extends TestCase
         $driver = new SerializerDriver(['serializer' => 'php', 'compressor' => 'gzdeflate']);
         self::assertNull($driver->read(['a']));
 
-        $driver->write(['a'], 'first');
-        $driver->write(['b'], \str_repeat('second ', 100));
+        $driver->write(['a' => 'first']);
+        $driver->write(['b' => \str_repeat('second ', 100)]);
         $size = $driver->size();
-        $driver->write([], 'none at all');
+        $driver->write([]);
 
         self::assertSame(\str_repeat('second ', 100), $driver->read(['a']));
         self::assertSame($size, $driver->size());
@@ -113,7 +113,7 @@ final class SerializerDriverTest extends TestCase
         $driver = new SerializerDriver(['serializer' => 'php']);
         $value = new \stdClass();
         $value->changes = 'before';
-        $driver->write(['a'], $value);
+        $driver->write(['a' => $value]);
         $value->changes = 'after';
 
         self::assertEquals((object) ['changes' => 'before'], $driver->read(['a']));

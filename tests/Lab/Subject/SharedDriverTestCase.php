@@ -17,7 +17,7 @@ abstract class SharedDriverTestCase extends DriverTestCase
         $value = Payloads::get($payload);
         $one = $this->driver($parameters);
         $one->connect();
-        $one->write(['lab:a'], $value);
+        $one->write(['lab:a' => $value]);
         $another = $this->driver($parameters);
         $another->connect();
         $another->begin();
@@ -25,7 +25,7 @@ abstract class SharedDriverTestCase extends DriverTestCase
         self::assertSame($value, $another->read(['lab:a']));
 
         $one->begin();
-        $one->write(['lab:a'], 'another value');
+        $one->write(['lab:a' => 'another value']);
         $another->begin();
         self::assertSame('another value', $another->read(['lab:a']));
     }
@@ -36,7 +36,7 @@ abstract class SharedDriverTestCase extends DriverTestCase
     {
         $driver = $this->driver($parameters);
         $driver->connect();
-        $driver->write(['lab:a'], 'something');
+        $driver->write(['lab:a' => 'something']);
         $driver->disconnect();
         $driver->connect();
         $driver->begin();

@@ -43,15 +43,15 @@ final class CheatingDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         if ($this->file === null && $this->cheat === self::OF_THE_PROCESS_BEFORE) {
-            $this->file = $this->directory . '/' . \md5($keys[0] ?? '');
+            $this->file = $this->directory . '/' . \md5(\array_key_first($values) ?? '');
             $old = \is_file($this->file) ? \unserialize((string) \file_get_contents($this->file)) : [];
             $this->old = $this->values = \is_array($old) ? $old : [];
         }
         $this->written = true;
-        foreach ($keys as $key) {
+        foreach ($values as $key => $value) {
             $keeps = match ($this->cheat) {
                 self::KEEPS_THREE => \preg_match('/:(0|4999|9999)$/', $key) === 1,
                 self::STOPS_WRITING => $this->looks < 2,

@@ -25,12 +25,12 @@ final class FaultyDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
         if ($this->fault === 'exits') {
             exit(3);
         }
-        foreach ($keys as $key) {
+        foreach ($values as $key => $value) {
             if ($this->fault === 'keeps the first') {
                 $this->values[$key] ??= $value;
             } elseif ($this->fault !== 'forgets') {

@@ -5,20 +5,20 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Support;
 
 use Larder\Lab\Subject\CountingDriver;
-use Larder\Lab\Subject\FreshDriver;
+use Larder\Lab\Subject\NamingDriver;
 
 /**
  * An engine in memory that says what was asked of it, and is as bad as its parameter "fault" says: "keeps the first",
  * "forgets one", "finds everything", "counts twice", "loses count". "tells" is a good one that writes into a file of its
- * directory how many values it was given at once.
+ * directory how many values it was given at once, if more than one.
  */
-final class FaultyMemory implements CountingDriver, FreshDriver
+final class FaultyMemory implements CountingDriver, NamingDriver
 {
     /** @var array<string, mixed> */
     public array $values = [];
     /** @var list<list<string>> the keys of each read() */
     public array $reads = [];
-    /** @var list<array<string, mixed>> the values of each writeEach() */
+    /** @var list<array<string, mixed>> the values of each write() */
     public array $written = [];
     public bool $connected = false;
     /** @var list<int> keys of each request since it began */
@@ -58,15 +58,10 @@ final class FaultyMemory implements CountingDriver, FreshDriver
         return \array_map(static fn(string $key): string => "name of $key", $keys);
     }
 
-    public function write(array $keys, mixed $value): void
-    {
-        $this->store(\array_fill_keys($keys, $value));
-    }
-
-    public function writeEach(array $values): void
+    public function write(array $values): void
     {
         $this->written[] = $values;
-        if ($this->fault === 'tells') {
+        if ($this->fault === 'tells' && \count($values) > 1) {
             \file_put_contents($this->file, \count($values) . "\n", \FILE_APPEND);
         }
         $this->store($values);

@@ -34,9 +34,9 @@ final class WhereDriver implements Driver
 
     public function begin(): void {}
 
-    public function write(array $keys, mixed $value): void
+    public function write(array $values): void
     {
-        $this->values = \array_fill_keys($keys, $value) + $this->values;
+        $this->values = $values + $this->values;
     }
 
     public function read(array $keys): mixed

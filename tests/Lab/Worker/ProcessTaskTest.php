@@ -140,7 +140,7 @@ final class ProcessTaskTest extends TestCase
             $subject = Tasks::subject("memory:$operation", FaultyMemory::class, ['fault' => 'tells', 'work' => Keys::MEMORY]);
             self::assertNull($this->perform(Tasks::task($subject, [$operation], 2))[0]->wrong);
 
-            // What all of them write at first is written by write().
+            // What all of them write at first is written one by one.
             self::assertSame($writes, \is_file($this->directory->file("memory-$operation/written")));
         }
     }

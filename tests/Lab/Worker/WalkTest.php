@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Worker;
 
 use Larder\Lab\Payload\Payloads;
-use Larder\Lab\Subject\FreshDriver;
+use Larder\Lab\Subject\Driver;
 use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\Values;
@@ -26,7 +26,7 @@ final class WalkTest extends TestCase
     #[Test]
     public function everyCellOfEveryGetIsRead(): void
     {
-        $driver = new class implements FreshDriver {
+        $driver = new class implements Driver {
             public int $emptied = 0;
             public int $reads = 0;
             private mixed $value = null;
@@ -39,17 +39,7 @@ final class WalkTest extends TestCase
 
             public function begin(): void {}
 
-            public function names(array $keys): array
-            {
-                return $keys;
-            }
-
-            public function write(array $keys, mixed $value): void
-            {
-                $this->value = $value;
-            }
-
-            public function writeEach(array $values): void
+            public function write(array $values): void
             {
                 foreach ($values as $value) {
                     $this->value = $value;
