@@ -11,6 +11,7 @@ use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Engines;
 use Larder\Lab\Scenario\Loop;
 use Larder\Lab\Scenario\Serializers;
+use Larder\Tests\Lab\Compare\Reports;
 use Random\Engine\Mt19937;
 use Random\Randomizer;
 
@@ -20,9 +21,8 @@ final class Fixture
     /** What breaks tables, pages and terminals that trust what they are given. */
     public const HOSTILE = "ev|il</td></script><script>alert(1)</script>\x1b[2J\r\n| **x** | `` ``` <fg=red>red</> \u{202E}\u{0085}[a](http://a.example) \\";
 
-    private const SERVERS = ['redis' => 1.0, 'predis' => 2.4, 'memcached' => 1.1, 'memcached_nocompression' => 1.05];
+    private const SERVERS = ['redis' => 1.0, 'predis' => 2.4, 'memcached' => 1.1, 'memcached_nocompression' => 1.05, 'larder-redis' => 1.15, 'larder-predis' => 2.6, 'larder-memcached' => 1.2];
     private const PROCESS = ['apcu' => 0.09, 'files' => 12.0, 'larder-apcu' => 0.25, 'larder-sqlite' => 4.9, 'larder-files' => 18.0];
-    private const FAR = ['larder-redis' => 1.15, 'larder-predis' => 2.6, 'larder-memcached' => 1.2];
     private const ROAD = [Cell::SOCKET => 45.0, Cell::TCP => 65.0, Cell::NETWORK => 1100.0];
     private const SERIALIZERS = ['php' => 1.0, 'igbinary' => 0.55, 'msgpack' => 0.8];
 
@@ -59,9 +59,9 @@ final class Fixture
     ): Report {
         $self = new self($seed, $rounds, $samples);
         $all = ['engines' => $self->engines($larder, $network), 'serializers' => $self->serializers(), 'loop' => $self->loop($larder)];
-        if ($hostile) {
-            $all['engines'][] = $self->result(new Cell('engines', self::HOSTILE, self::HOSTILE, Cell::PROCESS, 'php', 'none', '50x50', 'read'), 0.01);
-            $all['serializers'][] = $self->result(new Cell('serializers', self::HOSTILE, self::HOSTILE, Cell::PROCESS, self::HOSTILE, self::HOSTILE, self::HOSTILE, 'read'), 0.01);
+        foreach ($hostile ? [['engines', 'php', 'none', '50x50'], ['serializers', self::HOSTILE, self::HOSTILE, self::HOSTILE]] : [] as [$scenario, $serializer, $compressor, $payload]) {
+            $like = $self->result('x/x/x/x/1', 0.01);
+            $all[$scenario][] = new Result(new Cell($scenario, self::HOSTILE, self::HOSTILE, Cell::PROCESS, $serializer, $compressor, $payload, 'read'), $like->rounds, $like->perSecond);
         }
         $all = \array_intersect_key($all, \array_flip($scenarios ?? \array_keys($all)));
         $results = \array_merge(...\array_values($all));
@@ -104,32 +104,25 @@ final class Fixture
         $results = [];
         foreach (['short' => [1.0, 0.0], '20kB' => [1.6, 0.0], '50x50' => [2.0, 100.0]] as $payload => [$size, $serialize]) {
             foreach (['write' => 1.2, 'read' => 1.0] as $operation => $effort) {
-                foreach ([1 => 1.0, 10 => 4.5] as $concurrency => $crowd) {
-                    foreach (self::SERIALIZERS as $serializer => $speed) {
-                        $cost = $serialize * $speed;
-                        foreach (self::SERVERS + ($larder ? self::FAR : []) as $engine => $times) {
-                            foreach (self::ROAD as $connection => $road) {
-                                if ($network || $connection !== Cell::NETWORK) {
-                                    $results[] = $this->result(
-                                        new Cell('engines', "$engine:$connection:$serializer", $engine, $connection, $serializer, $engine === 'memcached' ? 'fastlz' : 'none', $payload, $operation, $concurrency),
-                                        ($road * $times * $size * $effort + $cost) * $crowd,
-                                        $concurrency,
-                                    );
-                                }
-                            }
-                        }
-                        foreach (self::PROCESS as $engine => $time) {
-                            if ($larder || !\str_starts_with($engine, 'larder')) {
-                                $results[] = $this->result(
-                                    new Cell('engines', "$engine:process:$serializer", $engine, Cell::PROCESS, $serializer, 'none', $payload, $operation, $concurrency),
-                                    ($time * $size * $effort + $cost) * $crowd,
-                                    $concurrency,
-                                );
-                            }
+                $times = [];
+                foreach (self::SERIALIZERS as $serializer => $speed) {
+                    foreach (self::SERVERS as $engine => $slower) {
+                        foreach (self::ROAD as $connection => $road) {
+                            $times["$engine:$connection:$serializer"] = $road * $slower * $size * $effort + $serialize * $speed;
                         }
                     }
-                    foreach (['opcache' => 0.098, 'lookup' => 0.03] + ($larder ? ['larder-request' => 0.04] : []) as $engine => $time) {
-                        $results[] = $this->result(new Cell('engines', "$engine:process:none", $engine, Cell::PROCESS, 'none', 'none', $payload, $operation, $concurrency), $time * $effort * $crowd, $concurrency);
+                    foreach (self::PROCESS as $engine => $time) {
+                        $times["$engine:process:$serializer"] = $time * $size * $effort + $serialize * $speed;
+                    }
+                }
+                foreach (['opcache' => 0.098, 'lookup' => 0.03, 'larder-request' => 0.04] as $engine => $time) {
+                    $times["$engine:process:none"] = $time * $effort;
+                }
+                foreach ([1 => 1.0, 10 => 4.5] as $concurrency => $crowd) {
+                    foreach ($times as $subject => $time) {
+                        if (($larder || !\str_starts_with($subject, 'larder')) && ($network || !\str_contains($subject, Cell::NETWORK))) {
+                            $results[] = $this->result("engines/$subject/$payload/$operation/$concurrency", $time * $crowd, $concurrency);
+                        }
                     }
                 }
             }
@@ -145,10 +138,8 @@ final class Fixture
         foreach (['50x50' => 100.0, 'options' => 300.0, 'feed' => 900.0] as $payload => $cost) {
             foreach (self::SERIALIZERS as $serializer => $speed) {
                 foreach (['none' => [0.0, 1.0], 'gzdeflate' => [9.0, 0.2], 'zstd' => [0.9, 0.22], 'lz4' => [0.3, 0.35]] as $compressor => [$work, $left]) {
-                    $cell = static fn(string $operation, string $unit = Cell::MICROSECONDS): Cell => new Cell('serializers', "$serializer:$compressor", $serializer, Cell::PROCESS, $serializer, $compressor, $payload, $operation, 1, $unit);
-                    $results[] = $this->result($cell('write'), $cost * ($speed + $work));
-                    $results[] = $this->result($cell('read'), $cost * ($speed + $work / 4));
-                    $results[] = new Result($cell('size', Cell::BYTES), [[\floor($cost * 300 * $speed * $left)]]);
+                    $id = "serializers/$serializer:$compressor/$payload";
+                    \array_push($results, $this->result("$id/write/1", $cost * ($speed + $work)), $this->result("$id/read/1", $cost * ($speed + $work / 4)), Reports::measured("$id/size/1", [\floor($cost * 300 * $speed * $left)], Cell::BYTES));
                 }
             }
         }
@@ -160,11 +151,8 @@ final class Fixture
     private function loop(bool $larder): array
     {
         $results = [];
-        foreach (['redis' => [45.0, 90.0], 'memcached' => [40.0, 95.0], 'files' => [11.0, 11.5]] + ($larder ? ['larder-sqlite' => [4.9, 160.0]] : []) as $engine => [$read, $cycle]) {
-            $connection = \in_array($engine, ['redis', 'memcached'], true) ? Cell::SOCKET : Cell::PROCESS;
-            $subject = $connection === Cell::SOCKET ? "$engine:socket" : "$engine:process";
-            $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'read'), $read);
-            $results[] = $this->result(new Cell('loop', $subject, $engine, $connection, 'none', 'none', 'short', 'cycle'), $cycle);
+        foreach (['redis:socket' => [45.0, 90.0], 'memcached:socket' => [40.0, 95.0], 'files:process' => [11.0, 11.5]] + ($larder ? ['larder-sqlite:process' => [4.9, 160.0]] : []) as $subject => [$read, $cycle]) {
+            \array_push($results, $this->result("loop/$subject/short/read/1", $read), $this->result("loop/$subject/short/cycle/1", $cycle));
         }
 
         return $results;
@@ -204,7 +192,7 @@ final class Fixture
         return $ratios;
     }
 
-    private function result(Cell $cell, float $center, int $processes = 1): Result
+    private function result(string $id, float $center, int $processes = 1): Result
     {
         $rounds = [];
         for ($round = 0; $round < $this->rounds; ++$round) {
@@ -218,6 +206,6 @@ final class Fixture
             $rounds[] = $samples;
         }
 
-        return new Result($cell, $rounds, \round($processes * 1e6 / $center, 1));
+        return new Result(Reports::measured($id, [1.0])->cell, $rounds !== [] ? $rounds : throw new \LogicException('No rounds.'), \round($processes * 1e6 / $center, 1));
     }
 }
