@@ -51,6 +51,7 @@ final class Application extends Symfony
             'page:why' => static fn(): PageWhyCommand => new PageWhyCommand(),
             'page:list' => static fn(): PageListCommand => new PageListCommand(),
             'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),
+            'page:warm' => static fn(): PageWarmCommand => new PageWarmCommand(),
             'bench' => static fn(): BenchCommand => new BenchCommand(),
             'bench:compare' => static fn(): CompareCommand => new CompareCommand(),
         ]));

@@ -7,6 +7,7 @@ namespace Larder\Console;
 use Larder\Cache;
 use Larder\Console\Support\Place;
 use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -65,6 +66,16 @@ abstract class CacheCommand extends Command
         $value = $input->getOption($option);
 
         return \is_string($value) ? $value : null;
+    }
+
+    final protected static function number(InputInterface $input, string $option, float $least): float
+    {
+        $text = self::text($input, $option) ?? '';
+        if (!\is_numeric($text) || (float) $text < $least || (float) $text > 1e6) {
+            throw new InvalidArgumentException('The ' . $option . ' "' . $text . '" must be a number from ' . $least . ' to 1000000.');
+        }
+
+        return (float) $text;
     }
 
     final protected static function argument(InputInterface $input, string $name): string

@@ -132,14 +132,4 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
             $output->write($text, false, OutputInterface::OUTPUT_RAW);
         }
     }
-
-    private static function number(InputInterface $input, string $option, float $least): float
-    {
-        $text = self::text($input, $option) ?? '';
-        if (!\is_numeric($text) || (float) $text < $least || (float) $text > 1e6) {
-            throw new InvalidArgumentException('The ' . $option . ' "' . $text . '" must be a number from ' . $least . ' to 1000000.');
-        }
-
-        return (float) $text;
-    }
 }

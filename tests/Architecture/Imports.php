@@ -41,7 +41,7 @@ final class Imports
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
-        'Console\Warm' => ['Console\Support'],
+        'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm'],
     ];
 
