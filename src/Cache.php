@@ -9,6 +9,7 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
+use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
 use Larder\Tier\InvalidKey;
@@ -630,6 +631,26 @@ final class Cache
     public function local(): ?string
     {
         return $this->request->local;
+    }
+
+    /**
+     * Tells in one stat, without a Cache, whether this space was flushed or a tag of it invalidated: for copies outside the
+     * cache.
+     *
+     * @return ?PurgeCounter null: the truth tier is not on this server's disk
+     */
+    public function purgeCounter(): ?PurgeCounter
+    {
+        return $this->request->purges?->of($this->space);
+    }
+
+    /**
+     * Whether what was read since the last refresh() may be copied under the counter's value from before it: not while a
+     * transaction is about to flush or invalidate some of it, for if its process dies nothing of that is valid any longer.
+     */
+    public function isCopyable(): bool
+    {
+        return !$this->view->hasHeldMarkers();
     }
 
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */

@@ -18,6 +18,7 @@ use Larder\Tier\Near\Near;
 use Larder\Tier\Near\SegmentNear;
 use Larder\Tier\Near\StoreNear;
 use Larder\Tier\PendingInvalidations;
+use Larder\Tier\PurgeCounters;
 use Larder\Tier\Request;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
@@ -47,7 +48,10 @@ final class Assembly
         // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
         $isOwn = $options->truth->scheme === 'memory';
         $pending = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)));
+        $tier = Dsn::TIERS[$options->truth->scheme];
+        // What another server purges in a far tier moves no counter here.
+        $purges = $runtime === null || $tier !== 'disk' ? null : new PurgeCounters("$runtime/local-$mark-purges");
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges);
         $codec = Codec::create($options->serializer, $options->compressor);
         $request = new Request(
             $truth,
@@ -55,9 +59,10 @@ final class Assembly
             new EntrySigner($options->secret === null ? null : new Signer($options->secret)),
             $codec,
             (int) ($options->lease * 1000),
-            Dsn::TIERS[$options->truth->scheme],
+            $tier,
             $options->lazy,
             $runtime === null ? null : $runtime . '/local-' . $mark,
+            $purges,
         );
 
         return [$request, new Space('', $options->cacheOnly)];

@@ -24,6 +24,7 @@ final class PrivateDirectory
      * cache. Directories of records stay too: without these files nothing reads them.
      */
     private const CONTENT = '/^(larder\.(db\b.*|lock)|(bell|tail|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[\w.-]+)$/D';
+    private const COUNTERS = '/^local-\w+-purges$/D';
 
     /**
      * Makes sure that the directory exists, belongs to this user and is private. Costs three stat calls if so.
@@ -153,6 +154,9 @@ final class PrivateDirectory
             // unlink() deletes a link, not its target. A file that cannot be deleted is refused when it is opened.
             if (\preg_match(self::CONTENT, $name) === 1 && (\is_link($file) || !\is_dir($file))) {
                 \unlink($file);
+            } elseif (\preg_match(self::COUNTERS, $name) === 1) {
+                // Without its counter no copy outside the cache is read.
+                \array_map(\unlink(...), \glob($file . '/*') ?: []);
             }
         }
     }

@@ -47,6 +47,7 @@ final class Request
         public readonly string $last,
         bool $lazy = false,
         public readonly ?string $local = null,
+        public readonly ?PurgeCounters $purges = null,
     ) {
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
         $this->view = new View($truth, $nears, $this->leases, $lazy);
@@ -73,7 +74,7 @@ final class Request
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
     public function apart(): self
     {
-        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
+        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local, $this->purges);
     }
 
     /** Each call of the application gets the reader here for its first read. */

@@ -8,6 +8,7 @@ use Larder\Codec\Entry;
 use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -60,6 +61,7 @@ final class Truth
         private readonly FailureLog $failureLog,
         /** Names the request that opened it. */
         public readonly string $writer,
+        private readonly ?PurgeCounters $purges = null,
     ) {
         $this->breaker = new CircuitBreaker();
         $this->breaker->until = 1;
@@ -68,7 +70,7 @@ final class Truth
     /** The same store for another request, under a name of its own. */
     public function apart(): self
     {
-        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)));
+        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)), $this->purges);
     }
 
     public function down(): bool
@@ -155,7 +157,7 @@ final class Truth
         $start = \hrtime(true);
         try {
             $this->writes += \count($changes);
-            $outcomes = $this->store->write($changes);
+            $outcomes = $this->put($changes);
             foreach ($outcomes as $outcome) {
                 if ($outcome->kind === Outcome::REFUSED && !$outcome->done) {
                     $this->failureLog->report($this->name, $this->name . ' did not store a value: it has no room, or the value is too large for it;'
@@ -304,7 +306,7 @@ final class Truth
      */
     private function invalidate(array $keys, string $writer): void
     {
-        $this->store->write(\array_map(
+        $this->put(\array_map(
             static fn(string $key): Change => match ($key[0]) {
                 'e' => new Change($key, null, $writer, kind: Entry::DELETED, strict: true),
                 // A lease that could not be released.
@@ -313,6 +315,38 @@ final class Truth
             },
             $keys,
         ));
+    }
+
+    /**
+     * Every write that may move a marker passes here: beside it the purge counters move.
+     *
+     * @param non-empty-list<Change> $changes
+     *
+     * @return non-empty-list<Outcome>
+     *
+     * @throws Failure
+     */
+    private function put(array $changes): array
+    {
+        $markers = [];
+        foreach ($changes as $change) {
+            if (Markers::is($change->key)) {
+                $markers[] = $change->key;
+            }
+        }
+        if ($markers === [] || $this->purges === null) {
+            return $this->store->write($changes);
+        }
+        $begun = $this->purges->begin($markers);
+        $isDone = false;
+        try {
+            $outcomes = $this->store->write($changes);
+            $isDone = true;
+
+            return $outcomes;
+        } finally {
+            $this->purges->end($markers, $begun, $isDone);
+        }
     }
 
     /**
@@ -343,6 +377,16 @@ final class Truth
     {
         if ($keys !== [] && !$this->pending->keep($keys)) {
             $this->failureLog->report($this->name, 'an invalidation could not be recorded, and only this process keeps it: there is no file for it in ' . $this->pending->where());
+        }
+        $markers = \array_values(\array_filter($keys, Markers::is(...)));
+        if ($markers === [] || $this->purges === null) {
+            return;
+        }
+        try {
+            // After they are kept: who has copies now asks the store again, which makes these first.
+            $this->purges->end($markers, $this->purges->begin($markers), false);
+        } catch (Failure $failure) {
+            $this->failureLog->report($this->name, $failure->getMessage());
         }
     }
 

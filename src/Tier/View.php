@@ -347,6 +347,12 @@ final class View
         return $standing;
     }
 
+    /** Whether an intent stood on a marker that this request has read: its end may come without a move of the marker. */
+    public function hasHeldMarkers(): bool
+    {
+        return $this->heldMarkers !== [];
+    }
+
     /** Drops the request's copies of a space and of the groups in it. */
     public function forget(Space $space): void
     {
