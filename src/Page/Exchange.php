@@ -52,6 +52,9 @@ final class Exchange
     /** The key under which the last page was found, and whether there are variants under it. */
     private string $found = '';
     private bool $isVariant = false;
+
+    /** The name of the page that answered. */
+    private ?string $served = null;
     private bool $isBuilder = false;
 
     /** @var ?Stored a page that may not be served as it is: stale, or the visitor wants a newer one */
@@ -236,6 +239,14 @@ final class Exchange
         $this->pages->refresh();
     }
 
+    /** After a fresh page was sent: lets larder-serve.php send it next time. */
+    public function copy(): void
+    {
+        if ($this->served !== null && $this->found === $this->key) {
+            $this->pages->copy($this->found, $this->served);
+        }
+    }
+
     /** Lets others build: this request will not conclude. */
     public function giveUp(): void
     {
@@ -281,8 +292,12 @@ final class Exchange
         $page = $stored['page'];
         $age = self::age($stored);
         $isAccepted = $this->settings->rules['clientControl'] ? Serve::accepts($age, $page['life'], $page['strict']) : $age < $page['life'];
+        if (!$isAccepted || $stored['isExpired']) {
+            return null;
+        }
+        $this->served = $stored['name'];
 
-        return $isAccepted && !$stored['isExpired'] ? self::from($stored, $age, 'hit') : null;
+        return self::from($stored, $age, 'hit');
     }
 
     /**

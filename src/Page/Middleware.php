@@ -36,7 +36,7 @@ final class Middleware implements MiddlewareInterface
         private readonly StreamFactoryInterface $streams,
     ) {
         $this->settings = Settings::from($options);
-        $this->pages = new Pages($cache);
+        $this->pages = new Pages($cache, $this->settings);
     }
 
     public function process(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface

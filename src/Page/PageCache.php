@@ -41,7 +41,7 @@ final class PageCache
     public function __construct(Cache $cache, array $options = [])
     {
         $this->settings = Settings::from($options);
-        $this->pages = new Pages($cache);
+        $this->pages = new Pages($cache, $this->settings);
     }
 
     /** Answers the request and exits, or returns, and records the response at the end of the script. */
@@ -59,6 +59,7 @@ final class PageCache
                 $this->pages->cannotRenew();
                 $exchange->giveUp();
             }
+            $exchange->copy();
             exit;
         }
         if (isset($_SERVER[Exchange::RENEWAL])) {

@@ -27,6 +27,7 @@ use Larder\System\ProcessId;
  * expires them. Nothing that lies there is trusted to be what this class wrote.
  *
  * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Copyable from FastDoor
  * @phpstan-type Stored array{page: Page, body: string, isExpired: bool, name: string}
  */
 final class Pages
@@ -57,14 +58,20 @@ final class Pages
     /** In the application's request, so that what a transaction purges counts from its COMMIT on. */
     private readonly Cache $shared;
 
-    /** @param int $bytes of all pages in the cache together */
-    public function __construct(Cache $cache, int $bytes = Budget::BYTES)
+    private readonly ?FastDoor $door;
+
+    /**
+     * @param ?Settings $settings null: for a process that stores and removes no page of itself
+     * @param int       $bytes    of all pages in the cache together
+     */
+    public function __construct(Cache $cache, ?Settings $settings = null, int $bytes = Budget::BYTES)
     {
         $apart = $cache->apart();
         $this->own = $apart->group('page');
         $this->notes = $apart->group('page-notes', cacheOnly: true);
         $this->shared = $cache->group('page');
         $this->budget = new Budget($this->own, $this->notes, $bytes);
+        $this->door = $settings === null ? null : FastDoor::of($this->own, $settings);
     }
 
     /**
@@ -118,6 +125,18 @@ final class Pages
         if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
             return false;
         }
+        $work = fn(): bool => $this->put($key, $name, $page, $body, $vary, $tags, $seconds);
+
+        return $this->door === null ? $work() : $this->door->replace($key, [$name], $work, fn(): ?array => $this->copyable($key));
+    }
+
+    /**
+     * @param Page         $page
+     * @param list<string> $vary
+     * @param list<string> $tags
+     */
+    private function put(string $key, string $name, array $page, string $body, array $vary, array $tags, int $seconds): bool
+    {
         $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body], $seconds, $tags)
             && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
@@ -149,12 +168,42 @@ final class Pages
     public function remove(string $key): void
     {
         $there = $this->own->get("p$key");
-        $lists = self::lists($there);
-        if ($lists !== []) {
-            $this->own->deleteMultiple(\array_map(static fn(array $fields): string => "p$key" . Serve::variant($fields), $lists));
-        } elseif ($there !== null) {
-            $this->own->delete("p$key");
+        if ($there === null) {
+            return;
         }
+        $names = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), self::lists($there) ?: [[]]);
+        $work = fn(): bool => $this->own->deleteMultiple(\array_map(static fn(string $name): string => "p$name", $names));
+        $this->door === null ? $work() : $this->door->replace($key, $names, $work, static fn(): null => null);
+    }
+
+    /**
+     * Makes the local copy of a page that this request has got from here.
+     *
+     * @param string $name that it lies under
+     */
+    public function copy(string $key, string $name): void
+    {
+        $this->door?->copy($key, $name, fn(): ?array => $this->copyable($key));
+    }
+
+    /**
+     * What a local copy of a key's page may be made from, read anew.
+     *
+     * @return ?Copyable
+     */
+    private function copyable(string $key): ?array
+    {
+        $this->own->refresh();
+        // This makes the invalidations first that the store could not take before.
+        $this->own->learn();
+        $stored = $this->find($key);
+        $lists = self::lists($this->own->get("p$key"));
+        // Which of several lists counts is not Serving's to say.
+        if ($stored === null || $stored['isExpired'] || \count($lists) > 1 || !$this->own->isCopyable()) {
+            return null;
+        }
+
+        return [$stored['name'], $lists[0] ?? [], $stored['page'], $stored['body']];
     }
 
     /** Reads anew from here on: what is built now is judged by what was purged since now. */

@@ -16,10 +16,28 @@ use Larder\Page\Http\HttpDate;
  * the form that this class reads.
  *
  * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, etag: string, asked: string, modified: int, date: int, forms: array<string, int>}
+ * The fast door (larder-serve.php) reads local copies of pages, in this form: the head's length in HEAD digits, the head
+ * (serialized), and all forms of the body. A copy under the hash of a key holds the page or, for variants, the names of the
+ * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
+ *
+ * @phpstan-type Copy array{counter: int, key: string, page?: Page, vary?: list<string>}
+ * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules}
  * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
 {
+    /** Changes whenever copies or constants change their form. */
+    public const FORMAT = 1;
+
+    /** Digits of the length of a copy's head. */
+    public const HEAD = 8;
+
+    /** Bytes that are read of a copy first; PHP reads as many at once. */
+    private const FIRST = 8_192;
+
+    /** Memory that a reboot empties, as it does OPcache: copies from before a power cut are never read. */
+    private const MEMORY = '/dev/shm/larder-serve-';
+
     /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
     private const LONGEST = 2_048;
 
@@ -48,6 +66,154 @@ final class Serve
 
     /** @var ?array<array-key, mixed> the request's variables by their CGI names (RFC 3875); null: those of this process's request */
     private static ?array $given = null;
+
+    /** The directory of the fast door's constants; null: nobody has required it in this process; '': it cannot be used here. */
+    public static ?string $place = null;
+
+    /** @var ?Constants as read there */
+    public static ?array $constants = null;
+
+    /**
+     * The fast door: answers this process's request from a local copy, if there is one that is certainly good.
+     *
+     * @return bool whether the request is answered
+     */
+    public static function answer(): bool
+    {
+        $place = self::$place = self::place();
+        // Whatever another user has put there must not be run. The first call asks the kernel, the others know the answer.
+        if ($place === '' || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
+            return false;
+        }
+        /** @var Constants|false $constants */
+        $constants = @include "$place/constants.php";
+        if (!\is_array($constants)) {
+            return false;
+        }
+        self::$constants = $constants;
+        self::$given = null;
+        $method = self::variable('REQUEST_METHOD');
+        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules']) : null;
+        if ($key === null || !\is_file($constants['counter'])) {
+            return false;
+        }
+        $counter = \filesize($constants['counter']);
+        $name = self::name($key);
+        $copy = self::read($constants, $name, $body);
+        if (isset($copy['vary'], $copy['counter'], $copy['key']) && $copy['counter'] === $counter && $copy['key'] === $key) {
+            $key .= self::variant($copy['vary']);
+            $copy = self::read($constants, self::name($key, $name), $body);
+        }
+        if (!isset($copy['page'], $copy['counter'], $copy['key']) || $copy['counter'] !== $counter || $copy['key'] !== $key) {
+            return false;
+        }
+        $page = $copy['page'];
+        $age = $page['age'] + \max(0, \time() - $page['made']);
+        if ($constants['rules']['clientControl'] ? !self::accepts($age, $page['life'], $page['strict']) : $age >= $page['life']) {
+            return false;
+        }
+
+        return self::send(self::reply($page, $age, 'hit'), $body, $method === 'HEAD');
+    }
+
+    /** Where the constants of this script are; '': nowhere. The web server may tell sites of one script apart by LARDER_SITE. */
+    private static function place(): string
+    {
+        return \function_exists('posix_geteuid') && \PHP_SAPI !== 'cli'
+            ? self::MEMORY . \posix_geteuid() . '-' . \hash('xxh128', \get_included_files()[0] . "\0" . \getenv('LARDER_SITE') . "\0" . self::FORMAT) : '';
+    }
+
+    /**
+     * A copy's name. It says nothing about what is in it: that says the key there.
+     *
+     * @param string $base the name of the key without the variant, which decides the shard
+     */
+    public static function name(string $key, string $base = ''): string
+    {
+        $name = \hash('xxh128', $key);
+
+        return $base === '' ? $name : $base[0] . \substr($name, 1);
+    }
+
+    /**
+     * @param Constants $constants
+     * @param-out array{string, resource|null, int} $body what of the copy was read already, the rest, and where the body begins
+     *
+     * @return ?Copy null: there is none, or none that can be read
+     */
+    private static function read(array $constants, string $name, mixed &$body): ?array
+    {
+        $body = ['', null, 0];
+        if ($constants['apcu'] !== '') {
+            if (!\function_exists('apcu_fetch')) {
+                return null;
+            }
+            $found = \apcu_fetch($constants['apcu'] . $name);
+            /** @var array{Copy, string}|false $found */
+            $body[0] = $found[1] ?? '';
+
+            return $found[0] ?? null;
+        }
+        $file = @\fopen("$constants[files]/$name[0]/$name", 'rb');
+        if ($file === false) {
+            \error_clear_last();
+
+            return null;
+        }
+        $first = (string) \fread($file, self::FIRST);
+        $length = (int) \substr($first, 0, self::HEAD);
+        if ($length > self::FIRST - self::HEAD) {
+            $first .= \stream_get_contents($file, $length);
+        }
+        /** @var Copy|false $copy */
+        $copy = @\unserialize(\substr($first, self::HEAD, $length), ['allowed_classes' => false]);
+        if (!\is_array($copy)) {
+            \error_clear_last();
+
+            return null;
+        }
+        $body = [$first, $file, self::HEAD + $length];
+        if ((\hrtime(true) & 63) === 0) {
+            // One in so many notes that the copy is used: what is used least goes first when there is no room.
+            \touch("$constants[files]/$name[0]/$name");
+        }
+
+        return $copy;
+    }
+
+    /**
+     * @param array{int, list<string>, int, int}     $reply
+     * @param array{string, resource|null, int} $body  see read()
+     */
+    private static function send(array $reply, array $body, bool $isHead): bool
+    {
+        [$status, $lines, $from, $length] = $reply;
+        [$bytes, $file, $start] = $body;
+        $from += $start;
+        $there = \strlen($bytes);
+        if ($length === 0 || $isHead) {
+            $bytes = '';
+        } elseif ($from + $length > $there) {
+            $bytes = $file === null ? '' : \substr($bytes, $from) . \stream_get_contents($file, $from + $length - \max($from, $there), \max($from, $there));
+            if (\strlen($bytes) !== $length) {
+                return false;
+            }
+        } elseif ($from !== 0 || $length !== $there) {
+            $bytes = \substr($bytes, $from, $length);
+        }
+        if (\ini_get('zlib.output_compression') > 0) {
+            // The body is compressed already where the visitor takes that.
+            \ini_set('zlib.output_compression', '0');
+        }
+        \header_remove();
+        $status === 200 || \http_response_code($status);
+        foreach ($lines as $line) {
+            \header($line, false);
+        }
+        echo $bytes;
+
+        return true;
+    }
 
     /** @param ?array<array-key, mixed> $variables as in $_SERVER; null: ask the web server's interface */
     public static function of(?array $variables): void

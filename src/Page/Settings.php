@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
 
 /**
  * The options of the page cache, checked. Every default stands here.
@@ -28,7 +29,10 @@ final readonly class Settings
         'OptanonConsent', 'OptanonAlertBoxClosed', 'CookieConsent', 'cmplz_*', 'cookieyes-consent', 'cookielawinfo-*', 'viewed_cookie_policy', 'borlabs-cookie', 'real_cookie_banner*', 'cookieconsent_status', 'euconsent-v2', 'osano_*',
     ];
 
-    private const KNOWN = ['static', 'staticLife', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest'];
+    /** Of local copies and static files. */
+    private const BUDGET = '64M';
+
+    private const KNOWN = ['static', 'staticLife', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
 
     /**
      * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
@@ -37,6 +41,8 @@ final readonly class Settings
      * @param ?int   $waiters who may wait at the same time on this server; null: a quarter of php-fpm's pool, else 4
      * @param bool   $isBusy  a visitor over that number gets a 503 at once (overflow: busy) and does not wait like the others
      * @param int    $largest bytes of a page; longer ones are not stored
+     * @param int    $budget  bytes of all local copies
+     * @param string $copies  where the local copies of larder-serve.php lie: "files", or "apcu"
      * @param Rules  $rules
      * @param array<array-key, mixed> $given the options as the owner gave them
      */
@@ -47,6 +53,8 @@ final readonly class Settings
         public ?int $waiters,
         public bool $isBusy,
         public int $largest,
+        public int $budget,
+        public string $copies,
         public array $rules,
         public array $given,
     ) {}
@@ -71,6 +79,10 @@ final readonly class Settings
         if ((!\is_int($wait) && !\is_float($wait)) || $wait < 0 || !\is_finite((float) $wait)) {
             throw InvalidConfiguration::seconds('wait', $wait, '10');
         }
+        $copies = $options['copies'] ?? 'files';
+        if ($copies !== 'files' && $copies !== 'apcu') {
+            throw InvalidConfiguration::choice('copies', \is_string($copies) ? $copies : \get_debug_type($copies), ['files', 'apcu']);
+        }
         $clientControl = $options['clientControl'] ?? true;
         if (!\is_bool($clientControl)) {
             throw InvalidConfiguration::flag('clientControl', $clientControl);
@@ -83,6 +95,8 @@ final readonly class Settings
             self::whole($options, 'waiters', null),
             $overflow === 'busy',
             \max(1, self::whole($options, 'largest', 8 << 20) ?? 0),
+            Options::size('budget', $options['budget'] ?? self::BUDGET),
+            $copies,
             [
                 'ignoredCookies' => self::names($options, 'ignoredCookies', self::IGNORED_COOKIES),
                 'varyCookies' => self::names($options, 'varyCookies', []),

@@ -1,0 +1,42 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+/**
+ * Local copies of stored pages, where Serve reads them, each under a name (Serve::name()). They keep a budget.
+ *
+ * The names' first digit divides them into shards. Who changes a shard holds its lock.
+ *
+ * @phpstan-import-type Copy from Serve
+ */
+interface Copies
+{
+    /** Shards: each has its part of the budget. */
+    public const SHARDS = 16;
+
+    /**
+     * @param float $seconds to wait
+     *
+     * @return ?resource the lock of the name's shard, until it is closed; null: another process holds it, or it cannot be made
+     */
+    public function lock(string $name, float $seconds): mixed;
+
+    /**
+     * @param resource $lock
+     * @param Copy     $copy
+     * @param string   $body all forms of the page
+     * @param int      $life seconds for which it can be of use
+     */
+    public function put(mixed $lock, string $name, array $copy, string $body, int $life): void;
+
+    /** @param resource $lock */
+    public function drop(mixed $lock, string $name): void;
+
+    /** The purge counter's value in the copy of a key; null: there is no copy that can be read. */
+    public function counter(string $name, string $key): ?int;
+
+    /** Drops all. Nobody may be putting any meanwhile. */
+    public function wipe(): void;
+}

@@ -1,0 +1,261 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page;
+
+use Larder\Cache;
+use Larder\System\FileLock;
+use Larder\System\Ownership;
+use Larder\System\PurgeCounter;
+use Larder\System\Quiet;
+
+/**
+ * Makes what larder-serve.php needs (see Serve): its constants, the purge counter, and local copies of pages.
+ *
+ * A copy is always made in one way, so that it is never older than the cache: under its shard's lock, note the counter, read
+ * the page from the cache anew, write. Who stores another page under a key holds the same lock, and drops the copy before.
+ *
+ *     copy      lock ─ counter ─ read the cache ─ write the copy ─ unlock
+ *     replace   lock ─ drop the copy ─ store ─ copy, as above ─ unlock
+ *     purge     counter + 1 ─ COMMIT                                       by PurgeCounters, in whatever process
+ *
+ * Constants lie in memory that a reboot empties (/dev/shm). Who finds none there drops all copies first: after a power cut
+ * the counter on the disk may be older than they are.
+ *
+ * What is copied comes from Pages as the name that it lies under, the fields that this depends on, the page, and its body.
+ *
+ * The counter must see every purge, so there is no fast door before a truth tier that other servers share.
+ *
+ * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Constants from Serve
+ * @phpstan-type Copyable array{string, list<string>, Page, string}
+ */
+final class FastDoor
+{
+    /** Seconds to wait for a shard's lock, which is held while one page is stored. */
+    private const PATIENCE = 0.5;
+
+    /** No page carries this tag: its invalidation only moves the counter. */
+    private const NO_PAGE = "\0door";
+
+    /** Beside the counter: whether copies were ever put into APCu. */
+    private const APCU = '.apcu';
+
+    /** @var list<Copies> wherever copies may lie; they are put into the first */
+    private array $copies;
+    private bool $isOpen = false;
+
+    private function __construct(private readonly Cache $pages, private readonly PurgeCounter $counter, private readonly string $directory, private readonly Settings $settings)
+    {
+        $this->copies = [new FileCopies($this->directory, $settings->budget)];
+    }
+
+    /**
+     * @param Cache $pages the group of the pages, in a request of its own
+     *
+     * @return ?self null: nobody uses it, or it cannot be used with this cache
+     */
+    public static function of(Cache $pages, Settings $settings): ?self
+    {
+        $counter = $pages->purgeCounter();
+        $local = $pages->local();
+        $isAsked = Serve::$place !== null && Serve::$place !== '';
+        if ($counter === null || $local === null || (!$isAsked && !$counter->exists())) {
+            return null;
+        }
+        $door = new self($pages, $counter, "$local-copies-" . \basename($counter->path, '.count'), $settings);
+        if ($isAsked) {
+            $door->isOpen = $door->open((string) Serve::$place);
+        }
+        if (!$door->isOpen && \is_file($counter->path . self::APCU)) {
+            $door->copies[] = $door->inApcu();
+        }
+
+        return $door;
+    }
+
+    /**
+     * Makes the copy of a page that was served from the cache just now.
+     *
+     * @param string                $key  of the request
+     * @param string                $name that the page lies under: the key, and the variant
+     * @param \Closure(): ?Copyable $read  reads it once more
+     */
+    public function copy(string $key, string $name, \Closure $read): void
+    {
+        if (!$this->isOpen) {
+            return;
+        }
+        $counter = $this->counter->value();
+        if ($counter === null) {
+            $this->counter->isAbandoned() && $this->purge();
+        } elseif ($this->copies[0]->counter(Serve::name($name, Serve::name($key)), $name) !== $counter) {
+            $lock = $this->copies[0]->lock(Serve::name($key), 0.0);
+            if ($lock !== null) {
+                $this->write($lock, $key, $read);
+                \fclose($lock);
+            }
+        }
+    }
+
+    /**
+     * Stores or removes pages of a key, so that no copy is older at any moment.
+     *
+     * @param list<string>          $names  that they lie under
+     * @param \Closure(): bool      $change
+     * @param \Closure(): ?Copyable $read   what is there after it
+     */
+    public function replace(string $key, array $names, \Closure $change, \Closure $read): bool
+    {
+        $base = Serve::name($key);
+        $lock = $this->copies[0]->lock($base, self::PATIENCE);
+        $isReached = $lock !== null && ($this->copies[1] ?? null) !== null ? $this->hasApcu() : $lock !== null;
+        if ($lock === null || !$isReached) {
+            // Nobody may serve a copy that this process cannot drop, nor one that was made meanwhile.
+            $this->purge();
+            $done = $change();
+            $this->purge();
+
+            return $done;
+        }
+        foreach ($this->copies as $copies) {
+            foreach ([$key, ...$names] as $name) {
+                $copies->drop($lock, Serve::name($name, $base));
+            }
+        }
+        $done = $change();
+        if ($done && $this->isOpen) {
+            $this->write($lock, $key, $read);
+        }
+        \fclose($lock);
+
+        return $done;
+    }
+
+    /**
+     * @param resource                $lock
+     * @param \Closure(): ?Copyable   $read
+     */
+    private function write(mixed $lock, string $key, \Closure $read): void
+    {
+        $counter = $this->counter->value();
+        $found = $counter === null ? null : $read();
+        if ($counter === null || $found === null) {
+            return;
+        }
+        [$name, $vary, $page, $body] = $found;
+        $left = $page['life'] - $page['age'] - \max(0, \time() - $page['made']);
+        if ($left <= 0) {
+            return;
+        }
+        $base = Serve::name($key);
+        $vary === [] || $this->copies[0]->put($lock, $base, ['counter' => $counter, 'key' => $key, 'vary' => $vary], '', $left);
+        $this->copies[0]->put($lock, Serve::name($name, $base), ['counter' => $counter, 'key' => $name, 'page' => $page], $body, $left);
+    }
+
+    /** Moves the counter, so that no copy is good any longer; and repairs what a purger has left that died. */
+    private function purge(): bool
+    {
+        $this->pages->learn();
+
+        return $this->pages->invalidateTags(self::NO_PAGE);
+    }
+
+    private function open(string $place): bool
+    {
+        $isThere = $this->counter->exists() && \is_dir($place);
+        if ($isThere && Serve::$constants !== null && Serve::$constants === $this->constants()) {
+            return $this->choose();
+        }
+        $lock = FileLock::file($this->directory . '.lock');
+        if ($lock === null || !FileLock::take($lock, 0.0)) {
+            // Another process is at it.
+            return false;
+        }
+        try {
+            if (!$this->counter->exists() || !\is_dir($place)) {
+                $this->copies[] = $this->inApcu();
+                foreach ($this->copies as $copies) {
+                    $copies->wipe();
+                }
+                if (!$this->counter->exists() ? !$this->counter->make() : !$this->purge()) {
+                    return false;
+                }
+            }
+
+            return $this->choose() && $this->publish($place);
+        } finally {
+            \fclose($lock);
+        }
+    }
+
+    /** Takes APCu for the copies if the owner asks for it. */
+    private function choose(): bool
+    {
+        $files = $this->copies[0];
+        $isThere = \is_file($this->counter->path . self::APCU);
+        if ($this->settings->copies === 'apcu' && $this->hasApcu()) {
+            $this->copies = [$this->inApcu(), $files];
+
+            return $isThere || Quiet::call(fn(): bool => \touch($this->counter->path . self::APCU));
+        }
+        $this->copies = $isThere ? [$files, $this->inApcu()] : [$files];
+
+        return true;
+    }
+
+    private function hasApcu(): bool
+    {
+        return \function_exists('apcu_enabled') && \apcu_enabled();
+    }
+
+    private function inApcu(): ApcuCopies
+    {
+        return new ApcuCopies($this->prefix(), $this->settings->budget, $this->directory . '-apcu');
+    }
+
+    /** With a secret: all pools of a php-fpm master share APCu. */
+    private function prefix(): string
+    {
+        return 'larder-page:' . $this->counter->secret() . ':';
+    }
+
+    /** @return Constants */
+    private function constants(): array
+    {
+        return [
+            'format' => Serve::FORMAT,
+            'counter' => $this->counter->path,
+            'files' => $this->directory,
+            'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
+            'rules' => $this->settings->rules,
+        ];
+    }
+
+    /** Writes the constants, if others stand there than this request has. */
+    private function publish(string $place): bool
+    {
+        $file = "$place/constants.php";
+        $text = "<?php\n\nreturn " . \var_export($this->constants(), true) . ";\n";
+
+        return Quiet::call(static function () use ($place, $file, $text): bool {
+            if (!\is_dir($place)) {
+                // With the file in it, so that nobody finds one without the other.
+                $new = $place . '-' . \bin2hex(\random_bytes(6));
+                if (!\mkdir($new, 0o700) || \file_put_contents("$new/constants.php", $text) !== \strlen($text) || !\chmod("$new/constants.php", 0o600) || !\rename($new, $place)) {
+                    \is_file("$new/constants.php") && \unlink("$new/constants.php");
+                    \is_dir($new) && \rmdir($new);
+                }
+            } elseif (Ownership::isPrivate($place) && \is_file($file) && \file_get_contents($file) !== $text) {
+                $new = $file . '-' . \bin2hex(\random_bytes(6));
+                $isWritten = \file_put_contents($new, $text) === \strlen($text) && \chmod($new, 0o600) && \rename($new, $file);
+                $isWritten || (\is_file($new) && \unlink($new));
+            }
+            // A server may never look at a file again (opcache.validate_timestamps=0).
+            \function_exists('opcache_invalidate') && \opcache_invalidate($file, true);
+
+            return Ownership::isPrivate($place) && \is_file($file) && \file_get_contents($file) === $text;
+        });
+    }
+}

@@ -1,0 +1,554 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page;
+
+use Larder\Cache;
+use Larder\Page\PageCache;
+use Larder\System\PurgeCounter;
+use Larder\Tests\Support\FpmServer;
+use Larder\Tests\Support\Process;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** larder-serve.php through a real php-fpm: what it answers, and that it is never older than the cache. */
+final class FastDoorTest extends TestCase
+{
+    protected function setUp(): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('There is no php-fpm.');
+        }
+        if (!\is_dir('/dev/shm')) {
+            self::markTestSkipped('There is no /dev/shm.');
+        }
+    }
+
+    /** @return iterable<string, array{array<string, mixed>, array<string, mixed>}> options of the page cache, and tiers */
+    public static function places(): iterable
+    {
+        yield 'files' => [[], []];
+        yield 'files, over the file store' => [[], ['disk' => 'file']];
+        yield 'APCu' => [['copies' => 'apcu'], []];
+        yield 'APCu, before APCu' => [['copies' => 'apcu'], ['near' => 'apcu']];
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    #[DataProvider('places')]
+    public function testItAnswersWithoutTheCacheAfterAPageWasStored(array $options, array $tiers): void
+    {
+        $site = self::site($options, $tiers);
+        $stored = $site->get('/a');
+        $answer = $site->get('/a');
+
+        self::assertSame('Larder; fwd=uri-miss; stored', $stored->headers['cache-status'][0]);
+        self::assertSame([1, 1], [$site->starts(), $site->runs()]);
+        self::assertSame('first', $answer->body);
+        self::assertStringStartsWith('Larder; hit; ttl=', $answer->headers['cache-status'][0]);
+        self::assertSame('5', $answer->headers['content-length'][0]);
+        self::assertArrayHasKey('age', $answer->headers);
+        self::assertArrayNotHasKey('x-powered-by', $answer->headers);
+        self::assertSame('', $answer->errors);
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    #[DataProvider('places')]
+    public function testEachWayToRemovePagesCountsFromItsReturnOn(array $options, array $tiers): void
+    {
+        $site = self::site($options, $tiers);
+        $ways = [
+            'purge' => static fn(): bool => $site->pages()->purge('/a'),
+            'expire' => static fn(): bool => $site->pages()->expire('http://site.example/a'),
+            'purgeTags' => static fn(): bool => $site->pages()->purgeTags('menu'),
+            'expireTags' => static fn(): bool => $site->pages()->expireTags('menu'),
+            'flush of all' => static fn(): bool => $site->cache()->flush(),
+            'flush of the group' => static fn(): bool => $site->cache()->group('page')->flush(),
+            'invalidation in the group' => static fn(): bool => $site->cache()->group('page')->invalidateTags('menu'),
+            'bin/larder flush' => static fn(): bool => self::larder($site, 'flush'),
+            'transaction' => static fn(): bool => $site->cache()->transaction(static fn(): bool => true) && self::inTransaction($site),
+        ];
+        foreach ($ways as $way => $purge) {
+            $site->warm('/a');
+            $before = $site->starts();
+            $site->get('/a');
+            self::assertSame($before, $site->starts(), "before $way the fast door answers");
+            $site->says("after $way");
+            self::assertTrue($purge(), $way);
+            // An expired page may be sent once more, but only by start(), which has it renewed.
+            $site->get('/a');
+            self::assertSame($before + 1, $site->starts(), $way);
+            $site->get('/a');
+            self::assertSame("after $way", $site->get('/a')->body, $way);
+        }
+    }
+
+    public function testOtherSpacesDoNotMoveTheCounter(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $before = $site->starts();
+        $cache = $site->cache();
+        $cache->invalidateTags('menu');
+        $cache->group('other')->flush();
+        $cache->group('other')->invalidateTags('menu');
+        $cache->group('pages')->flush();
+        $cache->set('k', 'v');
+        $cache->delete('k');
+        $site->get('/a');
+
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testAFlushAboveTheSpaceOfThePagesMovesTheCounter(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $counter = new PurgeCounter(\dirname($site->counter()) . '/a..b..page.count');
+        self::assertTrue($counter->make());
+        $below = $site->cache()->group('a')->group('b')->group('page');
+        self::assertSame($counter->path, $below->purgeCounter()?->path);
+        $values = [$counter->value()];
+        foreach ([$site->cache(), $site->cache()->group('a'), $site->cache()->group('a')->group('b'), $below] as $cache) {
+            $cache->flush();
+            $values[] = $counter->value();
+        }
+        self::assertCount(5, \array_unique($values));
+        $site->cache()->group('a')->group('b')->group('page2')->flush();
+        $site->cache()->group('a')->group('b')->invalidateTags('menu');
+        self::assertSame($values[4], $counter->value());
+    }
+
+    public function testWhatATransactionPurgesCountsFromItsCommitOn(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $cache = $site->cache();
+        $pages = new PageCache($cache);
+        $cache->begin();
+        self::assertTrue($pages->purgeTags('menu'));
+        // Until COMMIT the application shows the older rows.
+        $site->warm('/a');
+        $site->says('second');
+        self::assertTrue($cache->commitTransaction());
+
+        self::assertSame('second', $site->get('/a')->body);
+    }
+
+    public function testOfATransactionThatDiesNothingIsServedThatItHasPurged(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $transaction = Process::snippet(
+            '$cache = Larder\Cache::open(json_decode($argv[1], true));
+            $cache->begin();
+            (new Larder\Page\PageCache($cache))->purgeTags("menu");
+            echo "purged\n";
+            sleep(60);',
+            [\json_encode($site->tiers, \JSON_THROW_ON_ERROR)],
+        );
+        $transaction->expect('purged');
+        $site->warm('/a');
+        $site->says('second');
+        $transaction->kill();
+
+        self::assertSame('second', $site->get('/a')->body);
+    }
+
+    public function testWhileAPurgeIsUnderWayNothingIsCopied(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $counter = new PurgeCounter($site->counter());
+        $purge = $counter->begin();
+        self::assertNotNull($purge);
+        $before = $site->starts();
+        $site->warm('/a');
+        self::assertSame($before + 3, $site->starts(), 'the cache is asked');
+        $counter->end($purge, true);
+        $site->get('/a');
+        $site->get('/a');
+        self::assertSame($before + 4, $site->starts(), 'one request makes the copy, the next is answered by it');
+    }
+
+    public function testThePurgesOfSeveralProcessesDoNotWaitForEachOther(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $counter = new PurgeCounter($site->counter());
+        $first = $counter->begin();
+        $second = $counter->begin();
+        self::assertNotNull($first);
+        self::assertNotNull($second);
+        $counter->end($first, true);
+        self::assertNull($counter->value(), 'the second one is still under way');
+        $counter->end($second, true);
+        self::assertNotNull($counter->value());
+    }
+
+    public function testAKilledPurgersCounterIsRepairedByTheNextRequests(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $purger = Process::snippet(
+            '$held = (new Larder\System\PurgeCounter($argv[1]))->begin();
+            echo "begun\n";
+            sleep(60);',
+            [$site->counter()],
+        );
+        $purger->expect('begun');
+        $site->warm('/a');
+        $counter = new PurgeCounter($site->counter());
+        self::assertFalse($counter->isAbandoned());
+        $purger->kill();
+        self::assertTrue($counter->isAbandoned());
+        $site->warm('/a');
+        self::assertFalse($counter->isAbandoned());
+        $before = $site->starts();
+        $site->get('/a');
+
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testAPurgeThatFailsIsMadeBeforeTheCacheIsReadAgain(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $database = new \PDO('sqlite:' . (\glob($site->fpm->directory->path . '/cache/larder.db') ?: [])[0]);
+        $lock = \fopen((\glob($site->fpm->directory->path . '/cache/bell.*') ?: [''])[0], 'r+');
+        self::assertNotFalse($lock);
+        \flock($lock, \LOCK_EX);
+        $database->exec('BEGIN EXCLUSIVE');
+        $site->says('second');
+        self::assertFalse((new PageCache(Cache::open($site->tiers + ['timeout' => 0.05])))->purge('/a'));
+        $database->exec('ROLLBACK');
+        \fclose($lock);
+
+        // This process has kept it and not yet made it; the site's processes make it before they read.
+        self::assertSame('second', $site->get('/a')->body);
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    #[DataProvider('places')]
+    public function testAPageThatIsStoredAnewReplacesItsCopy(array $options, array $tiers): void
+    {
+        $site = self::site($options, $tiers);
+        $site->warm('/a');
+        $site->says('second');
+        self::assertSame('second', $site->get('/a', ['HTTP_CACHE_CONTROL' => 'no-cache'])->body);
+        $before = $site->starts();
+        self::assertSame('second', $site->get('/a')->body);
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testAPageThatBecomesPrivateLosesItsCopy(): void
+    {
+        $site = self::site();
+        $site->does("header('Cache-Control: max-age=1');");
+        $site->warm('/a');
+        $site->does("header('Cache-Control: private');");
+        \sleep(1);
+        $site->get('/a');
+        self::assertSame([], \array_values(\array_filter($site->copies(), static fn(string $file): bool => \str_contains((string) \file_get_contents($file), 'site.example/a'))));
+        $site->says('mine');
+        self::assertSame('mine', $site->get('/a')->body);
+    }
+
+    public function testAProcessThatCannotReachTheCopiesMovesTheCounter(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        [$copy] = $site->copies();
+        $lock = \fopen(\dirname($copy) . '.lock', 'r');
+        self::assertNotFalse($lock);
+        \flock($lock, \LOCK_EX);
+        $site->says('second');
+        self::assertSame('second', $site->get('/a', ['HTTP_CACHE_CONTROL' => 'no-cache'])->body);
+        self::assertFileExists($copy);
+        self::assertSame('second', $site->get('/a')->body);
+    }
+
+    public function testWithoutItsCounterNoCopyIsServed(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $counter = $site->counter();
+        $old = (int) \filesize($counter);
+        $copy = (string) \file_get_contents($site->copies()[0]);
+        \unlink($counter);
+        $before = $site->starts();
+        $site->get('/a');
+        self::assertSame($before + 1, $site->starts());
+        $site->warm('/a');
+        self::assertSame($before + 1, $site->starts(), 'a new counter serves new copies');
+        \clearstatcache();
+        self::assertNotSame($old, \filesize($counter));
+        self::assertNotSame($copy, \file_get_contents($site->copies()[0]));
+    }
+
+    public function testWithoutTheTruthTierNoCopyIsServed(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $site->says('second');
+        \exec('rm -r ' . \escapeshellarg($site->fpm->directory->path . '/cache'));
+
+        self::assertSame('second', $site->get('/a')->body);
+        $site->warm('/a');
+        $before = $site->starts();
+        self::assertSame('second', $site->get('/a')->body);
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testAfterAPowerCutCopiesThatOutliveTheCounterAreDropped(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $site->warm('/b');
+        $size = (int) \filesize($site->counter());
+        $site->says('second');
+        self::assertTrue($site->pages()->purge('/a', '/b'));
+        // The disk has the copies and not the counter's last size, and memory is empty.
+        $file = \fopen($site->counter(), 'r+');
+        self::assertNotFalse($file);
+        \ftruncate($file, $size);
+        \touch($site->counter(), 1);
+        \exec('rm -r ' . \escapeshellarg((string) $site->place()));
+
+        self::assertSame('second', $site->get('/b')->body);
+        self::assertSame('second', $site->get('/a')->body);
+        self::assertCount(2, $site->copies());
+    }
+
+    public function testWhatAnotherUserHasPutInThePlaceIsNotRun(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('Only root can make a file of another user.');
+        }
+        $site = self::site();
+        $site->warm('/a');
+        $place = (string) $site->place();
+        \file_put_contents("$place/constants.php", '<?php file_put_contents(' . \var_export($site->fpm->directory->file('ran'), true) . ', ""); return [];');
+        $site->fpm->reload();
+        \chown($place, 65534);
+        $site->get('/a');
+        $site->get('/a');
+        self::assertFileDoesNotExist($site->fpm->directory->file('ran'));
+        \chown($place, 0);
+        \chmod($place, 0o755);
+        $site->get('/a');
+        self::assertFileDoesNotExist($site->fpm->directory->file('ran'));
+        \chmod($place, 0o700);
+        $site->get('/a');
+        self::assertFileExists($site->fpm->directory->file('ran'), 'otherwise this test shows nothing');
+    }
+
+    public function testItsFilesArePrivateAndNoneIsAScript(): void
+    {
+        $site = self::site();
+        $site->says('<?php echo 1;');
+        $site->warm('/x.php?a=../../etc');
+        $place = (string) $site->place();
+        self::assertSame(0o700, \fileperms($place) & 0o777);
+        self::assertSame(0o600, \fileperms("$place/constants.php") & 0o777);
+        self::assertSame(0o600, \fileperms($site->counter()) & 0o777);
+        foreach ($site->copies() as $copy) {
+            self::assertSame(0o600, \fileperms($copy) & 0o777);
+            self::assertMatchesRegularExpression('~/[0-9a-f]/[0-9a-f]{32}$~D', $copy);
+        }
+        self::assertCount(1, $site->copies());
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function damages(): iterable
+    {
+        yield 'empty' => ['return "";'];
+        yield 'cut in the head' => ['return substr($copy, 0, 100);'];
+        yield 'cut in the body' => ['return substr($copy, 0, 5000);'];
+        yield 'no length' => ['return "........" . substr($copy, 8);'];
+        yield 'an impossible length' => ['return "99999999" . substr($copy, 8);'];
+        yield 'no array' => ['return "00000004i:1;";'];
+        yield 'an empty array' => ['return "00000006a:0:{}";'];
+        yield 'zeros' => ['return str_repeat("\0", strlen($copy));'];
+        yield "another page's" => ['return str_replace("/a", "/b", $copy);'];
+    }
+
+    #[DataProvider('damages')]
+    public function testACopyThatCannotBeReadIsIgnoredAndReplaced(string $code): void
+    {
+        $site = self::site();
+        $site->says(\str_repeat('first ', 2_000));
+        $site->warm('/a');
+        [$file] = $site->copies();
+        $copy = (string) \file_get_contents($file);
+        \file_put_contents($file, (static fn(string $copy): mixed => eval($code))($copy));
+        $before = $site->starts();
+        $answer = $site->get('/a');
+        self::assertSame(\str_repeat('first ', 2_000), $answer->body);
+        self::assertSame('', $answer->errors);
+        self::assertSame($before + 1, $site->starts());
+        $site->get('/a');
+        self::assertSame($before + 1, $site->starts());
+        self::assertSame($copy, \file_get_contents($file));
+    }
+
+    public function testCopiesStayUnderTheBudget(): void
+    {
+        $site = self::site(['budget' => '1M']);
+        $site->does('echo str_repeat(md5($_SERVER["REQUEST_URI"]), 640);');
+        for ($i = 0; $i < 150; $i++) {
+            $site->get("/$i");
+        }
+        $bytes = 0;
+        foreach ($site->copies() as $copy) {
+            $bytes += (int) \ceil(\filesize($copy) / 4096) * 4096;
+        }
+        self::assertLessThanOrEqual(1 << 20, $bytes);
+        self::assertGreaterThan(1 << 18, $bytes, 'never a full wipe');
+        $before = $site->starts();
+        $site->get('/149');
+        self::assertSame($before, $site->starts(), 'the last one is there');
+    }
+
+    public function testWhatIsUsedStaysLonger(): void
+    {
+        $site = self::site(['budget' => '1M']);
+        $site->does('echo str_repeat(md5($_SERVER["REQUEST_URI"]), 640);');
+        $site->get('/used');
+        [$used] = $site->copies();
+        for ($i = 0; $i < 150; $i++) {
+            $site->get("/$i");
+            // As a reader now and then does.
+            \touch($used, \time() + 1);
+        }
+        $before = $site->starts();
+        $site->get('/used');
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testNewOptionsTakeEffectWithTheNextPageThatIsNotThere(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $script = (string) \file_get_contents($site->script);
+        \file_put_contents($site->script, \str_replace("start();\n", "start();\n// changed\n", \str_replace('PageCache($cache, array (', "PageCache(\$cache, array ('ignoredQuery' => ['x'],", $script)));
+        \touch($site->script, \time() + 5);
+        \sleep(3);
+        $site->get('/b');
+        $site->get('/a');
+        $before = $site->starts();
+        self::assertSame('first', $site->get('/a?x=1')->body);
+        self::assertSame($before, $site->starts());
+    }
+
+    public function testItKeepsTheRules(): void
+    {
+        $site = self::site(['varyCookies' => ['lang']]);
+        $site->does('header("Vary: Accept-Language"); header("ETag: \"e\""); echo $_SERVER["HTTP_ACCEPT_LANGUAGE"] ?? "none", $_COOKIE["lang"] ?? "";');
+        $site->says(\str_repeat(' and more', 1_000));
+        $plain = $site->get('/')->body;
+        $site->get('/', ['HTTP_ACCEPT_LANGUAGE' => 'de']);
+        $site->get('/', ['HTTP_COOKIE' => 'lang=fr']);
+        $starts = $site->starts();
+
+        self::assertSame($plain, $site->get('/')->body);
+        self::assertStringStartsWith('de ', $site->get('/', ['HTTP_ACCEPT_LANGUAGE' => 'de'])->body);
+        self::assertStringStartsWith('nonefr ', $site->get('/', ['HTTP_COOKIE' => 'lang=fr; _ga=1'])->body);
+        $gzip = $site->get('/', ['HTTP_ACCEPT_ENCODING' => 'gzip']);
+        self::assertSame('gzip', $gzip->headers['content-encoding'][0]);
+        self::assertSame($plain, \gzdecode($gzip->body));
+        self::assertSame((string) \strlen($gzip->body), $gzip->headers['content-length'][0]);
+        $part = $site->get('/', ['HTTP_RANGE' => 'bytes=9-12']);
+        self::assertSame([206, \substr($plain, 9, 4)], [$part->status, $part->body]);
+        $last = $site->get('/', ['HTTP_RANGE' => 'bytes=-3']);
+        self::assertSame([206, \substr($plain, -3)], [$last->status, $last->body]);
+        $same = $site->get('/', ['HTTP_IF_NONE_MATCH' => '"e"']);
+        self::assertSame([304, ''], [$same->status, $same->body]);
+        $head = $site->get('/', ['REQUEST_METHOD' => 'HEAD']);
+        self::assertSame([200, '', (string) \strlen($plain)], [$head->status, $head->body, $head->headers['content-length'][0]]);
+        self::assertSame($starts, $site->starts());
+
+        $runs = $site->runs();
+        $site->get('/', ['HTTP_AUTHORIZATION' => 'Basic eDp5']);
+        $site->get('/', ['HTTP_COOKIE' => 'session=1']);
+        $site->get('/', ['REQUEST_METHOD' => 'POST']);
+        $site->get('/', ['HTTP_CACHE_CONTROL' => 'no-cache']);
+        self::assertSame($runs + 4, $site->runs());
+    }
+
+    public function testThereIsNoCounterBeforeATierThatOthersShareOrNobodyKeeps(): void
+    {
+        self::assertNull(Cache::open('redis://127.0.0.1:1')->purgeCounter());
+        self::assertNull(Cache::open('memory://')->purgeCounter());
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    #[DataProvider('places')]
+    public function testNoRequestSeesWhatWasPurgedBeforeItWhateverDies(array $options, array $tiers): void
+    {
+        $site = self::site($options, $tiers, 6);
+        $site->does('header("Cache-Control: max-age=60"); usleep(random_int(0, 2000));');
+        $version = 0;
+        while ($version < 16) {
+            $site->says((string) ++$version);
+            if ($version % 3 === 0) {
+                // A purger that is killed somewhere, and another one that is not.
+                $killer = Process::snippet(
+                    '(new Larder\Page\PageCache(Larder\Cache::open(json_decode($argv[1], true))))->purge("/a");',
+                    [\json_encode($site->tiers, \JSON_THROW_ON_ERROR)],
+                );
+                \usleep(\random_int(0, 60_000));
+                $killer->kill();
+            }
+            self::assertTrue($site->pages()->purge('/a'));
+            $connections = [];
+            for ($i = 0; $i < 4; $i++) {
+                $connections[] = $connection = $site->fpm->connect();
+                $connection->send($site->script, parameters: ['REQUEST_URI' => '/a', 'HTTP_HOST' => 'site.example', 'QUERY_STRING' => ''] + ($i === 3 ? ['HTTP_CACHE_CONTROL' => 'no-cache'] : []));
+            }
+            foreach ($connections as $connection) {
+                self::assertSame((string) $version, $connection->receive()->body);
+                $connection->close();
+            }
+            self::assertSame((string) $version, $site->get('/a')->body);
+        }
+        self::assertLessThan($site->runs() + $version * 6, $site->starts());
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    private static function site(array $options = [], array $tiers = [], int $children = 2): DoorSite
+    {
+        return new DoorSite($options, $tiers, $children);
+    }
+
+    private static function inTransaction(DoorSite $site): bool
+    {
+        $cache = $site->cache();
+
+        return $cache->transaction(static fn(): bool => (new PageCache($cache))->purge('/a'));
+    }
+
+    private static function larder(DoorSite $site, string ...$arguments): bool
+    {
+        $disk = $site->tiers['disk'];
+        self::assertIsString($disk);
+        $process = new Process([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', ...$arguments, '--dsn=' . $disk]);
+
+        return $process->wait() === 0;
+    }
+}
