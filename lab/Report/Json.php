@@ -77,7 +77,7 @@ final class Json
         $cell = $result->cell;
         $digits = $cell->isExact() ? null : self::SAMPLE;
         $rounds = \array_map(static fn(array $samples): array => \array_map(static fn(float $sample): float => self::rounded($sample, $digits), $samples), $result->rounds);
-        $summary = (new Result($cell, $rounds))->summary;
+        $summary = (new Result($cell, $rounds, percentiles: $result->percentiles))->summary;
 
         return ['id' => $cell->id()] + \get_object_vars($cell) + ['n' => $summary->n]
             + \array_map(static fn(string $of): ?float => self::rounded($summary->{$of}, $cell->isExact() ? null : self::STATISTIC), \array_combine(self::STATISTICS, self::STATISTICS))

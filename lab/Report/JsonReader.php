@@ -16,7 +16,7 @@ use Opis\JsonSchema\Validator;
  * Reads again what Json has written, and believes nothing in it: the schema says what it is made of (docs/bench.schema.json),
  * and what is computed from samples must be what they say.
  *
- * @phpstan-type ResultData array{id: string, scenario: string, subject: string, engine: string, connection: string, serializer: string, compressor: string, payload: string, operation: string, concurrency: int<1, max>, unit: string, placement: string, request: int<1, max>, per_second: int|float|null, rounds: non-empty-list<int<1, max>>, samples: non-empty-list<int|float>, n: int}
+ * @phpstan-type ResultData array{id: string, scenario: string, subject: string, engine: string, connection: string, serializer: string, compressor: string, payload: string, operation: string, concurrency: int<1, max>, unit: string, placement: string, request: int<1, max>, per_second: int|float|null, rounds: non-empty-list<int<1, max>>, samples: non-empty-list<int|float>, n: int, p95: int|float|null}
  * @phpstan-type RatioData array{of: string, to: string, median: int|float, low: int|float|null, high: int|float|null, rounds: int<0, max>, kind: string, limit: int|float|null, holds: ?bool, title: string, samples: list<int|float>}
  * @phpstan-type ScenarioData array{name: string, about: string, title: string, remark: string, first: string, side_by_side: bool, payloads: array<string, string>, operations: array<string, string>, columns: array<string, string>, populations: list<string>}
  */
@@ -133,6 +133,9 @@ final class JsonReader
             return \array_map(\floatval(...), $samples);
         }, $one['rounds']);
         $result = new Result($cell, $rounds, $one['per_second'] === null ? null : (float) $one['per_second']);
+        if ($one['p95'] === null && $result->summary->p95 !== null) {
+            $result = new Result($cell, $rounds, $result->perSecond, false);
+        }
         foreach (['n', ...Json::STATISTICS] as $statistic) {
             /** @var int|float|null $printed */
             $printed = $one[$statistic] ?? null;

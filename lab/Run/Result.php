@@ -23,7 +23,7 @@ final readonly class Result
         public ?float $perSecond = null,
         public bool $percentiles = true,
     ) {
-        $this->summary = new Summary(\array_merge(...$rounds));
+        $this->summary = new Summary(\array_merge(...$rounds), $percentiles);
     }
 
     /**

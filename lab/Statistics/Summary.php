@@ -35,11 +35,12 @@ final readonly class Summary
     public float $stdev;
 
     /**
-     * @param list<float> $samples in any order; at least one
+     * @param list<float> $samples     in any order; at least one
+     * @param bool        $percentiles whether they mean something
      *
      * @throws UnusableSamples if there are none, or one is infinite or not a number
      */
-    public function __construct(array $samples)
+    public function __construct(array $samples, bool $percentiles = true)
     {
         if ($samples === []) {
             throw UnusableSamples::none();
@@ -52,11 +53,11 @@ final readonly class Summary
         \sort($samples);
         $this->n = \count($samples);
         $this->min = $samples[0];
-        $this->p1 = self::percentile($samples, 0.01);
-        $this->p5 = self::percentile($samples, 0.05);
+        $this->p1 = $percentiles ? self::percentile($samples, 0.01) : null;
+        $this->p5 = $percentiles ? self::percentile($samples, 0.05) : null;
         $this->median = Quantile::median($samples);
-        $this->p95 = self::percentile($samples, 0.95);
-        $this->p99 = self::percentile($samples, 0.99);
+        $this->p95 = $percentiles ? self::percentile($samples, 0.95) : null;
+        $this->p99 = $percentiles ? self::percentile($samples, 0.99) : null;
         $this->max = $samples[$this->n - 1];
         $this->range = $this->max - $this->min;
         [$this->mean, $this->stdev] = self::moments($samples);

@@ -7,6 +7,8 @@ namespace Larder\Tests\Lab\Report;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Report\Column;
+use Larder\Lab\Report\Json;
+use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Report\Row;
 use Larder\Lab\Report\Table;
 use Larder\Lab\Report\Tables;
@@ -100,6 +102,16 @@ final class TablesTest extends TestCase
         self::assertContains('p5–p95 µs', $this->labels($of(200)));
         self::assertNotContains('p99 µs', $this->labels($of(999)));
         self::assertContains('p99 µs', $this->labels($of(1000)));
+    }
+
+    /** Seen to fail: the report showed them all the same, and its JSON did not know. */
+    public function testNoPercentilesOfSamplesThatHoldDifferentNumbersOfOperations(): void
+    {
+        $alike = self::sampled('a:process', \array_map(\floatval(...), \range(1, 1000)));
+        $report = Reports::report([new Result($alike->cell, $alike->rounds, null, false)]);
+        foreach ([$report, (new JsonReader())->decode((new Json())->encode($report))] as $one) {
+            self::assertSame(['what', 'median µs', 'n', 'subject'], \array_values(\array_diff($this->labels((new Tables($one))->all()['engines'][0]), ['values'])));
+        }
     }
 
     public function testWhatCannotBeToldFromTheBestIsMarkedAsWell(): void
