@@ -153,13 +153,13 @@ final class Exchange
         if ($this->key === null || $this->method !== 'GET') {
             return false;
         }
-        if (isset($this->control['no-store']) || Serve::variable('HTTP_RANGE') !== null) {
-            $this->detail = isset($this->control['no-store']) ? 'the request says no-store' : 'the request asks for a part';
+        $this->detail = match (true) {
+            isset($this->control['no-store']) => 'the request says no-store',
+            Serve::variable('HTTP_RANGE') !== null => 'the request asks for a part',
+            default => Unkeyed::reason() ?? '',
+        };
 
-            return false;
-        }
-
-        return true;
+        return $this->detail === '';
     }
 
     /**
@@ -328,10 +328,6 @@ final class Exchange
     private function build(): ?Reply
     {
         $key = (string) $this->key;
-        $this->detail = Unkeyed::reason() ?? '';
-        if ($this->detail !== '') {
-            return null;
-        }
         $this->isRecorded = true;
         $token = Serve::variable(self::RENEWAL);
         if ($token !== null && $this->pages->takeOver($key, $token)) {

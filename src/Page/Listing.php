@@ -50,8 +50,7 @@ final class Listing
             foreach ($part as $name => [$size, $named]) {
                 $value = $values["p$name"] ?? null;
                 // Not a list of what its variants depend on.
-                if (\is_array($value) && isset($value['page'])) {
-                    /** @var array{page: Page} $value */
+                if (Form::isWhole($value)) {
                     yield ['name' => (string) $name, 'page' => $value['page'], 'size' => $size, 'tags' => $named, 'isExpired' => !isset($stamps[$name])];
                 }
             }

@@ -73,12 +73,12 @@ final class PagesTest extends TestCase
      *
      * @return string the answer's Cache-Status
      */
-    private function visit(string $url, array $lines = ['Cache-Control: max-age=60'], array $variables = [], array $options = [], array $tags = [], string $broken = '', int $status = 200, ?string $group = null): string
+    private function visit(string $url, array $lines = ['Cache-Control: max-age=60'], array $variables = [], array $options = [], array $tags = [], string $broken = '', int $status = 200, ?string $group = null, ?string $body = null): string
     {
         $cache = Cache::open($this->dsn);
         $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
         $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group)), Settings::from($options), $variables);
-        $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], \str_repeat('<p>page</p>', 100)), $tags, $broken);
+        $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], $body ?? \str_repeat('<p>page</p>', 100)), $tags, $broken);
 
         return $reply->fields()['cache-status'][0] ?? '';
     }
@@ -116,6 +116,16 @@ final class PagesTest extends TestCase
         self::assertStringContainsString('but stored', $this->tell('page:why', ['url' => 'http://shop.example/a'])[1]);
     }
 
+    public function testWhyNamesTheVariantsThatAreStored(): void
+    {
+        $this->visit('https://shop.example/a', ['Cache-Control: max-age=60', 'Vary: Accept-Language'], ['HTTP_ACCEPT_LANGUAGE' => 'de']);
+        $told = $this->json('page:why', ['url' => 'https://shop.example/a'], Application::NOT_DONE);
+
+        self::assertIsString($told['because']);
+        self::assertStringStartsWith('other variants of the page are stored', $told['because']);
+        self::assertSame(['https://shop.example/a; Accept-Language: de'], $told['stored_for_this_path']);
+    }
+
     public function testWhyTellsThatAPageHasBeenExpired(): void
     {
         $this->visit('https://shop.example/a', ['Cache-Control: max-age=60, stale-while-revalidate=60']);
@@ -140,6 +150,8 @@ final class PagesTest extends TestCase
         yield '206' => [['Cache-Control: max-age=60'], [], 206, 'no whole, final response'];
         yield 'must-understand' => [['Cache-Control: max-age=60, must-understand'], [], 299, 'section 5.2.2.3'];
         yield 'too long' => [['Cache-Control: max-age=60'], ['options' => '{"largest": 10}'], 200, 'the option largest'];
+        yield 'no-store in capitals' => [['Cache-Control: NO-STORE'], [], 200, 'section 5.2.2.5'];
+        yield 'empty' => [['Cache-Control: max-age=60'], ['body' => ''], 200, 'error log'];
         yield 'tags' => [['Cache-Control: max-age=60', 'Cache-Tags: ' . \str_repeat('x', 2_000)], [], 200, 'fewer tags'];
         foreach (['its Content-Length is not its length', 'the application ended with a fatal error', 'the application was stopped before its end', 'the application has ended the output buffer itself, so what it printed after that is unknown', 'it is a stream, or too long'] as $broken) {
             yield $broken => [['Cache-Control: max-age=60'], ['broken' => $broken], 200, ''];
@@ -155,7 +167,7 @@ final class PagesTest extends TestCase
     {
         /** @var array<string, mixed> $options */
         $options = \json_decode($how['options'] ?? '{}', true);
-        self::assertStringContainsString('; detail="', $this->visit('https://shop.example/a', $lines, options: $options, broken: $how['broken'] ?? '', status: $status));
+        self::assertStringContainsString('; detail="', $this->visit('https://shop.example/a', $lines, options: $options, broken: $how['broken'] ?? '', status: $status, body: $how['body'] ?? null));
         $told = $this->json('page:why', ['url' => 'https://shop.example/a'], Application::NOT_DONE);
 
         self::assertSame('marked', $told['outcome']);
@@ -171,6 +183,10 @@ final class PagesTest extends TestCase
         yield 'session' => [['--cookie' => ['PHPSESSID=1', '_ga=2']], 'the visitor has a cookie that may make the page private (PHPSESSID)', 'ignoredCookies'];
         yield 'identity' => [['--header' => ['Authorization: Basic eA==']], 'the visitor has identified himself (HTTP_AUTHORIZATION)', 'section 3.5'];
         yield 'override' => [['--header' => ['X-HTTP-Method-Override: DELETE']], 'HTTP_X_HTTP_METHOD_OVERRIDE may change what the application does', 'remove this field'];
+        yield 'a proxy\'s identity' => [['--header' => ['X-Forwarded-User: me']], 'the visitor has identified himself (HTTP_X_FORWARDED_USER)', 'section 3.5'];
+        yield 'another host' => [['--header' => ['X-Original-Host: me']], 'HTTP_X_ORIGINAL_HOST may change what the application does', 'remove this field'];
+        yield 'no address' => [['--header' => ['X-Forwarded-For: <b>']], 'HTTP_X_FORWARDED_FOR is no address', 'set this field anew'];
+        yield 'a body' => [['--header' => ['Content-Length: 5']], 'the request has a body', 'section 9.3.1'];
         yield 'host' => [['--header' => ['Host: a b']], 'the host is none', 'section 7.2'];
         yield 'target' => [['url' => 'https://shop.example/' . \str_repeat('x', 3_000)], 'the target is none, or longer than 2048 bytes', 'too long'];
         yield 'no-store' => [['--header' => ['Cache-Control: no-store']], 'the request says no-store', 'clientControl'];

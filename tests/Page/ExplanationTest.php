@@ -100,6 +100,10 @@ final class ExplanationTest extends TestCase
             'max-age=0' => ['HTTP_CACHE_CONTROL' => 'max-age=0'],
             'max-stale' => ['HTTP_CACHE_CONTROL' => 'max-stale'],
             'only-if-cached' => ['HTTP_CACHE_CONTROL' => 'only-if-cached'],
+            'body' => ['CONTENT_LENGTH' => '5'],
+            'identity in a field' => ['HTTP_X_API_KEY' => 'a'],
+            'min-fresh' => ['HTTP_CACHE_CONTROL' => 'min-fresh=5'],
+            'JSON' => ['HTTP_ACCEPT' => 'application/json'],
             'range' => ['HTTP_RANGE' => 'bytes=0-1'],
             'prefetch' => ['HTTP_SEC_PURPOSE' => 'prefetch'],
         ];

@@ -113,6 +113,7 @@ final readonly class Story
     {
         return match ($this->explanation->forward) {
             'uri-miss' => 'nothing is stored under its key',
+            'vary-miss' => 'other variants of the page are stored, and none for this request\'s fields (RFC 9111, section 4.1)',
             'stale' => $this->wasExpired() ? 'somebody has expired the page, and it may not be served stale'
                 : 'the stored page\'s life is over (RFC 9111, section 4.2), and it may not be served stale',
             'request' => 'the request\'s Cache-Control or Pragma does not take the stored page (RFC 9111, section 5.2.1)',
@@ -133,7 +134,7 @@ final readonly class Story
     {
         return match (true) {
             $this->rule !== null => $this->rule->advice,
-            $this->explanation->outcome === Outcome::Built && $this->explanation->forward === 'uri-miss' => 'Ask for the page. If it can be stored, the next visitor gets it from the store; if it cannot, ask page:why again: it then says why.',
+            $this->explanation->outcome === Outcome::Built && $this->explanation->stored === null => 'Ask for the page. If it can be stored, the next visitor gets it from the store; if it cannot, ask page:why again: it then says why.',
             default => '',
         };
     }
