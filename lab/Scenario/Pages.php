@@ -152,7 +152,7 @@ final readonly class Pages implements Scenario, Promising
             }
             $isCached = match (true) {
                 WebSubjects::isLarder($subject) => \str_contains($answer->field('cache-status'), '; hit'),
-                \str_starts_with((string) ($subject->parameters['server'] ?? ''), 'cache') => $answer->field('x-cache') === 'HIT',
+                isset($subject->parameters['server'], $subject->parameters['script']) => \str_starts_with($answer->field('x-cache'), 'HIT'),
                 default => true,
             };
 

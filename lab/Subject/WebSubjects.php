@@ -51,6 +51,9 @@ final class WebSubjects
             self::subject(self::FILE, ['server' => 'file']),
             self::subject('nginx-fastcgi-cache', ['script' => 'application', 'server' => 'cache']),
             self::subject('nginx-fastcgi-cache-lock', ['script' => 'application', 'server' => 'cache-lock']),
+            self::subject('apache-file', ['server' => 'file'], [Need::program(['apache2'], 'apache2')]),
+            self::subject('apache-cache', ['script' => 'application', 'server' => 'cache-of-apache'], [Need::program(['apache2'], 'apache2')]),
+            self::subject('varnish', ['script' => 'application', 'server' => 'varnish'], [Need::program(['varnishd'], 'varnish')]),
         ];
     }
 

@@ -7,15 +7,19 @@ namespace Larder\Lab\Web;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Service\Account;
+use Larder\Lab\Service\ApacheServer;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
+use Larder\Lab\Service\Processes;
 use Larder\Lab\Service\RedisServer;
+use Larder\Lab\Service\Server;
 use Larder\Lab\Service\ServiceFailure;
+use Larder\Lab\Service\VarnishServer;
 use Larder\Lab\Subject\LarderExtension;
 
 /**
- * The web servers of the scenarios `fpm` and `pages`: one php-fpm for all subjects, and for each an nginx with a directory
+ * The web servers of the scenarios `fpm` and `pages`: one php-fpm for all subjects, and for each a web server with a directory
  * of its own, brought up when it is first asked for and there until the run ends.
  */
 final class Stand
@@ -26,11 +30,28 @@ final class Stand
 
     private const GZIP = ['gzip on;', 'gzip_comp_level 6;', 'gzip_proxied any;', 'gzip_vary on;', 'gzip_types text/plain;'];
 
+    private const APACHE_FILE = [
+        'ForceType "text/html; charset=utf-8"', 'Header set Cache-Control "public, s-maxage=3600, max-age=60"', 'Header merge Vary Accept-Encoding', 'RewriteEngine On',
+        'RewriteCond %{HTTP:Accept-Encoding} gzip', 'RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI}.gz -f', 'RewriteRule ^(.*)$ $1.gz [L]',
+        "<FilesMatch \"\\.gz$\">\nHeader set Content-Encoding gzip\n</FilesMatch>",
+    ];
+
+    private const APACHE_CACHE = ['CacheEnable disk /', 'CacheHeader on', 'CacheQuickHandler on', 'AddOutputFilterByType DEFLATE text/html'];
+
+    /** What Varnish does by itself, with compression and a word on where a page came from. */
+    private const VCL = <<<'VCL'
+        sub vcl_backend_response { set beresp.do_gzip = true; }
+        sub vcl_deliver { if (obj.hits > 0) { set resp.http.X-Cache = "HIT"; } }
+        VCL;
+
     private ?PhpFpmServer $fpm = null;
     private ?Directory $directory = null;
 
-    /** @var array<string, NginxServer> by subject */
+    /** @var array<string, Server> by scenario and subject: what is asked */
     private array $servers = [];
+
+    /** @var array<string, NginxServer> those behind Varnish */
+    private array $behind = [];
 
     /** The address of a subject's site: "http://127.0.0.1:8080". */
     public function url(string $scenario, Subject $subject, Context $context): string
@@ -49,7 +70,9 @@ final class Stand
     {
         $service = $subject->service === null ? null : $context->services->get($subject->service);
 
-        return [$this->servers["$scenario/$subject->name"]->pid(), ...$this->fpm?->workers() ?? [], ...$service?->pids() ?? []];
+        $name = "$scenario/$subject->name";
+
+        return [...Processes::of($this->servers[$name]->pid()), ...isset($this->behind[$name]) ? [$this->behind[$name]->pid()] : [], ...$this->fpm?->workers() ?? [], ...$service?->pids() ?? []];
     }
 
     /** A file for whoever needs one. */
@@ -61,10 +84,10 @@ final class Stand
     /** What went wrong on the servers' side, for whoever got a wrong answer. */
     public function complaints(): string
     {
-        return \implode('', \array_map(static fn(NginxServer $server): string => $server->log(), $this->servers)) . $this->fpm?->log();
+        return \implode('', \array_map(static fn(Server $server): string => $server instanceof NginxServer || $server instanceof ApacheServer ? $server->log() : $server->lastWords(), $this->servers)) . $this->fpm?->log();
     }
 
-    private function make(string $scenario, Subject $subject, Context $context): NginxServer
+    private function make(string $scenario, Subject $subject, Context $context): Server
     {
         $account = Account::own();
         $site = $this->directory($context)->sub("$scenario-$subject->engine")->open();
@@ -79,11 +102,36 @@ final class Stand
             'cache-lock' => [[$cache], [...self::GZIP, "fastcgi_cache $zone;", 'fastcgi_cache_lock on;', 'fastcgi_cache_key $scheme$host$request_uri$http_accept_encoding;', 'add_header X-Cache $upstream_cache_status;']],
             default => [[], $subject->parameters['script'] === 'application' ? self::GZIP : []],
         };
-        $server = new NginxServer($site, $account, $root->path, $fpm->socket(), ['fastcgi_buffers 32 16k;', 'fastcgi_busy_buffers_size 64k;', ...$directives], $http);
+        $nginx = static fn(): NginxServer => new NginxServer($site, $account, $root->path, $fpm->socket(), ['fastcgi_buffers 32 16k;', 'fastcgi_busy_buffers_size 64k;', ...$directives], $http);
+        if (($subject->parameters['server'] ?? '') === 'varnish') {
+            $backend = $this->behind["$scenario/$subject->name"] = $nginx();
+            $backend->start();
+            $server = new VarnishServer($site, '127.0.0.1', (int) $backend->address()['port'], self::VCL);
+        } elseif ($subject->engine === 'apache-file') {
+            $server = $this->apache($site, $root, $fpm, self::APACHE_FILE);
+        } elseif ($subject->engine === 'apache-cache') {
+            $store = $site->sub('cache')->path;
+            Account::ofServers()->receive($store);
+            $server = $this->apache($site, $root, $fpm, ["CacheRoot $store", ...self::APACHE_CACHE], ['cache', 'cache_disk', 'deflate']);
+        } else {
+            $server = $nginx();
+        }
         $server->start();
         $this->tell($server, $fpm, $context);
 
         return $server;
+    }
+
+    /**
+     * @param list<string> $directives
+     * @param list<string> $modules
+     */
+    private function apache(Directory $site, Directory $root, PhpFpmServer $fpm, array $directives, array $modules = []): ApacheServer
+    {
+        // Apache refuses to work as root, and php-fpm's directory is this user's alone.
+        \chmod($fpm->socket(), 0o666);
+
+        return new ApacheServer($site, Account::ofServers(), $root->path, $fpm->socket(), $directives, $modules);
     }
 
     private function fpm(Context $context, Account $account): PhpFpmServer
@@ -94,7 +142,7 @@ final class Stand
         return $fpm;
     }
 
-    private function tell(NginxServer $server, PhpFpmServer $fpm, Context $context): void
+    private function tell(Server $server, PhpFpmServer $fpm, Context $context): void
     {
         foreach ([$server, $fpm] as $each) {
             [$program, $version] = \explode(' ', $each->version() . ' ', 2);
@@ -104,7 +152,7 @@ final class Stand
 
     private function directory(Context $context): Directory
     {
-        return $this->directory ??= $context->services->directory()->sub('web')->open();
+        return $this->directory ??= $context->services->directory()->open()->sub('web')->open();
     }
 
     private static function dsn(Subject $subject, Directory $site, Context $context): string

@@ -50,10 +50,15 @@ final class LoadTaskTest extends TestCase
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'hey', 1)->perSecond);
     }
 
-    public function testAPageComesFromTheCacheAndIsThatOfTheApplication(): void
+    #[\PHPUnit\Framework\Attributes\TestWith(['larder-sqlite'])]
+    #[\PHPUnit\Framework\Attributes\TestWith(['nginx-fastcgi-cache'])]
+    #[\PHPUnit\Framework\Attributes\TestWith(['apache-file'])]
+    #[\PHPUnit\Framework\Attributes\TestWith(['apache-cache'])]
+    #[\PHPUnit\Framework\Attributes\TestWith(['varnish'])]
+    public function testAPageComesFromTheCacheAndIsThatOfTheApplication(string $engine): void
     {
         $scenario = new Pages($this->stand);
-        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario->subjects(), 'larder-sqlite')])[0];
+        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario->subjects(), $engine)])[0];
         $measured = $task->perform($this->context);
 
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'wrk', 10)->perSecond);
