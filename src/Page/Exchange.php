@@ -536,7 +536,18 @@ final class Exchange
         return self::from($this->old, self::age($this->old), "fwd=$this->forward; fwd-status=304");
     }
 
-    /** The application's response as it is. */
+    /** Whether a response with this header may be stored, if it is whole. */
+    public function mayStore(Reply $head): bool
+    {
+        return $this->isRecorded && Policy::of($head->status, $head->fields(), \time(), $this->settings->ttl, $this->settings->stale)->reason === '';
+    }
+
+    /** The application's response as it is, while nobody knows yet whether it will be stored. */
+    public function pass(Reply $response): Reply
+    {
+        return $this->passed($response, $this->detail);
+    }
+
     private function passed(Reply $response, string $detail): Reply
     {
         return new Reply($response->status, [...$response->lines, "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"')], $response->body);

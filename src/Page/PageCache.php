@@ -67,7 +67,14 @@ final class PageCache
             \ignore_user_abort(true);
         }
         Sapi::setVariables($exchange->variables());
-        (new Recorder($exchange, $this->settings->largest))->start();
+        if ($exchange->isRecorded) {
+            (new Recorder($exchange, $this->settings->largest))->start();
+
+            return;
+        }
+        \header($exchange->pass(new Reply(200, []))->lines[0]);
+        // Twice, so that it comes after the application's own shutdown functions, which may change something as well.
+        \register_shutdown_function(static fn() => \register_shutdown_function(static fn(): Reply => $exchange->conclude(Sapi::response(''))));
     }
 
     /** Gives the page that this request makes tags, by which purgeTags() and expireTags() find it. */

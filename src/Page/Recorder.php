@@ -15,21 +15,23 @@ final class Recorder
     /** Whether all is passed on as it comes: it was concluded, or will not be stored. */
     private bool $isPassing = false;
 
-    /** Whether only PHP's own end is left of the script. */
-    private bool $isEnd = false;
+    /** The fatal error that has ended the script, before the application's own shutdown functions could hide it. */
+    private string $failure = '';
 
     public function __construct(private readonly Exchange $exchange, private readonly int $largest) {}
 
     public function start(): void
     {
-        // Twice, so that it comes after the application's own shutdown functions, which print as well.
         \register_shutdown_function(function (): void {
-            \register_shutdown_function(function (): void {
-                $this->isEnd = true;
-            });
+            $this->failure = Sapi::failure();
+            if (!$this->isPassing && \str_starts_with(\error_get_last()['message'] ?? '', 'Allowed memory size')) {
+                // PHP throws all buffers away then, and asks nobody. Others may wait for this page.
+                $this->body = '';
+                $this->conclude($this->failure);
+            }
         });
         // Where a buffer gets too long, PHP calls the handler: a download of any size passes through.
-        \ob_start($this->handle(...), $this->exchange->isRecorded ? $this->largest : 1);
+        \ob_start($this->handle(...), $this->largest);
     }
 
     private function handle(string $chunk, int $phase): string
@@ -38,7 +40,8 @@ final class Recorder
             return $chunk;
         }
         try {
-            return $this->take($chunk, $phase);
+            // After the script's end PHP calls this by itself, else a function of the application has ended the buffer.
+            return $this->take($chunk, $phase, \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 2)[1]['function'] ?? null);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
             \error_log('Larder: the page was not stored: ' . $failure->getMessage());
@@ -48,26 +51,24 @@ final class Recorder
         }
     }
 
-    private function take(string $chunk, int $phase): string
+    private function take(string $chunk, int $phase, ?string $by): string
     {
         $isFinal = ($phase & \PHP_OUTPUT_HANDLER_FINAL) !== 0;
         if (($phase & \PHP_OUTPUT_HANDLER_CLEAN) !== 0) {
-            if ($isFinal && !$this->isEnd) {
-                // The application has thrown the buffer away. What it prints from now on cannot be seen.
-                $this->isPassing = true;
-                $this->exchange->giveUp();
+            if ($isFinal) {
+                // What the application prints from now on cannot be seen.
+                $this->conclude('the application has thrown the output buffer away');
             }
 
             return '';
         }
-        $this->body .= $chunk;
         if (!$isFinal) {
-            return $this->sent($chunk);
+            $this->send($chunk);
+
+            return $chunk;
         }
-        $this->isPassing = true;
-        $response = Sapi::response($this->body);
-        $broken = $this->broken($response);
-        $reply = $this->exchange->conclude($response, PageCache::takeTags(), $broken);
+        $this->body .= $chunk;
+        $reply = $this->conclude($this->broken($by));
         if ($this->isSent || \headers_sent()) {
             return $chunk;
         }
@@ -76,32 +77,44 @@ final class Recorder
         return $reply->body;
     }
 
-    /** The application sends what it has, or has more than is stored. */
-    private function sent(string $chunk): string
+    private function conclude(string $broken = ''): Reply
     {
-        if (!$this->exchange->isRecorded || \strlen($this->body) > $this->largest) {
-            $this->isPassing = true;
-            $reply = $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags());
-            if (!$this->isSent && !\headers_sent()) {
-                Sapi::setHeader(new Reply($reply->status, $reply->lines));
-            }
-            $this->body = '';
-        }
-        $this->isSent = true;
+        $this->isPassing = true;
 
-        return $chunk;
+        return $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags(), $broken);
     }
 
-    private function broken(Reply $response): string
+    /** The application sends what it has, or has more than is stored. */
+    private function send(string $chunk): void
     {
-        $length = $response->fields()['content-length'][0] ?? null;
-        if ($length !== null) {
-            return $length === (string) \strlen($this->body) || \http_response_code() === 304 ? Sapi::failure() : 'its Content-Length is not its length';
+        $head = Sapi::response('');
+        $isTooLong = \strlen($this->body) + \strlen($chunk) > $this->largest;
+        if ($isTooLong || !$this->exchange->mayStore($head)) {
+            $this->body = '';
+            $this->conclude($isTooLong ? "it is longer than $this->largest bytes" : '');
+        } else {
+            $this->body .= $chunk;
         }
-        if (!$this->isEnd && !\in_array(\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 6)[3]['function'] ?? '', ['fastcgi_finish_request', 'litespeed_finish_request'], true)) {
-            return 'the application has ended the output buffer itself, so what it printed after that is unknown';
+        if (!$this->isSent && !\headers_sent()) {
+            Sapi::setHeader($this->exchange->pass($head));
         }
+        $this->isSent = true;
+    }
 
-        return Sapi::failure();
+    /** @param ?string $by the function that has ended the buffer */
+    private function broken(?string $by): string
+    {
+        $response = Sapi::response($this->body);
+        $length = $response->fields()['content-length'][0] ?? null;
+        $failure = $this->failure === '' ? Sapi::failure() : $this->failure;
+
+        return match (true) {
+            $failure !== '' => $failure,
+            $length === (string) \strlen($this->body) || $response->status === 304 => '',
+            $length !== null => 'its Content-Length is not its length',
+            !\in_array($by, [null, 'fastcgi_finish_request', 'litespeed_finish_request'], true) => 'the application has ended the output buffer itself, so what it printed after that is unknown',
+            \stripos($this->body, '<html') !== false && \stripos($this->body, '</html') === false => 'it has <html> and no </html>, so it may have been cut off',
+            default => '',
+        };
     }
 }

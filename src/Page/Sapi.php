@@ -19,8 +19,8 @@ final class Sapi
     /** Replaces status and header. */
     public static function setHeader(Reply $reply): void
     {
-        if (\ini_get('zlib.output_compression') !== '' && \ini_get('zlib.output_compression') !== '0') {
-            // The body is compressed already where the visitor takes that.
+        if (isset($reply->fields()['content-length']) && !\in_array(\ini_get('zlib.output_compression'), ['', '0', false], true)) {
+            // The body has its form already.
             \ini_set('zlib.output_compression', '0');
         }
         \header_remove();
@@ -43,6 +43,11 @@ final class Sapi
             $charset = \ini_get('default_charset');
             $lines[] = "Content-Type: $type" . ($charset === '' || $charset === false || !\str_starts_with($type, 'text/') ? '' : "; charset=$charset");
         }
+        if (\function_exists('session_id') && \session_id() !== '') {
+            // Whatever the application was told to say of it: a session is one visitor's, with a cookie or in the page's links.
+            $lines[] = 'Cache-Control: private';
+        }
+
         return new Reply(\is_int($status) ? $status : 200, $lines, $body);
     }
 
