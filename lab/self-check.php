@@ -9,7 +9,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
@@ -52,16 +51,16 @@ $services = new Services();
 $directory = Directory::temporary();
 $bootstrap = new Bootstrap();
 $compare = static function (Subject $of, Subject $to, string $payload, string $operation, int $operations, int $pair) use ($services, $directory, $bootstrap, $options): Interval {
-    $cell = static fn(Subject $subject): Cell => new Cell('self-check', $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation);
-    $task = new ProcessTask('pair', [new Side($cell($of), $of), new Side($cell($to), $to)], Effort::ofPair($operations), 1, new Pair(''));
+    $sides = [Side::of('self-check', $of, $payload, $operation), Side::of('self-check', $to, $payload, $operation)];
+    $task = new ProcessTask('pair', $sides, Effort::ofPair($operations), 1, new Pair(''));
     $ofs = $tos = [];
     for ($round = 0; $round < $options['rounds']; ++$round) {
         [$one, $other] = $task->perform(new Context($services, $directory->path, \crc32("$options[seed]/$pair/$round")));
         if ($one->samples === [] || $other->samples === []) {
             throw new \RuntimeException($one->wrong ?? $other->wrong ?? 'Nothing was measured.');
         }
-        $ofs[] = (new Result($cell($of), [$one->samples]))->centers()[0];
-        $tos[] = (new Result($cell($to), [$other->samples]))->centers()[0];
+        $ofs[] = (new Result($sides[0]->cell, [$one->samples]))->centers()[0];
+        $tos[] = (new Result($sides[1]->cell, [$other->samples]))->centers()[0];
     }
 
     return $bootstrap->paired($ofs, $tos);

@@ -16,7 +16,7 @@ final class Listing
     public function print(OutputInterface $output): void
     {
         foreach (Scenarios::all() as $scenario) {
-            $output->writeln("<info>{$scenario->name()}</info>  " . OutputFormatter::escape($scenario->about()));
+            $output->writeln("<info>{$scenario->presentation()->name}</info>  " . OutputFormatter::escape($scenario->presentation()->about));
             $lines = [];
             /** @var array<string, array<string, Need>> $advice */
             $advice = [];

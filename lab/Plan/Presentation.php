@@ -18,8 +18,8 @@ final readonly class Presentation
     public array $operations;
 
     /**
-     * @param string                $name        the scenario's
-     * @param string                $about       one line
+     * @param string                $name        the scenario's, as typed after `bench`
+     * @param string                $about       one line, for `bench --list`
      * @param string                $title       of its section
      * @param string                $remark      what a reader must know before the first picture
      * @param string                $first       payload and operation of the first picture, with / between them

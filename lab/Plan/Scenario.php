@@ -7,13 +7,7 @@ namespace Larder\Lab\Plan;
 /** One of the published comparisons. Each is a file of Scenario/. */
 interface Scenario
 {
-    /** As typed after `bench`. */
-    public function name(): string;
-
-    /** One line for `bench --list`. */
-    public function about(): string;
-
-    /** How a report shows it. */
+    /** Its name, what `bench --list` says of it, and how a report shows it. */
     public function presentation(): Presentation;
 
     /** @return list<Subject> all it knows, also what cannot be measured here */

@@ -38,7 +38,7 @@ final readonly class Plan
                     continue;
                 }
                 foreach ($lacks as $need) {
-                    $missing[] = ['subject' => $subject->name, 'scenario' => $scenario->name(), 'what' => $need->what, 'advice' => $need->advice];
+                    $missing[] = ['subject' => $subject->name, 'scenario' => $scenario->presentation()->name, 'what' => $need->what, 'advice' => $need->advice];
                 }
             }
             \array_push($tasks, ...$scenario->tasks($scope, $there));

@@ -37,21 +37,11 @@ final readonly class Catalog implements Scenario, Promising, Remarking
 
     public function __construct(private Choice $choice, private Stage $stage) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'page 75 of 1,350 products in WordPress: pages a second, time inside the object cache, queries; first page after a restart; wp-admin; command line';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'page 75 of 1,350 products in WordPress: pages a second, time inside the object cache, queries; first page after a restart; wp-admin; command line',
             'WordPress: a catalogue',
             first: 'theme/cached',
             sideBySide: true,
@@ -103,12 +93,12 @@ final readonly class Catalog implements Scenario, Promising, Remarking
             }
             // What Redis keeps over a reboot is a matter of its configuration.
             $firsts = $subject->service === null ? ['warm', 'restarted', 'rebooted'] : ['warm', 'restarted'];
-            $tasks[] = new RestartTask($this->stage, self::NAME . "/$subject->name/first", \array_map(static fn(string $operation): Side => self::side($subject, 'first', $operation, Cell::COUNT), $firsts));
+            $tasks[] = new RestartTask($this->stage, self::NAME . "/$subject->name/first", \array_map(static fn(string $operation): Side => Side::of(self::NAME, $subject, 'first', $operation, 1, Cell::COUNT), $firsts));
             $tasks[] = new OfficeTask($this->stage, self::NAME . "/$subject->name/office", [
-                self::side($subject, 'list', 'page', Cell::MICROSECONDS),
-                self::side($subject, 'list', 'cached', Cell::MICROSECONDS),
-                self::side($subject, 'list', 'queries', Cell::COUNT),
-                self::side($subject, 'shell', 'start', Cell::MICROSECONDS),
+                Side::of(self::NAME, $subject, 'list', 'page'),
+                Side::of(self::NAME, $subject, 'list', 'cached'),
+                Side::of(self::NAME, $subject, 'list', 'queries', 1, Cell::COUNT),
+                Side::of(self::NAME, $subject, 'shell', 'start'),
             ], 1);
         }
 
@@ -159,29 +149,23 @@ final readonly class Catalog implements Scenario, Promising, Remarking
     private static function page(Subject $subject, string $theme): array
     {
         $sides = [
-            self::side($subject, $theme, 'cached', Cell::MICROSECONDS),
-            self::side($subject, $theme, 'queries', Cell::COUNT),
-            self::side($subject, $theme, 'reads', Cell::COUNT),
+            Side::of(self::NAME, $subject, $theme, 'cached'),
+            Side::of(self::NAME, $subject, $theme, 'queries', 1, Cell::COUNT),
+            Side::of(self::NAME, $subject, $theme, 'reads', 1, Cell::COUNT),
         ];
         if ($subject->service !== null) {
-            $sides[] = self::side($subject, $theme, 'trips', Cell::COUNT);
+            $sides[] = Side::of(self::NAME, $subject, $theme, 'trips', 1, Cell::COUNT);
         }
         if (WordPressSubjects::isLarder($subject)) {
-            $sides[] = self::side($subject, $theme, 'below', Cell::COUNT);
+            $sides[] = Side::of(self::NAME, $subject, $theme, 'below', 1, Cell::COUNT);
         }
         foreach (self::AT_ONCE as $atOnce) {
-            $sides[] = self::side($subject, $theme, 'pages', Cell::PER_SECOND, $atOnce);
+            $sides[] = Side::of(self::NAME, $subject, $theme, 'pages', $atOnce, Cell::PER_SECOND);
         }
-        $sides[] = self::side($subject, "$theme-visits", 'latency', Cell::MICROSECONDS);
-        $sides[] = self::side($subject, $theme, 'cpu', Cell::MICROSECONDS, self::AT_ONCE[0]);
+        $sides[] = Side::of(self::NAME, $subject, "$theme-visits", 'latency');
+        $sides[] = Side::of(self::NAME, $subject, $theme, 'cpu', self::AT_ONCE[0]);
 
         return $sides;
-    }
-
-    /** @param int<1, max> $atOnce */
-    private static function side(Subject $subject, string $payload, string $operation, string $unit, int $atOnce = 1): Side
-    {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $atOnce, $unit), $subject);
     }
 
     private static function id(string $subject, string $payload, string $operation, int $atOnce = 1): string

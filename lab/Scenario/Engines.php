@@ -74,21 +74,11 @@ final readonly class Engines implements Scenario
 
     public function __construct(private Cores $cores = new Cores()) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'write and read of a short string, 20 kB and a 50x50 array, by one process and by ten, over socket, TCP and a network';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'write and read of a short string, 20 kB and a 50x50 array, by one process and by ten, over socket, TCP and a network',
             'Engines',
             'Two are no caches that processes share, and stand here for comparison: a PHP array, and Larder\'s request tier. '
             . 'APCu takes the place that the published tables give to XCache, which ended with PHP 5. '
@@ -147,8 +137,8 @@ final readonly class Engines implements Scenario
             foreach ([Cell::REQUEST, ...isset($subject->parameters['begins']) && $concurrency === 1 ? self::REQUESTS : []] as $request) {
                 if (self::isIn($level, $subject, $payload, $concurrency, $placement, $request)) {
                     // What is written first is there to be read.
-                    $sides[] = self::side($subject, $payload, 'write', $concurrency, $placement, $request);
-                    $sides[] = self::side($subject, $payload, 'read', $concurrency, $placement, $request);
+                    $sides[] = Side::of(self::NAME, $subject, $payload, 'write', $concurrency, placement: $placement, request: $request);
+                    $sides[] = Side::of(self::NAME, $subject, $payload, 'read', $concurrency, placement: $placement, request: $request);
                 }
             }
         }
@@ -205,15 +195,6 @@ final readonly class Engines implements Scenario
     }
 
     /**
-     * @param int<1, max> $concurrency
-     * @param int<1, max> $request
-     */
-    private static function side(Subject $subject, string $payload, string $operation, int $concurrency, string $placement, int $request): Side
-    {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $concurrency, Cell::MICROSECONDS, $placement, $request), $subject);
-    }
-
-    /**
      * @param array<string, Subject> $subjects
      *
      * @return list<ProcessTask>
@@ -223,7 +204,7 @@ final readonly class Engines implements Scenario
         $tasks = [];
         $pair = function (string $of, string $to, string $payload, string $operation, int $operations, string $placement, Pair $pair) use ($subjects, &$tasks): void {
             if (isset($subjects[$of], $subjects[$to])) {
-                $side = fn(Subject $subject): Side => self::side($subject, $payload, $operation, 1, $subject->service === null || !$this->cores->areHeld() ? Cell::ANYWHERE : $placement, self::PAGE);
+                $side = fn(Subject $subject): Side => Side::of(self::NAME, $subject, $payload, $operation, placement: $subject->service === null || !$this->cores->areHeld() ? Cell::ANYWHERE : $placement, request: self::PAGE);
                 $tasks[] = new ProcessTask(
                     \rtrim(\implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation, $placement]), '/'),
                     [$side($subjects[$of]), $side($subjects[$to])],

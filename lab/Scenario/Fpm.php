@@ -30,21 +30,11 @@ final readonly class Fpm implements Scenario
 
     public function __construct(private Stand $stand) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'a script behind nginx and php-fpm that reads one short value: requests a second with 1 and 50 connections, latency, processor time';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'a script behind nginx and php-fpm that reads one short value: requests a second with 1 and 50 connections, latency, processor time',
             'A script behind nginx and php-fpm',
             first: self::PAYLOAD . '/hey',
             sideBySide: true,
@@ -95,6 +85,6 @@ final readonly class Fpm implements Scenario
     /** @param int<1, max> $atOnce */
     private static function side(Subject $subject, string $operation, string $unit, int $atOnce): Side
     {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, self::PAYLOAD, $operation, $atOnce, $unit), $subject);
+        return Side::of(self::NAME, $subject, self::PAYLOAD, $operation, $atOnce, $unit);
     }
 }

@@ -32,21 +32,11 @@ final readonly class Loop implements Scenario
 
     public function __construct(private Cores $cores = new Cores()) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return '10,000 gets in one script over one connection, of one key and of as many; the same with connect, get and close for each';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            '10,000 gets in one script over one connection, of one key and of as many; the same with connect, get and close for each',
             'The loop',
             first: 'short/read',
             sideBySide: true,
@@ -72,8 +62,8 @@ final readonly class Loop implements Scenario
                     if ($scope->level === Scope::PART && $operation === 'read') {
                         continue;
                     }
-                    $cell = new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, 'short', $operation, 1, Cell::MICROSECONDS, $placement, $gets);
-                    $tasks[] = $task = new ProcessTask($cell->id(), [new Side($cell, $subject)], $effort);
+                    $side = Side::of(self::NAME, $subject, 'short', $operation, placement: $placement, request: $gets);
+                    $tasks[] = $task = new ProcessTask($side->cell->id(), [$side], $effort);
                     if ($subject->name === self::BASE && $operation === 'repeat') {
                         \array_push($tasks, ...Again::of($task, 'short', $operation));
                     }

@@ -42,16 +42,6 @@ final readonly class Pages implements Scenario, Promising
 
     public function __construct(private Stand $stand) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'pages of 100, 35 and 15 kB and a login page behind nginx: requests a second with 10, 50 and 200 connections, latency, processor time';
-    }
-
     public function presentation(): Presentation
     {
         $payloads = ['login' => 'the login page'];
@@ -63,7 +53,7 @@ final readonly class Pages implements Scenario, Promising
 
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'pages of 100, 35 and 15 kB and a login page behind nginx: requests a second with 10, 50 and 200 connections, latency, processor time',
             'Whole pages',
             first: 'page-35/wrk',
             sideBySide: true,
@@ -180,6 +170,6 @@ final readonly class Pages implements Scenario, Promising
     /** @param int<1, max> $atOnce */
     private static function side(Subject $subject, string $payload, string $operation, int $atOnce): Side
     {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $atOnce), $subject);
+        return Side::of(self::NAME, $subject, $payload, $operation, $atOnce);
     }
 }

@@ -22,7 +22,7 @@ final class Scenarios
         $stage = new Stage($wordpress);
         $web = new Stand();
         foreach ([new Engines(), new Serializers(), new Loop(), new Segment(), new Transients($wordpress, $stage), new Catalog($wordpress, $stage), new Fpm($web), new Pages($web)] as $scenario) {
-            $scenarios[$scenario->name()] = $scenario;
+            $scenarios[$scenario->presentation()->name] = $scenario;
         }
 
         return $scenarios;

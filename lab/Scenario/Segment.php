@@ -62,21 +62,11 @@ final readonly class Segment implements Scenario, Remarking
     /** A file that is not there is asked for in another way than by include, and it does not count. */
     private const ONLY_FILES = ['opcache', 'include'];
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'values in this machine\'s memory: one key, every cell of a table, thousands in no order, none. Also new values, counting, and gets a second of 1, 2 and 4 processes, with and without a writer';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'values in this machine\'s memory: one key, every cell of a table, thousands in no order, none. Also new values, counting, and gets a second of 1, 2 and 4 processes, with and without a writer',
             'The segment',
             'A PHP array is no cache that processes share, and stands here for comparison.',
             payloads: ['integers' => 'an array of 1,000 integers', 'objects' => 'an array with objects', 'integer' => 'an integer'],
@@ -102,7 +92,7 @@ final readonly class Segment implements Scenario, Remarking
             foreach (MemoryPayloads::names() as $payload) {
                 $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'walk', 'write'] : []) : self::operations($subject, $payload);
                 foreach (isset($subject->parameters['begins']) ? self::REQUESTS : [Cell::REQUEST] as $request) {
-                    $sides = \array_map(static fn(string $operation): Side => self::side($subject, $payload, $operation, 1, Cell::MICROSECONDS, $request), \array_values($operations));
+                    $sides = \array_map(static fn(string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation, request: $request), \array_values($operations));
                     if ($sides === []) {
                         continue;
                     }
@@ -113,14 +103,14 @@ final readonly class Segment implements Scenario, Remarking
                 }
             }
             if (!$part && !\in_array($subject->engine, self::ONLY_FILES, true)) {
-                $tasks[] = new ProcessTask(self::NAME . "/$subject->name/integer", [self::side($subject, 'integer', 'increment')], $quick ? Effort::quick() : Effort::full());
+                $tasks[] = new ProcessTask(self::NAME . "/$subject->name/integer", [Side::of(self::NAME, $subject, 'integer', 'increment')], $quick ? Effort::quick() : Effort::full());
             }
             // What Larder does with a set of two at once is decided by its table of conflicts: there is no key that all write.
             foreach ($part || ($subject->parameters['tier'] ?? '') !== '' ? [] : self::AT_ONCE as $processes) {
                 $tasks[] = new ProcessTask(
                     self::NAME . "/$subject->name/gets/$processes",
                     \array_map(
-                        static fn(string $operation): Side => self::side($subject, 'short', $operation, $processes, Cell::PER_SECOND),
+                        static fn(string $operation): Side => Side::of(self::NAME, $subject, 'short', $operation, $processes, Cell::PER_SECOND),
                         \in_array($subject->engine, self::NOT_WRITTEN_BESIDE, true) ? ['gets'] : ['gets', 'gets-written'],
                     ),
                     // A scheduler's turn is some milliseconds: the window has many.
@@ -166,15 +156,6 @@ final readonly class Segment implements Scenario, Remarking
     }
 
     /**
-     * @param int<1, max> $processes
-     * @param int<1, max> $request
-     */
-    private static function side(Subject $subject, string $payload, string $operation, int $processes = 1, string $unit = Cell::MICROSECONDS, int $request = Cell::REQUEST): Side
-    {
-        return new Side(new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation, $processes, $unit, Cell::ANYWHERE, $request), $subject);
-    }
-
-    /**
      * @param array<string, Subject> $subjects
      *
      * @return list<ProcessTask>
@@ -186,7 +167,7 @@ final readonly class Segment implements Scenario, Remarking
             if (isset($subjects[$of], $subjects[$to])) {
                 $tasks[] = new ProcessTask(
                     \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
-                    [self::side($subjects[$of], $payload, $operation), self::side($subjects[$to], $payload, $operation)],
+                    [Side::of(self::NAME, $subjects[$of], $payload, $operation), Side::of(self::NAME, $subjects[$to], $payload, $operation)],
                     Effort::ofPair(Effort::OPERATIONS),
                     1,
                     $pair,

@@ -29,21 +29,11 @@ final readonly class Serializers implements Scenario
 
     private const OPERATIONS = ['write', 'read', 'size'];
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return 'serialize and unserialize a 50x50 array and objects of a real WordPress\'s cache, plain and compressed: time and size; the sizes of all of its objects';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            'serialize and unserialize a 50x50 array and objects of a real WordPress\'s cache, plain and compressed: time and size; the sizes of all of its objects',
             'Serializers',
             sideBySide: true,
             operations: ['size' => 'size of %s'],
@@ -64,18 +54,7 @@ final readonly class Serializers implements Scenario
     {
         $tasks = [];
         foreach ($subjects as $subject) {
-            $side = static fn(string $payload, string $operation): Side => new Side(new Cell(
-                self::NAME,
-                $subject->name,
-                $subject->engine,
-                $subject->connection,
-                $subject->serializer,
-                $subject->compressor,
-                $payload,
-                $operation,
-                1,
-                $operation === 'size' ? Cell::BYTES : Cell::MICROSECONDS,
-            ), $subject);
+            $side = static fn(string $payload, string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation, unit: $operation === 'size' ? Cell::BYTES : Cell::MICROSECONDS);
             $sides = [];
             foreach (['50x50', ...Recording::names()] as $payload) {
                 foreach (self::OPERATIONS as $operation) {

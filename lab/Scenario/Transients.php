@@ -11,7 +11,6 @@ use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\WithItself;
 use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
@@ -34,21 +33,11 @@ final readonly class Transients implements Scenario, Promising, Remarking
 
     public function __construct(private Choice $choice, private Stage $stage) {}
 
-    public function name(): string
-    {
-        return self::NAME;
-    }
-
-    public function about(): string
-    {
-        return '10,000 transients (over a network 1,000) set, read and deleted inside WordPress, by each object cache';
-    }
-
     public function presentation(): Presentation
     {
         return new Presentation(
             self::NAME,
-            $this->about(),
+            '10,000 transients (over a network 1,000) set, read and deleted inside WordPress, by each object cache',
             'WordPress: transients',
             first: 'published/read',
             sideBySide: true,
@@ -67,7 +56,7 @@ final readonly class Transients implements Scenario, Promising, Remarking
         $tasks = [];
         foreach ($subjects as $subject) {
             foreach (self::PAYLOADS as $payload) {
-                $sides = \array_map(static fn(string $operation): Side => new Side(self::cell($subject, $payload, $operation), $subject), \array_keys(self::OPERATIONS));
+                $sides = \array_map(static fn(string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation), \array_keys(self::OPERATIONS));
                 $task = fn(int $count): TransientsTask => new TransientsTask($this->stage, self::NAME . "/$subject->name/$payload", $sides, $count);
                 $tasks[] = $task($scope->level === Scope::EVERY && $subject->connection !== Cell::NETWORK ? self::COUNT : self::FEW);
                 if ($subject->name === WordPressSubjects::DEFAULT) {
@@ -92,11 +81,6 @@ final readonly class Transients implements Scenario, Promising, Remarking
     public function remarks(array $results): array
     {
         return ['Transients: each round is one request, to workers of php-fpm that have just been started. They expire in an hour. Every get is compared, strictly, inside the timed loop; each deleted transient is asked for again after it. "published" is [name, i, i letters], i being from 0 to 10,000: 5 kB on average. Base: WordPress without a drop-in, which keeps them in its database.'];
-    }
-
-    private static function cell(Subject $subject, string $payload, string $operation): Cell
-    {
-        return new Cell(self::NAME, $subject->name, $subject->engine, $subject->connection, $subject->serializer, $subject->compressor, $payload, $operation);
     }
 
     private static function id(string $subject, string $payload, string $operation): string

@@ -94,19 +94,9 @@ final class AgainTest extends TestCase
     private static function scenario(): Scenario
     {
         return new class implements Scenario {
-            public function name(): string
-            {
-                return 'test';
-            }
-
             public function presentation(): Presentation
             {
                 return new Presentation('test', '', 'Test');
-            }
-
-            public function about(): string
-            {
-                return '';
             }
 
             public function subjects(): array

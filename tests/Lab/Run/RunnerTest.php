@@ -202,16 +202,6 @@ final class RunnerTest extends TestCase
     private function run_(array $tasks, int $rounds, int $seed = 1, ?string $file = null, ?Stop $stop = null, ?float $budget = null): Collection
     {
         $scenario = new class implements Scenario {
-            public function name(): string
-            {
-                return 'test';
-            }
-
-            public function about(): string
-            {
-                return '';
-            }
-
             public function subjects(): array
             {
                 return [];

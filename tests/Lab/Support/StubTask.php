@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Support;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Task;
@@ -29,7 +28,7 @@ final class StubTask implements Task
     public function sides(): array
     {
         $subject = Tasks::subject($this->name, LookupDriver::class);
-        $side = new Side(new Cell('test', $this->name, $this->name, Cell::PROCESS, 'none', 'none', 'short', 'read'), $subject);
+        $side = Side::of('test', $subject, 'short', 'read');
 
         return $this->pair === null ? [$side] : [$side, $side];
     }

@@ -28,18 +28,13 @@ final class Tasks
     /** @param list<string> $operations */
     public static function task(Subject $subject, array $operations = ['write', 'read'], int $concurrency = 1, string $payload = 'short'): ProcessTask
     {
-        $sides = \array_map(static fn(string $operation): Side => self::side($subject, $operation, $payload, $concurrency), $operations);
+        $sides = \array_map(static fn(string $operation): Side => Side::of('test', $subject, $payload, $operation, \max(1, $concurrency)), $operations);
 
         return new ProcessTask("test/$subject->name/$concurrency", $sides === [] ? throw new \LogicException('no side') : $sides, Effort::quick(), \max(1, $concurrency));
     }
 
     public static function pair(Subject $of, Subject $to, Pair $pair, string $payload = 'short', int $operations = 50): ProcessTask
     {
-        return new ProcessTask("test/pair/$of->name/$to->name", [self::side($of, 'read', $payload), self::side($to, 'read', $payload)], Effort::ofPair($operations), 1, $pair);
-    }
-
-    private static function side(Subject $subject, string $operation, string $payload, int $concurrency = 1): Side
-    {
-        return new Side(new Cell('test', $subject->name, $subject->engine, $subject->connection, 'none', 'none', $payload, $operation, \max(1, $concurrency)), $subject);
+        return new ProcessTask("test/pair/$of->name/$to->name", [Side::of('test', $of, $payload, 'read'), Side::of('test', $to, $payload, 'read')], Effort::ofPair($operations), 1, $pair);
     }
 }

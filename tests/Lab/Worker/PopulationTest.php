@@ -31,7 +31,7 @@ final class PopulationTest extends TestCase
         $scenario = new Serializers();
         $subjects = \array_values(\array_filter($scenario->subjects(), static fn($subject): bool => $subject->name === 'php:gzdeflate'));
         $tasks = \array_values(\array_filter($scenario->tasks(new Scope(Scope::QUICK), $subjects), static fn($task): bool => \str_ends_with($task->id(), '/population')));
-        $collection = new Collection($tasks, [$scenario->name() => $scenario]);
+        $collection = new Collection($tasks, [Serializers::NAME => $scenario]);
         $runner = new Runner($tasks, new Services(), $directory->path, 3, new Ledger(null, 'test', 1), new Stop(), self::createStub(Progress::class));
         $runner->run($collection);
 
