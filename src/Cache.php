@@ -653,6 +653,35 @@ final class Cache
         return !$this->view->hasHeldMarkers();
     }
 
+    /**
+     * Asks the journal what has changed since an earlier answer, for copies that lie outside the tiers.
+     *
+     * @internal
+     *
+     * @param string $mark that the earlier answer gave; '': there was none
+     *
+     * @return ?array{mark: string, names: ?list<string>} see journalled(); names null: anything may have changed. Null: the
+     *                                                    truth tier cannot be asked
+     */
+    public function journal(string $mark = ''): ?array
+    {
+        $held = Signals::hold();
+
+        return $this->request->truth->changes($mark);
+    }
+
+    /**
+     * The names under which journal() tells changes of a key, of tags, and of all that this space lies in.
+     *
+     * @internal
+     *
+     * @return non-empty-list<string> of the key, of each tag, of each flush
+     */
+    public function journalled(string $key, string ...$tags): array
+    {
+        return [$this->space->key($key), ...$this->space->tags($tags), ...$this->space->flushes];
+    }
+
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */
     public function entries(): iterable
     {

@@ -47,6 +47,7 @@ final class Middleware implements MiddlewareInterface
         $exchange = new Exchange($this->pages, $this->settings, Psr7::variables($request));
         $reply = $exchange->answer();
         if ($reply !== null) {
+            $this->pages->publish();
             if ($exchange->renewal === null) {
                 return $this->response($reply);
             }
@@ -61,6 +62,7 @@ final class Middleware implements MiddlewareInterface
 
             return $this->response($reply);
         }
+        $this->pages->follow();
 
         return $this->run($exchange, $request, $handler);
     }

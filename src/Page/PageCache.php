@@ -60,8 +60,10 @@ final class PageCache
                 $exchange->giveUp();
             }
             $exchange->copy();
+            $this->pages->publish();
             exit;
         }
+        $this->pages->follow();
         if (isset($_SERVER[Exchange::RENEWAL])) {
             // Nobody listens: the one who asked for it has closed the connection, or waits only for the end.
             \ignore_user_abort(true);

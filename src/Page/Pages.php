@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 use Larder\Cache;
+use Larder\Page\Files\FileOptions;
+use Larder\Page\Files\Tree;
 use Larder\Page\Http\NoVarySearch;
 use Larder\System\FileLock;
 use Larder\System\ProcessId;
@@ -60,6 +62,13 @@ final class Pages
 
     private readonly ?FastDoor $door;
 
+    /** The web server's own copies of pages; null: there are none. */
+    private readonly ?Tree $tree;
+    private readonly ?FileOptions $files;
+
+    /** @var ?array{string, Page, string, list<string>} the page found or stored last that has no variants: its key, itself, its body and tags */
+    private ?array $last = null;
+
     /**
      * @param ?Settings $settings null: for a process that stores and removes no page of itself
      * @param int       $bytes    of all pages in the cache together
@@ -72,6 +81,8 @@ final class Pages
         $this->shared = $cache->group('page');
         $this->budget = new Budget($this->own, $this->notes, $bytes);
         $this->door = $settings === null ? null : FastDoor::of($this->own, $settings);
+        $this->files = $settings?->files;
+        $this->tree = $this->files === null ? null : new Tree($this->shared, $this->files->directory);
     }
 
     /**
@@ -86,8 +97,10 @@ final class Pages
         $isVariant = false;
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
+        $tags = \is_array($value) && \is_array($value['tags'] ?? null) ? \array_values(\array_filter($value['tags'], \is_string(...))) : [];
         if (Form::isWhole($value)) {
             $this->budget->used($key);
+            $this->last = [$key, $value['page'], $value['body'], $tags];
 
             return $value + ['isExpired' => !isset($found["s$key"]), 'name' => $key];
         }
@@ -127,7 +140,13 @@ final class Pages
         }
         $work = fn(): bool => $this->put($key, $name, $page, $body, $vary, $tags, $seconds);
 
-        return $this->door === null ? $work() : $this->door->replace($key, [$name], $work, fn(): ?array => $this->copyable($key));
+        $done = $this->door === null ? $work() : $this->door->replace($key, [$name], $work, fn(): ?array => $this->copyable($key));
+        if ($done && $vary === []) {
+            $this->last = [$key, $page, $body, $tags];
+            $this->publish();
+        }
+
+        return $done;
     }
 
     /**
@@ -137,7 +156,7 @@ final class Pages
      */
     private function put(string $key, string $name, array $page, string $body, array $vary, array $tags, int $seconds): bool
     {
-        $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body], $seconds, $tags)
+        $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body, 'tags' => $tags], $seconds, $tags)
             && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
             $lists = self::lists($this->own->get("p$key"));
@@ -184,6 +203,23 @@ final class Pages
     public function copy(string $key, string $name): void
     {
         $this->door?->copy($key, $name, fn(): ?array => $this->copyable($key));
+    }
+
+    /** Gives the web server the page that was found last, where it may send it. Call it when the visitor has his answer. */
+    public function publish(): void
+    {
+        if ($this->tree === null || $this->files === null || $this->last === null) {
+            return;
+        }
+        [$key, $page, $body, $tags] = $this->last;
+        $names = \array_slice($this->shared->journalled("p$key", ...$tags, ...\array_map(Tags::ofStamp(...), $tags)), 0, 1 + 2 * \count($tags));
+        try {
+            $this->tree->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
+        } catch (\Throwable $failure) {
+            // The page cache must not cost the visitor the page.
+            \error_log('Larder: the web server got no file of a page: ' . $failure->getMessage());
+        }
+        $this->last = null;
     }
 
     /**
@@ -278,7 +314,7 @@ final class Pages
     /** Removes all pages. */
     public function flush(): bool
     {
-        return $this->shared->flush();
+        return $this->shared->flush() && $this->follow();
     }
 
     /**
@@ -397,9 +433,25 @@ final class Pages
         $done = true;
         foreach (\array_chunk($tags, self::AT_ONCE) as $some) {
             $done = $this->shared->invalidateTags(...$some) && $done;
+            $done = $this->follow(\array_slice($this->shared->journalled('p', ...$some), 1, \count($some))) && $done;
         }
 
         return $done;
+    }
+
+    /**
+     * Takes from the web server's files what has changed. A page that has not, its next request puts there again.
+     *
+     * @param list<string> $names that the journal may not have yet
+     */
+    public function follow(array $names = []): bool
+    {
+        $trees = \array_column(Tree::noted($this->shared), null, 'directory');
+        if ($this->tree !== null) {
+            $trees[$this->tree->directory] = $this->tree;
+        }
+
+        return !\in_array(false, \array_map(static fn(Tree $tree): bool => $tree->follow($names), $trees), true);
     }
 
     /** @param list<string> $tags */

@@ -48,17 +48,17 @@ final class Serve
     private const OF_NOT_MODIFIED = ['cache-control', 'content-location', 'date', 'expires', 'vary', 'cdn-cache-control', 'cache-tags', 'surrogate-key', 'cache-groups', 'no-vary-search'];
 
     /** Set for somebody who has identified himself: what he gets may be his alone. */
-    private const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN'];
+    public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN'];
 
     /** Fields by which an application may be made to take another method or target than the request's. */
-    private const OVERRIDES = ['HTTP_X_HTTP_METHOD_OVERRIDE', 'HTTP_X_HTTP_METHOD', 'HTTP_X_METHOD_OVERRIDE', 'HTTP_X_ORIGINAL_URL', 'HTTP_X_REWRITE_URL'];
+    public const OVERRIDES = ['HTTP_X_HTTP_METHOD_OVERRIDE', 'HTTP_X_HTTP_METHOD', 'HTTP_X_METHOD_OVERRIDE', 'HTTP_X_ORIGINAL_URL', 'HTTP_X_REWRITE_URL'];
 
     /**
      * Fields by which an application may be made to write another host, scheme or path into its links, or to give another form
      * of the page, and says no Vary. Who sends one gets a page of his own, and everybody who sends the same: a proxy in front
      * sends the same always, and a browser none of them with a page that its user opens.
      */
-    private const KEYED = [
+    public const KEYED = [
         'HTTP_ORIGIN', 'HTTP_X_REQUESTED_WITH',
         'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
         'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',

@@ -6,6 +6,7 @@ namespace Larder\Page;
 
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
+use Larder\Page\Files\FileOptions;
 
 /**
  * The options of the page cache, checked. Every default stands here.
@@ -32,7 +33,7 @@ final readonly class Settings
     /** Of local copies and static files. */
     private const BUDGET = '64M';
 
-    private const KNOWN = ['static', 'staticLife', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
+    private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
 
     /**
      * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
@@ -41,10 +42,11 @@ final readonly class Settings
      * @param ?int   $waiters who may wait at the same time on this server; null: a quarter of php-fpm's pool, else 4
      * @param bool   $isBusy  a visitor over that number gets a 503 at once (overflow: busy) and does not wait like the others
      * @param int    $largest bytes of a page; longer ones are not stored
-     * @param int    $budget  bytes of all local copies
+     * @param int    $budget  bytes of all local copies; the web server's files may take as many
      * @param string $copies  where the local copies of larder-serve.php lie: "files", or "apcu"
      * @param Rules  $rules
      * @param array<array-key, mixed> $given the options as the owner gave them
+     * @param ?FileOptions $files   null: the web server sends no pages by itself
      */
     private function __construct(
         public ?int $ttl,
@@ -57,6 +59,7 @@ final readonly class Settings
         public string $copies,
         public array $rules,
         public array $given,
+        public ?FileOptions $files,
     ) {}
 
     /**
@@ -88,6 +91,10 @@ final readonly class Settings
             throw InvalidConfiguration::flag('clientControl', $clientControl);
         }
 
+        $budget = Options::size('budget', $options['budget'] ?? self::BUDGET);
+        // Half of it is for the web server's files.
+        $budget = isset($options['static']) ? $budget >> 1 : $budget;
+
         return new self(
             self::whole($options, 'ttl', null),
             self::whole($options, 'stale', 0) ?? 0,
@@ -95,7 +102,7 @@ final readonly class Settings
             self::whole($options, 'waiters', null),
             $overflow === 'busy',
             \max(1, self::whole($options, 'largest', 8 << 20) ?? 0),
-            Options::size('budget', $options['budget'] ?? self::BUDGET),
+            $budget,
             $copies,
             [
                 'ignoredCookies' => self::names($options, 'ignoredCookies', self::IGNORED_COOKIES),
@@ -104,6 +111,7 @@ final readonly class Settings
                 'clientControl' => $clientControl,
             ],
             $options,
+            FileOptions::from($options, $budget),
         );
     }
 

@@ -122,6 +122,19 @@ final class Truth
         }
     }
 
+    /**
+     * As since(), for a reader that keeps its place as a text.
+     *
+     * @return ?array{mark: string, names: ?list<string>}
+     */
+    public function changes(string $mark): ?array
+    {
+        [$position, $epoch, $token] = \explode(' ', $mark, 3) + ['', '', ''];
+        $slice = $this->since($epoch, (int) $position, $token);
+
+        return $slice === null ? null : ['mark' => "$slice->end $slice->epoch $slice->token", 'names' => $slice->complete ? \array_column($slice->list, 0) : null];
+    }
+
     /** @param non-empty-list<string> $keys */
     public function read(array $keys): ?Snapshot
     {

@@ -37,12 +37,13 @@ final class Imports
         '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config'],
         'Psr' => ['System', 'Codec', ''],
         'Page\Http' => [],
-        'Page' => ['System', 'Config', '', 'Page\Http'],
+        'Page\Files' => ['System', 'Config', ''],
+        'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
-        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm'],
+        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Page\Files', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */

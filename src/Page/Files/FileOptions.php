@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page\Files;
+
+use Larder\Config\InvalidConfiguration;
+
+/** The options of the files that a web server serves, checked. */
+final readonly class FileOptions
+{
+    /**
+     * @param string       $directory whose files the web server serves
+     * @param ?int         $life      seconds that a file is served without PHP; null: 60 with a far truth tier, else the page's life
+     * @param list<string> $headers   what else the web server sends with each page: "Name: value", or "Name": it may leave that out
+     * @param int          $budget    bytes of all files
+     */
+    private function __construct(
+        public string $directory,
+        public ?int $life,
+        public array $headers,
+        public int $budget,
+    ) {}
+
+    /**
+     * @param array<array-key, mixed> $options of the page cache
+     * @param int                     $budget  bytes
+     *
+     * @return ?self null: no files are wanted
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function from(array $options, int $budget): ?self
+    {
+        $life = $options['staticLife'] ?? null;
+        if ($life !== null && (!\is_int($life) || $life < 1)) {
+            throw InvalidConfiguration::wrongType('staticLife', 'a whole number of seconds above zero', $life);
+        }
+        $headers = $options['staticHeaders'] ?? [];
+        $lines = \is_array($headers) ? \array_values(\array_filter($headers, static fn(mixed $line): bool => \is_string($line) && \preg_match('/^[\w-]+(?:: [\x21-\x7E][\x20-\x7E]*)?$/D', $line) === 1)) : [];
+        if (!\is_array($headers) || \count($lines) !== \count($headers)) {
+            throw InvalidConfiguration::wrongType('staticHeaders', 'a list of "Name: value", and of names alone that the web server may leave out', $headers);
+        }
+        $directory = $options['static'] ?? null;
+        if ($directory === null) {
+            return null;
+        }
+        // The path stands in the web server's configuration.
+        if (!\is_string($directory) || \preg_match('~^(?:/[\w.+@-]+)+/?$~D', $directory) !== 1 || \preg_match('~/\.\.?(?:/|$)~', $directory) === 1) {
+            throw InvalidConfiguration::wrongType('static', 'the whole path of a directory, of letters, digits and any of "_ . + @ -"', $directory);
+        }
+
+        return new self(\rtrim($directory, '/'), $life, $lines, $budget);
+    }
+}

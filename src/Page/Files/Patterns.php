@@ -1,0 +1,50 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Page\Files;
+
+/** The rules of the page cache for a request, as regular expressions (PCRE) for a web server's configuration. */
+final readonly class Patterns
+{
+    /** The target of a request that a file may answer; its first group and its second are Address::PATH's. */
+    public string $target;
+
+    /** The value of the field Cookie, with which a file may answer: nothing in it is anybody's own. */
+    public string $cookies;
+
+    /** Only the ignored parameters, with the question mark; or nothing. */
+    public string $query;
+
+    /** @var list<string> fields of a request, in small letters, with any of which no file answers it */
+    public array $fields;
+
+    /**
+     * @param list<string> $ignoredCookies names; a * at the end stands for anything
+     * @param list<string> $ignoredQuery   as well
+     * @param list<string> $variables      of a request, by their CGI names: no file answers one that has any of them
+     */
+    public function __construct(array $ignoredCookies, array $ignoredQuery, array $variables)
+    {
+        $parameter = self::any($ignoredQuery, '=&') . '(?:=[^&#]*+)?';
+        $this->query = $ignoredQuery === [] ? '' : "(?:\\?$parameter(?:&$parameter)*+)?";
+        $this->target = Address::PATH . $this->query;
+        // Each part has one way to match, so that no cookie takes long: "*+" never gives anything back.
+        $cookie = '\s*+(?:' . self::any($ignoredCookies, '=;') . '(?:=[^;]*+|\s*+))?';
+        $this->cookies = $ignoredCookies === [] ? '^$' : "^$cookie(?:;$cookie)*+$";
+        $fields = \array_filter($variables, static fn(string $name): bool => \str_starts_with($name, 'HTTP_'));
+        $this->fields = \array_map(static fn(string $name): string => \strtolower(\substr($name, 5)), \array_values($fields));
+    }
+
+    /**
+     * @param list<string> $names
+     * @param string       $ends  the characters with which a name ends
+     */
+    private static function any(array $names, string $ends): string
+    {
+        // A name of other characters is not ignored here: the page cache answers its requests.
+        $names = \array_filter($names, static fn(string $name): bool => \preg_match('/^[\w.-]+\*?$/D', $name) === 1);
+
+        return '(?:' . \implode('|', \array_map(static fn(string $name): string => \str_replace(['.', '*'], ['[.]', "[^$ends]*+"], $name), $names)) . ')';
+    }
+}
