@@ -33,7 +33,7 @@ final class Exchange
     private const LONGEST_PAUSE = 25_000;
 
     /** What asks the application for less than the whole page. */
-    private const PARTIAL = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_MATCH', 'HTTP_IF_UNMODIFIED_SINCE', 'HTTP_RANGE', 'HTTP_IF_RANGE'];
+    private const PARTIAL = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_RANGE'];
 
     /** Set by answer() with a stale reply: the caller must see that the same request is made with this token. */
     public ?string $renewal = null;
@@ -156,6 +156,8 @@ final class Exchange
         $this->detail = match (true) {
             isset($this->control['no-store']) => 'the request says no-store',
             Serve::variable('HTTP_RANGE') !== null => 'the request asks for a part',
+            // No cache may judge these (RFC 9111, section 4.3.2).
+            Serve::variable('HTTP_IF_MATCH') !== null || Serve::variable('HTTP_IF_UNMODIFIED_SINCE') !== null => 'the request has a condition that only the application may judge',
             default => Unkeyed::reason() ?? '',
         };
 

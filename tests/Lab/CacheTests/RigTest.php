@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\CacheTests;
 
+use Larder\Lab\CacheTests\Kind;
+use Larder\Lab\CacheTests\Outcome;
 use Larder\Lab\CacheTests\Rig;
+use Larder\Lab\CacheTests\Score;
 use Larder\Lab\CacheTests\Suite;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
@@ -42,5 +45,36 @@ final class RigTest extends TestCase
         self::assertGreaterThan(300, \count($results));
         self::assertSame('', $complaints);
         self::assertSame([], \array_diff_key($others, \array_flip([...self::OF_A_CACHE, ...self::OF_NOBODY])));
+    }
+
+    /** The page on HTTP's rules names the score, and each test that does not pass. */
+    public function testThePageCacheScoresWhatTheDocumentationSays(): void
+    {
+        $page = (string) \file_get_contents(__DIR__ . '/../../../docs/http-rules.md');
+        self::assertSame(1, \preg_match('/^\| Larder \| (\d+) of (\d+) \| (\d+) of (\d+) \|$/m', $page, $said));
+        \preg_match_all('/^\| (`[^|]+`) \|/m', (string) \strstr($page, '| test | why |'), $rows);
+        \preg_match_all('/`([^`]+)`/', \implode($rows[1]), $named);
+        $suite = Suite::installed();
+        $rig = new Rig($suite);
+        try {
+            $score = new Score($suite->tests(), $suite->run($rig->base()));
+        } finally {
+            $rig->stop();
+        }
+        $failed = [];
+        foreach ([Kind::Required, Kind::Optimal] as $kind) {
+            foreach ($score->tests($kind, Outcome::Failed, Outcome::Unready, Outcome::Skipped) as $test) {
+                $failed[] = $test->id;
+            }
+        }
+        // What nginx does to it depends on its version.
+        $ofNginx = ['vary-normalise-combine'];
+        $passed = \count(\array_diff($ofNginx, $failed));
+
+        self::assertEqualsCanonicalizing(\array_unique([...$failed, ...$ofNginx]), $named[1]);
+        self::assertSame(
+            [$score->count(Kind::Required, Outcome::Passed), $score->count(Kind::Required), $score->count(Kind::Optimal, Outcome::Passed) - $passed, $score->count(Kind::Optimal)],
+            \array_map(\intval(...), \array_slice($said, 1)),
+        );
     }
 }

@@ -118,6 +118,14 @@ final class Semantics
             new Step(fields: ['If-None-Match' => '"1"'], lines: ['Cache-Control: max-age=60', 'ETag: "1"'], from: 0, ran: true, status: 304, asked: ['If-None-Match' => null]),
             new Step(from: 1, ran: false),
         ]];
+        foreach (['If-Match' => '"2"', 'If-Unmodified-Since' => 'Sun, 06 Nov 1994 08:49:37 GMT'] as $name => $value) {
+            yield "9111 4.3.2: $name is the application's to judge" => [[
+                new Step(fields: [$name => $value], answers: 412, lines: ['Cache-Control: max-age=60'], status: 412, asked: [$name => $value]),
+                new Step(fields: [$name => $value], asked: [$name => $value]),
+                new Step(),
+                new Step(fields: [$name => $value], from: 3),
+            ]];
+        }
         $changed = new Step(lines: ['Cache-Control: max-age=60', 'Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT']);
         foreach (['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994', 'Sun, 06 Nov 1994 08:49:38 GMT'] as $since) {
             yield "9110 13.1.3: not modified since $since" => [[$changed, new Step(fields: ['If-Modified-Since' => $since], from: 0, ran: false, status: 304)]];
