@@ -148,7 +148,7 @@ final class PluginSite
     /** @return list<string> */
     public function left(): array
     {
-        return \array_values(\preg_grep('/larder|object-cache/', [...\scandir($this->site->content()) ?: [], ...\scandir(\dirname($this->site->root)) ?: [], ...\scandir($this->site->content('plugins')) ?: []]) ?: []);
+        return \array_values(\preg_grep('/larder|object-cache|advanced-cache/', [...\scandir($this->site->content()) ?: [], ...\scandir(\dirname($this->site->root)) ?: [], ...\scandir($this->site->content('plugins')) ?: []]) ?: []);
     }
 
     private function admin(): string

@@ -8,7 +8,8 @@ use Larder\Cache;
 use Larder\System\WrongUser;
 
 /**
- * The plugin comes and goes, and with it the drop-in.
+ * The plugin comes and goes, and with it the drop-ins: that of the object cache, which all of the following is about, and that
+ * of the page cache, which needs it.
  *
  * Whenever the drop-in comes back the cache is emptied first: while it was away nobody told the cache what changed. So it
  * is taken away too while an update replaces the plugin's files, when it would do nothing, and is put back by a
@@ -61,6 +62,7 @@ final class Activation
         }
         if ($problem === '') {
             Notes::put(['on' => true, 'updating' => null]);
+            DropIn::pages()->install();
         }
 
         return $problem;
@@ -70,10 +72,12 @@ final class Activation
     public static function disable(): string
     {
         self::expect();
-        $dropIn = DropIn::here();
-        if (!$dropIn->remove()) {
-            /* translators: %s: path of a file */
-            return \sprintf(\__('Larder could not remove its drop-in. Delete %s.', 'larder'), $dropIn->target);
+        // First that which does nothing without the other.
+        foreach ([DropIn::pages(), DropIn::here()] as $dropIn) {
+            if (!$dropIn->remove()) {
+                /* translators: %s: path of a file */
+                return \sprintf(\__('Larder could not remove its drop-in. Delete %s.', 'larder'), $dropIn->target);
+            }
         }
         Notes::put(['on' => null, 'updating' => null]);
         self::flush();
@@ -101,6 +105,10 @@ final class Activation
                     self::renew();
                 }
                 break;
+            case DropInState::Ours:
+                $pages = DropIn::pages();
+                \in_array($pages->state(), [DropInState::Missing, DropInState::Outdated], true) && $pages->install();
+                break;
             default:
         }
     }
@@ -113,7 +121,7 @@ final class Activation
      */
     public static function updating(mixed $response, array $what): mixed
     {
-        if (($what['plugin'] ?? '') === self::name() && DropIn::here()->state()->isOurs() && DropIn::here()->remove()) {
+        if (($what['plugin'] ?? '') === self::name() && DropIn::pages()->remove() && DropIn::here()->state()->isOurs() && DropIn::here()->remove()) {
             Notes::put(['updating' => \time()]);
         }
 
@@ -150,15 +158,26 @@ final class Activation
     public static function tell(string $problem): void
     {
         $directory = Site::current()->directory();
-        Notes::put(['notice' => $problem === '' ? [true, $directory === null
+        Notes::put(['notice' => $problem === '' ? [true, \trim((
+            $directory === null
             ? \__('Larder is now the object cache of this site, and works.', 'larder')
             /* translators: %s: path of a directory */
-            : \sprintf(\__('Larder is now the object cache of this site, and works. It keeps its data in %s.', 'larder'), $directory),
-        ] : [
+            : \sprintf(\__('Larder is now the object cache of this site, and works. It keeps its data in %s.', 'larder'), $directory)
+        ) . ' ' . self::line())] : [
             false,
             /* translators: %s: what went wrong, one or more sentences */
             \sprintf(\__('Larder is not the object cache of this site yet. %s', 'larder'), $problem),
         ]]);
+    }
+
+    /** What the page cache needs besides its drop-in; '' it has it. */
+    public static function line(): string
+    {
+        return \defined('WP_CACHE') && WP_CACHE ? '' : \sprintf(
+            /* translators: %s: a line of PHP */
+            \__('To cache whole pages too, add this line to wp-config.php, above the line that says to stop editing: %s', 'larder'),
+            "define('WP_CACHE', true);",
+        );
     }
 
     private static function lost(string $name): void

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 /**
- * The file wp-content/object-cache.php, which WordPress loads before all plugins: whose it is, and how ours comes there
- * and goes.
+ * A file of wp-content that WordPress loads before all plugins, object-cache.php or advanced-cache.php: whose it is, and how
+ * ours comes there and goes.
  *
  * Another plugin's is replaced only where that was asked for. It is kept beside ours, under a name that nobody can
  * guess and WordPress does not load, and is not put back by itself: what that plugin's cache still holds is from
@@ -28,12 +28,23 @@ final readonly class DropIn
      */
     public function __construct(private string $source, public string $target, private string $refusal = '', private string $folder = self::FOLDER) {}
 
-    /** This site's. */
+    /** This site's object cache. */
     public static function here(): self
     {
+        return self::of('object-cache.php');
+    }
+
+    /** This site's page cache. */
+    public static function pages(): self
+    {
+        return self::of('advanced-cache.php');
+    }
+
+    private static function of(string $name): self
+    {
         return new self(
-            \dirname(__DIR__) . '/drop-ins/object-cache.php',
-            WP_CONTENT_DIR . '/object-cache.php',
+            \dirname(__DIR__) . "/drop-ins/$name",
+            WP_CONTENT_DIR . "/$name",
             \wp_is_file_mod_allowed('larder_drop_in') ? '' : \sprintf(
                 /* translators: %s: name of a constant */
                 \__('this site does not allow changes to its files from here (%s)', 'larder'),
@@ -115,8 +126,8 @@ final readonly class DropIn
             return '';
         }
         if ($state === DropInState::Foreign && !$replace) {
-            /* translators: %s: name of a plugin */
-            return \sprintf(\__('%s is already the object cache of this site.', 'larder'), $this->foreignName());
+            /* translators: 1: name of a plugin, 2: name of a file */
+            return \sprintf(\__('%1$s already has its own %2$s on this site.', 'larder'), $this->foreignName(), \basename($this->target));
         }
         if ($this->refusal !== '') {
             return $this->cannot($this->refusal);
@@ -182,7 +193,7 @@ final readonly class DropIn
     private function write(): bool
     {
         $directory = \dirname($this->target);
-        $new = $directory . '/.object-cache-' . \bin2hex(\random_bytes(6)) . '.php';
+        $new = $directory . '/.' . \basename($this->target, '.php') . '-' . \bin2hex(\random_bytes(6)) . '.php';
         $code = $this->code();
         if ($code === false) {
             return false;

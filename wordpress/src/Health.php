@@ -11,6 +11,8 @@ use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\Console\Support\Place;
+use Larder\WordPress\Page\Counts;
+use Larder\WordPress\Page\Settings;
 
 /**
  * Site Health: what it tests, and what it tells of the cache under "Info".
@@ -38,6 +40,7 @@ final class Health
             'works' => \__('Larder keeps what is stored', 'larder'),
             'machine' => \__('What Larder uses', 'larder'),
             'flushes' => \__('Flushes of the object cache', 'larder'),
+            'pages' => \__('Larder\'s page cache', 'larder'),
         ];
         foreach ($direct as $name => $label) {
             $tests['direct']['larder_' . $name] = ['label' => $label, 'test' => static fn(): array => self::$name()];
@@ -142,6 +145,42 @@ final class Health
         return $lines === []
             ? self::result('flushes', 'good', \__('Nobody flushes the object cache all the time', 'larder'), \__('A cache that is emptied again and again is of no use.', 'larder'))
             : self::result('flushes', 'recommended', \__('The object cache is flushed all the time', 'larder'), ...[...$lines, \__('A cache that is emptied again and again is of no use. Ask the author of that plugin to delete only what has changed, or deactivate the plugin.', 'larder')]);
+    }
+
+    /** @return Result */
+    public static function pages(): array
+    {
+        $problem = self::pagesProblem();
+        if ($problem !== '') {
+            // Whoever does without it, or has another one, may have a reason.
+            return self::result('pages', 'good', \__('Larder stores no pages', 'larder'), $problem);
+        }
+        $root = self::cache()?->larder();
+        $counts = $root === null ? null : Owner::run(static fn(): array => Counts::sum(ObjectCache::records($root), 48));
+        $answered = ($counts['hit'] ?? 0) + ($counts['stale'] ?? 0);
+
+        return self::result('pages', 'good', \__('Larder stores pages', 'larder'), \sprintf(
+            /* translators: 1: number of requests, 2: number of requests */
+            \__('In the last 48 hours, stored pages answered about %1$s requests, and WordPress about %2$s.', 'larder'),
+            \number_format_i18n($answered),
+            \number_format_i18n(($counts['stored'] ?? 0) + ($counts['passed'] ?? 0)),
+        ));
+    }
+
+    /** Why no pages are stored, with what to do; '' they are. */
+    public static function pagesProblem(): string
+    {
+        $pages = DropIn::pages();
+        $state = $pages->state();
+
+        return match (true) {
+            self::cache()?->larder() === null => \__('The page cache needs Larder as the object cache, for by it Larder knows what changes.', 'larder'),
+            /* translators: %s: name of a plugin */
+            $state === DropInState::Foreign => \sprintf(\__('The page cache belongs to %s. Deactivate that plugin, then open this page again.', 'larder'), $pages->foreignName()),
+            !$state->isOurs() => $pages->advice(),
+            Settings::ofSite() === null => \__('The constant LARDER_PAGES switches the page cache off.', 'larder'),
+            default => Activation::line(),
+        };
     }
 
     /** @return Result */

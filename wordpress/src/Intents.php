@@ -123,6 +123,8 @@ final class Intents
             return;
         }
         $this->statement = $query;
+        // Before the first write, so that pages which write nothing have none of its hooks.
+        Page\Purge::watch();
         $this->controls = $controls;
         $this->wasReal = $this->isReal;
         foreach ($controls as $control) {

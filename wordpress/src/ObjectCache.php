@@ -43,6 +43,9 @@ class ObjectCache
     /** One request in so many is recorded in the statistics. */
     private const SAMPLE = 16;
 
+    /** @var ?\Closure(array<string, array<array-key, mixed>>, int): void is told what this request has of a blog, before that is dropped */
+    public static ?\Closure $dropping = null;
+
     /** @var array<string, array<array-key, mixed>> by group and key, of the current blog */
     public array $cache = [];
     public int $cache_hits = 0;
@@ -521,6 +524,10 @@ class ObjectCache
         foreach ($this->multisite ? [(string) $this->blog, 'g'] : [''] as $place) {
             $done = self::at($this->root, $place)->flush() && $done;
         }
+        if ($this->multisite) {
+            // Elsewhere they are emptied with the rest.
+            Page\Purge::site();
+        }
         (new Flushes(self::records($this->root)))->count();
 
         return $done;
@@ -596,6 +603,7 @@ class ObjectCache
         if (!$this->multisite || $blog === $this->blog) {
             return;
         }
+        self::$dropping?->__invoke($this->cache, $this->blog);
         $global = $this->global_groups;
         $this->away[$this->blog] = [\array_diff_key($this->cache, $global), \array_diff_key($this->kept, $global)];
         [$cache, $kept] = $this->away[$blog] ?? [[], []];
@@ -611,6 +619,7 @@ class ObjectCache
     /** @return void */
     public function reset()
     {
+        self::$dropping?->__invoke($this->cache, $this->blog);
         $this->cache = \array_intersect_key($this->cache, $this->global_groups);
         $this->away = [];
     }
@@ -901,6 +910,7 @@ class ObjectCache
         if ($now < $this->due || $this->root === null) {
             return false;
         }
+        self::$dropping?->__invoke($this->cache, $this->blog);
         $this->due = $now + self::RENEWAL;
         $news = $this->root->learn();
         // What lies in no other place stays. Where nothing changed, only what may have ended by itself goes: below it is known.
@@ -924,6 +934,7 @@ class ObjectCache
     /** This request's copies of what lies elsewhere too. */
     private function drop(): void
     {
+        self::$dropping?->__invoke($this->cache, $this->blog);
         $this->cache = \array_intersect_key($this->cache, $this->non_persistent_groups);
         foreach ($this->away as $blog => [$cache]) {
             $this->away[$blog] = [\array_intersect_key($cache, $this->non_persistent_groups), []];
@@ -933,6 +944,7 @@ class ObjectCache
 
     private function forget(): void
     {
+        self::$dropping?->__invoke($this->cache, $this->blog);
         $this->cache = $this->away = $this->missed = $this->kept = [];
     }
 

@@ -20,6 +20,7 @@ final class Uninstall
 {
     public static function run(): void
     {
+        DropIn::pages()->remove();
         $dropIn = DropIn::here();
         $dropIn->remove();
         $dropIn->removeBackup();

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Admin;
 
+use Larder\WordPress\Page\Purge;
+
 /** What the page's buttons do, and what is said of it afterwards. */
 final class Flush
 {
@@ -12,13 +14,13 @@ final class Flush
     /** In the address after the redirect: which of the texts below is shown. Nothing else of it is. */
     public const NOTICE = 'larder-notice';
 
-    private const WHAT = ['site', 'group', 'network'];
+    private const WHAT = ['site', 'group', 'network', 'pages', 'all-pages'];
 
     /** A form was sent: asks who by, does it, and sends the browser back. */
     public static function posted(): void
     {
         $what = self::field('what');
-        $network = $what === 'network';
+        $network = $what === 'network' || $what === 'all-pages';
         if (!\in_array($what, self::WHAT, true) || !\current_user_can(Admin::capability($network))) {
             \wp_die(\esc_html__('Sorry, you are not allowed to do that.', 'larder'), '', ['response' => 403]);
         }
@@ -47,6 +49,8 @@ final class Flush
             'site' => ['success', \__('The cache of this site was flushed. It fills again as visitors load pages.', 'larder')],
             'group' => ['success', \__('The group was flushed.', 'larder')],
             'network' => ['success', \__('The cache of all sites was flushed. It fills again as visitors load pages.', 'larder')],
+            'pages' => ['success', \__('The stored pages of this site are gone. WordPress builds each anew for its next visitor.', 'larder')],
+            'all-pages' => ['success', \__('The stored pages of all sites are gone. WordPress builds each anew for its next visitor.', 'larder')],
             'failed' => ['error', \__('Nothing was flushed: no cache is in use, or Larder cannot write to its store.', 'larder')],
             default => null,
         };
@@ -61,6 +65,8 @@ final class Flush
             $cache === null || $cache->larder() === null, $what === 'group' && $group === '' => false,
             $what === 'site' => $cache->flush(),
             $what === 'group' => $cache->flush_group($group),
+            $what === 'pages' => Purge::site(),
+            $what === 'all-pages' => Purge::all(),
             default => $cache->flush_network(),
         };
     }

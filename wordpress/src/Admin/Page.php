@@ -6,6 +6,7 @@ namespace Larder\WordPress\Admin;
 
 use Larder\WordPress\Health;
 use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Page\Counts;
 use Larder\WordPress\Statistics;
 
 /** The page of a site (Tools) or of a network (Settings): figures, findings, contents, and what can be flushed. */
@@ -31,6 +32,7 @@ final readonly class Page
             $this->findings();
         } else {
             $this->figures(new Figures(Statistics::hours(ObjectCache::records($root), self::HOURS)));
+            (new Pages(Counts::sum(ObjectCache::records($root), self::HOURS), $this->network))->render();
             $this->findings();
             $contents = Contents::look($root->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
             $this->flush($contents);
@@ -140,7 +142,7 @@ final readonly class Page
         $levels = ['critical' => \__('Critical', 'larder'), 'recommended' => \__('Recommended', 'larder'), 'good' => \__('Good', 'larder')];
         $this->heading('findings', \__('Findings', 'larder'));
         echo '<ul class="larder-findings">';
-        foreach ([Health::drop_in(), Health::works(), Health::machine(), Health::flushes()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
+        foreach ([Health::drop_in(), Health::works(), Health::machine(), Health::flushes(), Health::pages()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
             echo '<li class="larder-', \esc_attr($status), '"><strong>', \esc_html($label), '</strong> <span class="larder-level">', \esc_html($levels[$status] ?? $status), '</span>', \wp_kses_post($description), '</li>';
         }
         echo '</ul><p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('Everything that was checked', 'larder'), "</a></p>\n";

@@ -1,0 +1,273 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\Lab\WordPress\Request;
+use Larder\WordPress\Page\Counts;
+use Larder\WordPress\Page\Door;
+use Larder\WordPress\Page\Life;
+use Larder\WordPress\Page\Settings;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** Which pages of a real site are stored, for whom and how long, over HTTP. */
+#[CoversClass(Counts::class)]
+#[CoversClass(Door::class)]
+#[CoversClass(Life::class)]
+#[CoversClass(Settings::class)]
+#[Group('wordpress')]
+final class PageCacheTest extends TestCase
+{
+    private PageSite $site;
+
+    protected function tearDown(): void
+    {
+        if (isset($this->site)) {
+            $errors = $this->site->site->errors();
+            unset($this->site);
+            self::assertSame('', $errors);
+        }
+    }
+
+    public function testVisitorsGetStoredPagesAndUsersTheirOwn(): void
+    {
+        $this->site = new PageSite();
+        $this->site->get('/');
+        $this->site->warm(['/', '/hello-world/', '/sample-page/', '/category/uncategorized/', '/author/admin/', '/feed/', '/comments/feed/', '/wp-sitemap.xml', '/?s=hello']);
+        self::assertSame('hit', PageSite::did($this->site->get('/?utm_source=letter&fbclid=1')));
+        self::assertSame('hit', PageSite::did($this->site->get('/', ['_ga' => '1', 'wordpress_test_cookie' => 'WP Cookie check', 'sbjs_current' => 'x'])));
+        self::assertSame('hit', PageSite::did($this->site->get('/', [], ['Sec-Purpose' => 'prefetch;anonymous-client-ip'])));
+        self::assertSame(304, $this->site->get('/', [], ['If-None-Match' => $this->site->get('/')->header('etag')])->status);
+
+        // Whose page may be another one.
+        $page = $this->site->get('/')->body;
+        $user = $this->site->site->login();
+        $bar = 'id="wpadminbar"';
+        for ($i = 0; $i < 2; $i++) {
+            $own = $this->site->get('/', $user);
+            self::assertStringContainsString($bar, $own->body);
+            self::assertStringContainsString('private', PageSite::did($own));
+        }
+        self::assertSame($page, $this->site->get('/')->body);
+        foreach (['comment_author_1' => 'V', 'wp-postpass_1' => 'x', 'woocommerce_items_in_cart' => '1', 'wp_woocommerce_session_1' => 'x', 'edd_items_in_cart' => '1', 'PHPSESSID' => 'x', 'nobody_knows' => '1'] as $name => $value) {
+            self::assertSame("the visitor has a cookie that may make the page private ($name)", PageSite::did($this->site->get('/', [$name => $value])), $name);
+        }
+        // The page of the first user of a page that nobody else has seen is not the next visitor's.
+        self::assertStringContainsString($bar, $this->site->get('/?x=2', $user)->body);
+        self::assertStringNotContainsString($bar, $this->site->get('/?x=2')->body);
+
+        foreach (['/wp-login.php', '/wp-admin/admin-ajax.php?action=none', '/wp-cron.php', '/xmlrpc.php', '/?preview=true&p=1', '/hello-world/?unapproved=1&moderation-hash=x'] as $path) {
+            self::assertSame('', $this->site->get($path)->header('cache-status'), $path);
+        }
+        self::assertStringContainsString('fwd=method', $this->site->site->post('/sample-page/', ['a' => 'b'])->header('cache-status'));
+        foreach (['/nothing-here/', '/wp-json/wp/v2/posts', '/?rest_route=/wp/v2/posts'] as $path) {
+            $this->site->get($path);
+            self::assertSame('no-store', PageSite::did($this->site->get($path)), $path);
+        }
+        self::assertSame('', $this->site->get('/', [], ['X-WP-Nonce' => 'x'])->header('cache-status'));
+    }
+
+    public function testAuthorsDecideWhatIsStored(): void
+    {
+        $this->site = new PageSite(['LARDER_PAGES' => null]);
+        $this->site->plugin(<<<'PHP'
+            add_action('template_redirect', static function (): void {
+                isset($_GET['constant']) && define('DONOTCACHEPAGE', true);
+                isset($_GET['nocache']) && nocache_headers();
+                isset($_GET['own']) && header('Cache-Control: public, max-age=77');
+                isset($_GET['cookie']) && setcookie('a', 'b');
+            });
+            add_filter('nonce_life', static fn() => isset($_GET['short']) ? 400 : DAY_IN_SECONDS);
+            add_action('wp_footer', static function (): void {
+                isset($_GET['short']) && print(wp_create_nonce('x'));
+            });
+            add_filter('larder_page_life', static fn($life) => isset($_GET['filter']) ? 55 : $life);
+            PHP);
+        $life = fn(string $path): int => \preg_match('/^max-age=(\d+)/', $this->site->get($path)->header('larder-cache-control'), $match) === 1 ? (int) $match[1] : 0;
+        $this->site->get('/');
+        self::assertSame(3_600, $life('/'));
+        self::assertSame(77, $life('/?own'));
+        self::assertSame(55, $life('/?filter'));
+        self::assertSame(300, $life('/?s=hello'));
+        foreach (['constant', 'nocache', 'cookie'] as $name) {
+            $this->site->get("/?$name");
+            self::assertNotContains(PageSite::did($this->site->get("/?$name")), ['hit', 'stored'], $name);
+        }
+
+        // A nonce of this tick and the next one is valid; the visitor has some time to use it.
+        $page = $this->site->get('/?short');
+        self::assertSame(1, \preg_match('/^max-age=(\d+)(?:, stale-while-revalidate=(\d+))?/', $page->header('larder-cache-control'), $match));
+        $end = (\ceil(\time() / 200) + 1) * 200;
+        self::assertLessThanOrEqual($end - 100, \time() + (int) $match[1] + (int) ($match[2] ?? 0));
+        self::assertGreaterThanOrEqual(99, (int) $match[1]);
+
+        // A password's form is everybody's where it is one of many, and the post's own page nobody's.
+        $this->site->site->cli("wp_update_post(['ID' => 1, 'post_password' => 'secret', 'post_content' => 'Only for some.']);");
+        $this->site->get('/hello-world/');
+        self::assertSame('no-store', PageSite::did($this->site->get('/hello-world/')));
+        $pass = $this->site->site->post('/wp-login.php?action=postpass', ['post_password' => 'secret'])->cookies();
+        self::assertStringContainsString('Only for some.', $this->site->get('/hello-world/', $pass)->body);
+        foreach (['/', '/hello-world/', '/feed/'] as $path) {
+            self::assertStringNotContainsString('Only for some.', $this->site->get($path)->body);
+            self::assertStringNotContainsString('Only for some.', $this->site->get($path)->body);
+        }
+    }
+
+    public function testAScheduledPostAppearsWhenItIsDue(): void
+    {
+        $this->site = new PageSite();
+        // WordPress publishes at once what is due within a minute, so it is made due sooner afterwards.
+        $this->site->site->cli(<<<'PHP'
+            $id = wp_insert_post(['post_title' => 'Later', 'post_status' => 'future', 'post_date_gmt' => gmdate('Y-m-d H:i:s', time() + 7200), 'post_date' => get_date_from_gmt(gmdate('Y-m-d H:i:s', time() + 7200))]);
+            $soon = gmdate('Y-m-d H:i:s', time() + 15);
+            $GLOBALS['wpdb']->update($GLOBALS['wpdb']->posts, ['post_date' => get_date_from_gmt($soon), 'post_date_gmt' => $soon], ['ID' => $id]);
+            wp_clear_scheduled_hook('publish_future_post', [$id]);
+            wp_schedule_single_event(time() + 5, 'publish_future_post', [$id]);
+            PHP);
+        $this->site->get('/');
+        $this->site->warm(['/']);
+        self::assertStringNotContainsString('Later', $this->site->get('/')->body);
+        self::assertSame(1, \preg_match('/^max-age=(?:[1-9]|1[0-5])$/', $this->site->get('/')->header('larder-cache-control')));
+        // As a server's own cron asks for it.
+        for ($end = \hrtime(true) + 30_000_000_000; $this->site->site->cli('echo get_page_by_path("later", OBJECT, "post")->post_status;') !== 'publish' && \hrtime(true) < $end;) {
+            $this->site->get('/wp-cron.php');
+        }
+        self::assertStringContainsString('Later', $this->site->get('/')->body);
+        $this->site->warm(['/']);
+        self::assertStringStartsWith('max-age=3600, ', $this->site->get('/')->header('larder-cache-control'));
+    }
+
+    public function testTelephonesRestAndCookiesAsTheOwnerSays(): void
+    {
+        $this->site = new PageSite();
+        $this->site->site->define(['LARDER_TEST' => true]);
+        $config = $this->site->site->root . '/wp-config.php';
+        $text = (string) \file_get_contents($config);
+        \file_put_contents($config, \str_replace("<?php\n", "<?php\ndefine('LARDER_PAGES', ['ttl' => 100, 'mobile' => true, 'rest' => ['wp/v2/posts'], 'ignoredCookies' => ['theme_colour'], 'varyCookies' => ['lang']]);\n", $text));
+        $this->site->plugin('add_action("wp_footer", static function (): void { echo wp_is_mobile() ? "a telephone" : "a desk", $_COOKIE["lang"] ?? ""; });');
+        $this->site->get('/');
+        $this->site->warm(['/']);
+        self::assertStringContainsString('a desk', $this->site->get('/')->body);
+        $phone = ['User-Agent' => 'Mozilla/5.0 (Linux; Android 15) Mobile'];
+        $this->site->get('/', [], $phone);
+        $page = $this->site->get('/', [], $phone + ['X-Larder-Device' => 'other']);
+        self::assertSame('hit', PageSite::did($page));
+        self::assertStringContainsString('a telephone', $page->body);
+        self::assertStringContainsString('a desk', $this->site->get('/', [], ['X-Larder-Device' => 'mobile'])->body);
+        self::assertSame('max-age=100, stale-while-revalidate=3600, stale-if-error=3600', $page->header('larder-cache-control'));
+        self::assertSame('hit', PageSite::did($this->site->get('/', ['theme_colour' => 'dark'])));
+        $this->site->get('/', ['lang' => 'ga']);
+        $page = $this->site->get('/', ['lang' => 'ga']);
+        self::assertSame('hit', PageSite::did($page));
+        self::assertStringContainsString('a deskga', $page->body);
+        self::assertStringNotContainsString('a deskga', $this->site->get('/')->body);
+
+        $this->site->warm(['/wp-json/wp/v2/posts', '/wp-json/wp/v2/posts/1']);
+        $this->site->get('/wp-json/wp/v2/pages');
+        self::assertSame('no-store', PageSite::did($this->site->get('/wp-json/wp/v2/pages')));
+        $this->site->web("wp_update_post(['ID' => 1, 'post_title' => 'By another name']); return 1;");
+        foreach (['/wp-json/wp/v2/posts', '/wp-json/wp/v2/posts/1'] as $path) {
+            self::assertStringContainsString('By another name', $this->site->get($path)->body);
+        }
+    }
+
+    public function testOneRequestBuildsAPageForAll(): void
+    {
+        $this->site = new PageSite();
+        $this->site->get('/');
+        $log = $this->site->site->content('builds');
+        $this->site->plugin('add_action("template_redirect", static function (): void { file_put_contents(WP_CONTENT_DIR . "/builds", "x", FILE_APPEND); usleep(300000); });');
+        foreach ($this->site->site->browser()->together(\array_fill(0, 4, new Request('/sample-page/'))) as $page) {
+            self::assertSame(200, $page->status);
+        }
+        self::assertStringEqualsFile($log, 'x');
+        // The same of the page that a link's hover has fetched.
+        $this->site->get('/hello-world/', [], ['Sec-Purpose' => 'prefetch']);
+        self::assertSame('hit', PageSite::did($this->site->get('/hello-world/')));
+        self::assertStringEqualsFile($log, 'xx');
+    }
+
+    public function testEveryFlushOfTheCacheEmptiesThePagesToo(): void
+    {
+        $this->site = new PageSite();
+        $this->site->get('/');
+        foreach (["wp_cache_flush();", "Larder\\WordPress\\Page\\Purge::site();", "Larder\\WordPress\\Page\\Purge::all();"] as $code) {
+            foreach (['cli', 'web'] as $how) {
+                $this->site->warm(['/', '/hello-world/']);
+                $how === 'cli' ? $this->site->site->cli($code) : $this->site->web("$code return 1;");
+                self::assertSame(['/', '/hello-world/'], $this->site->purged(['/', '/hello-world/']), "$code $how");
+            }
+        }
+        // A command runs without the cache: what it changes nobody tells.
+        $this->site->warm(['/']);
+        \rename($this->site->site->content('plugins/larder'), $this->site->site->content('gone'));
+        self::assertSame('', $this->site->get('/')->header('cache-status'));
+        $this->site->site->cli('update_option("blogname", "Changed meanwhile");');
+        \rename($this->site->site->content('gone'), $this->site->site->content('plugins/larder'));
+        self::assertStringContainsString('<title>Changed meanwhile', $this->site->get('/')->body);
+    }
+
+    public function testATransactionThatIsRolledBackPurgesNothingAndShowsNothing(): void
+    {
+        $this->site = new PageSite();
+        $this->site->get('/');
+        foreach (['ROLLBACK' => 'Hello world!', 'COMMIT' => 'In a transaction'] as $end => $title) {
+            $this->site->warm(['/hello-world/']);
+            $code = '$GLOBALS["wpdb"]->query("START TRANSACTION"); wp_update_post(["ID" => 1, "post_title" => "In a transaction"]);'
+                . '$during = wp_remote_retrieve_body(wp_remote_get(home_url("/hello-world/"))); $GLOBALS["wpdb"]->query("' . $end . '"); return [str_contains($during, "<title>In a transaction"), str_contains($during, "<title>Hello world!")];';
+            self::assertSame([false, true], $this->site->web($code), $end);
+            self::assertStringContainsString("<title>$title", $this->site->get('/hello-world/')->body, $end);
+        }
+    }
+
+    public function testOnANetworkEachSiteHasItsOwn(): void
+    {
+        $this->site = new PageSite([], ['second']);
+        $this->site->get('/');
+        $this->site->get('/second/');
+        $post = \substr((string) $this->site->web('return get_permalink(1);', path: '/second/'), \strlen($this->site->site->url()));
+        $both = ['/', '/second/', $post];
+        $this->site->warm($both);
+        self::assertNotSame($this->site->get('/')->body, $this->site->get('/second/')->body);
+        $this->site->web("wp_update_post(['ID' => 1, 'post_content' => 'New']); return 1;", path: '/second/');
+        self::assertSame(['/second/', $post], $this->site->purged($both));
+        $this->site->warm($both);
+        $this->site->web('update_option("blogname", "The first"); return 1;');
+        self::assertSame(['/'], $this->site->purged($both));
+        $this->site->warm($both);
+        $this->site->web('switch_to_blog(2); update_option("blogname", "The second"); restore_current_blog(); return 1;');
+        self::assertSame(['/second/', $post], $this->site->purged($both));
+        $this->site->warm($both);
+        $this->site->web('wp_cache_flush(); return 1;', path: '/second/');
+        self::assertSame(['/second/', $post], $this->site->purged($both));
+        // A page that shows another site's post.
+        $this->site->plugin('add_action("wp_footer", static function (): void { if (get_current_blog_id() === 1) { switch_to_blog(2); echo get_post(1)->post_title; restore_current_blog(); } });');
+        $this->site->web('Larder\WordPress\Page\Purge::all(); return 1;');
+        $this->site->warm($both);
+        $this->site->web("wp_update_post(['ID' => 1, 'post_title' => 'Of the second']); return 1;", path: '/second/');
+        self::assertStringContainsString('Of the second', $this->site->get('/')->body);
+    }
+
+    public function testItCountsWhatBecameOfRequests(): void
+    {
+        $this->site = new PageSite();
+        $sum = 'return Larder\WordPress\Page\Counts::sum(Larder\WordPress\ObjectCache::records($GLOBALS["wp_object_cache"]->larder()), 48);';
+        for ($round = 0; $round < 40; $round++) {
+            $this->site->site->browser()->together([...\array_fill(0, 8, new Request('/')), new Request('/', null, ['wordpress_logged_in_0123456789abcdef0123456789abcdef' => 'x']), new Request('/nothing-here/')]);
+            $counts = $this->site->web($sum);
+            if ($counts['hit'] > 0 && isset($counts['why']['status 404'], $counts['why']['the visitor has a cookie that may make the page private (wordpress_logged_in_*)'])) {
+                break;
+            }
+        }
+        self::assertGreaterThan(0, $counts['hit']);
+        self::assertSame(0, $counts['hit'] % 32);
+        self::assertArrayHasKey('status 404', $counts['why']);
+        self::assertArrayHasKey('the visitor has a cookie that may make the page private (wordpress_logged_in_*)', $counts['why']);
+        $page = $this->site->get('/wp-admin/tools.php?page=larder', $this->site->site->login())->body;
+        self::assertStringContainsString('status 404', $page);
+        self::assertStringContainsString('Answered with a stored page', $page);
+    }
+}

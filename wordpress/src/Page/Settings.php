@@ -1,0 +1,77 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Page;
+
+use Larder\Page\Settings as Defaults;
+
+/**
+ * What the site's owner says of pages, by the constant LARDER_PAGES in wp-config.php: an array of options, or false for none.
+ * WordPress loads its plugins only after a stored page was looked for, so no filter could say it.
+ */
+final readonly class Settings
+{
+    /** Seconds that a page is fresh, and that it may be served after that while one request renews it. */
+    private const LIFE = 3_600;
+
+    /** Of WordPress and its plugins: cookies that no page depends on. */
+    private const IGNORED_COOKIES = [
+        // WordPress's login page: whether there are cookies, and its language
+        'wordpress_test_cookie', 'wp_lang',
+        // WooCommerce: where an order came from, and its own analytics
+        'sbjs_*', 'tk_ai', 'tk_qs', 'tk_or', 'tk_r3d', 'tk_lr',
+        // Consent: Complianz, GDPR Cookie Compliance, Cookie Notice, Moove
+        'cmplz_*', 'moove_gdpr_popup', 'cookie_notice_accepted', 'wp_consent_*',
+    ];
+
+    /** By which advertising, newsletters and analytics recognize who follows a link. */
+    private const IGNORED_QUERY = [
+        'utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'utm_id', 'gclid', 'gbraid', 'wbraid', 'dclid', 'gad_source',
+        'gad_campaignid', '_gl', '_ga', 'fbclid', 'msclkid', 'ttclid', 'twclid', 'li_fat_id', 'igshid', 'mc_cid', 'mc_eid', 'yclid',
+    ];
+
+    /**
+     * @param int                  $life    seconds
+     * @param int                  $stale   seconds
+     * @param bool                 $mobile  whether telephones get pages of their own
+     * @param list<string>         $rest    routes whose answers are stored, by their beginning: "wp/v2/posts"
+     * @param array<string, mixed> $options of Larder\Page\PageCache
+     */
+    private function __construct(
+        public int $life,
+        public int $stale,
+        public bool $mobile,
+        public array $rest,
+        public array $options,
+    ) {}
+
+    /** @return ?self null: there is no page cache */
+    public static function ofSite(): ?self
+    {
+        $given = \defined('LARDER_PAGES') ? \constant('LARDER_PAGES') : [];
+        if ($given === false || $given === 'false') {
+            return null;
+        }
+        $given = \is_array($given) ? $given : [];
+        $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'mobile' => 0, 'rest' => 0]);
+        foreach (['ignoredCookies' => [...Defaults::IGNORED_COOKIES, ...self::IGNORED_COOKIES], 'ignoredQuery' => self::IGNORED_QUERY] as $name => $known) {
+            $options[$name] = [...$known, ...(\is_array($options[$name] ?? null) ? $options[$name] : [])];
+        }
+        $rest = \array_filter(\is_array($given['rest'] ?? null) ? $given['rest'] : [], \is_string(...));
+
+        return new self(
+            self::seconds($given['ttl'] ?? null),
+            self::seconds($given['stale'] ?? null),
+            ($given['mobile'] ?? false) === true,
+            \array_map(static fn(string $route): string => \trim($route, '/'), \array_values($rest)),
+            // @phpstan-ignore argument.type (a key that is none of its options is refused there)
+            $options,
+        );
+    }
+
+    private static function seconds(mixed $value): int
+    {
+        return \is_int($value) && $value >= 0 ? $value : self::LIFE;
+    }
+}

@@ -1,0 +1,56 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\WordPress\Page;
+
+/**
+ * The tags of pages: what a page shows, and what a change of that purges.
+ *
+ *     post       a post with what belongs to it: its content, meta, terms and comments
+ *     link       a post as a menu shows it: its title and its address
+ *     term, user what a page tells of one
+ *     beside     which posts come before and after a post
+ *     list       which posts of a type there are, and in which order of time
+ *     titled     the same, where it also depends on what a link shows of them
+ *     sorted     the same, where it also depends on their texts, meta or comments
+ *     in, by, on which posts there are in a term, by an author, on a date (2026, 2026-11 or 2026-11-22)
+ *     terms      which terms of a taxonomy there are
+ *     users, comments, site
+ *
+ * Each has the blog's id in front, but users, who are a network's.
+ */
+final class Tag
+{
+    /** In place of a name: a page with very many of a kind has this one. */
+    public const ANY = '*';
+
+    /** @param int $blog 0: the current one */
+    public static function of(string $kind, int|string $name, int $blog = 0): string
+    {
+        return ($kind === 'user' || $kind === 'users' ? '' : ($blog ?: \get_current_blog_id()) . ':') . "$kind:$name";
+    }
+
+    /** All of the blog's pages. */
+    public static function site(): string
+    {
+        return self::of('site', self::ANY);
+    }
+
+    /**
+     * @param array<string, list<int|string>> $names by kind
+     *
+     * @return list<string> with what pages have that show very many
+     */
+    public static function changed(array $names): array
+    {
+        $tags = [];
+        foreach ($names as $kind => $each) {
+            foreach ($each === [] ? [] : [...$each, self::ANY] as $name) {
+                $tags[] = self::of($kind, $name);
+            }
+        }
+
+        return \array_values(\array_unique($tags));
+    }
+}
