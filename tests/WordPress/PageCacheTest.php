@@ -146,7 +146,7 @@ final class PageCacheTest extends TestCase
         $this->site->site->define(['LARDER_TEST' => true]);
         $config = $this->site->site->root . '/wp-config.php';
         $text = (string) \file_get_contents($config);
-        \file_put_contents($config, \str_replace("<?php\n", "<?php\ndefine('LARDER_PAGES', ['ttl' => 100, 'mobile' => true, 'rest' => ['wp/v2/posts'], 'ignoredCookies' => ['theme_colour'], 'varyCookies' => ['lang']]);\n", $text));
+        \file_put_contents($config, \str_replace("<?php\n", "<?php\ndefine('LARDER_PAGES', ['ttl' => 100, 'rest' => ['wp/v2/posts'], 'ignoredCookies' => ['theme_colour'], 'varyCookies' => ['lang']]);\n", $text));
         $this->site->plugin('add_action("wp_footer", static function (): void { echo wp_is_mobile() ? "a telephone" : "a desk", $_COOKIE["lang"] ?? ""; });');
         $this->site->get('/');
         $this->site->warm(['/']);
@@ -159,6 +159,9 @@ final class PageCacheTest extends TestCase
         self::assertStringContainsString('a desk', $this->site->get('/', [], ['X-Larder-Device' => 'mobile'])->body);
         self::assertSame('max-age=100, stale-while-revalidate=3600, stale-if-error=3600', $page->header('larder-cache-control'));
         self::assertSame('hit', PageSite::did($this->site->get('/', ['theme_colour' => 'dark'])));
+        // Where nothing asks what it is seen with, there is one page for all.
+        $this->site->warm(['/feed/']);
+        self::assertSame('hit', PageSite::did($this->site->get('/feed/', [], $phone)));
         $this->site->get('/', ['lang' => 'ga']);
         $page = $this->site->get('/', ['lang' => 'ga']);
         self::assertSame('hit', PageSite::did($page));

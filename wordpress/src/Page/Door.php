@@ -27,7 +27,7 @@ final class Door
     /** The field that tells telephones and others apart, set here and nowhere else. */
     public const DEVICE = 'X-Larder-Device';
 
-    /** As wp_is_mobile() has them, which is not loaded yet. */
+    /** Of telephones' user agents; wp_is_mobile() has them too, but is not loaded yet. */
     private const MOBILE = ['Mobile', 'Android', 'Silk/', 'Kindle', 'BlackBerry', 'Opera Mini', 'Opera Mobi'];
 
     /** Parameters of requests whose answer is for the one who asks: previews, the customizer, a comment that waits. */
@@ -50,11 +50,8 @@ final class Door
 
             return;
         }
-        if ($settings->mobile) {
-            $agent = $_SERVER['HTTP_USER_AGENT'] ?? '';
-            $isMobile = ($_SERVER['HTTP_SEC_CH_UA_MOBILE'] ?? '') === '?1' || \str_replace(self::MOBILE, '', \is_string($agent) ? $agent : '') !== $agent;
-            $_SERVER['HTTP_X_LARDER_DEVICE'] = $isMobile ? 'mobile' : 'other';
-        }
+        // Only pages that ask wp_is_mobile() depend on it.
+        $_SERVER['HTTP_X_LARDER_DEVICE'] = self::isMobile() ? 'mobile' : 'other';
         Counts::watch(ObjectCache::records($root));
         \header(self::FIELD . ': no-store');
         $level = \ob_get_level();
@@ -62,6 +59,15 @@ final class Door
         if (\ob_get_level() > $level) {
             Shown::watch($settings, $level + 1);
         }
+    }
+
+    /** As wp_is_mobile() without its filter. */
+    public static function isMobile(): bool
+    {
+        $agent = $_SERVER['HTTP_USER_AGENT'] ?? '';
+        $hint = $_SERVER['HTTP_SEC_CH_UA_MOBILE'] ?? null;
+
+        return $hint !== null ? $hint === '?1' : \is_string($agent) && \str_replace(self::MOBILE, '', $agent) !== $agent;
     }
 
     /** The site's pages: a place of the object cache's that is emptied together with it. */

@@ -22,8 +22,8 @@ final class Life
     /** Unix time at which the first nonce on the page ends. */
     private int $end = \PHP_INT_MAX;
 
-    /** Whether a nonce on the page is one visitor's. */
-    private bool $isOnes = false;
+    /** Why the page is one visitor's; '': it is not. */
+    private string $ones = '';
 
     public function __construct(private readonly Settings $settings) {}
 
@@ -43,9 +43,19 @@ final class Life
 
     public function user(mixed $user): mixed
     {
-        $this->isOnes = $this->isOnes || (bool) $user;
+        if ((bool) $user) {
+            $this->ones = 'a nonce on the page is one visitor\'s';
+        }
 
         return $user;
+    }
+
+    /** @param bool $isKnown whether the site takes the visitor's device for what Door does */
+    public function device(bool $isKnown): void
+    {
+        if (!$isKnown) {
+            $this->ones = 'a plugin has its own rule of what a telephone is';
+        }
     }
 
     /** The field Larder-Cache-Control; null: it may not be kept, and Counts knows why. */
@@ -107,8 +117,7 @@ final class Life
         return match (true) {
             \defined('DONOTCACHEPAGE') && (bool) \constant('DONOTCACHEPAGE') => 'DONOTCACHEPAGE',
             \is_user_logged_in() => 'the visitor is logged in',
-            $this->isOnes => 'a nonce on the page is one visitor\'s',
-            default => $reason,
+            default => $this->ones !== '' ? $this->ones : $reason,
         };
     }
 

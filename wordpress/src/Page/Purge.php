@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
+use Larder\Page\Serve;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Owner;
 
@@ -77,8 +78,7 @@ final class Purge
     private const LINKED = ['post_title', 'post_name', 'post_parent', 'post_status', 'post_type', 'post_date', 'post_password', 'menu_order'];
     private const LISTED = ['post_type', 'post_date', 'post_author', 'post_parent', 'post_password'];
 
-    /** Meta that no page shows: who edits, and what WordPress has to do yet. */
-    private const NO_META = ['_edit_lock', '_edit_last', '_encloseme', '_pingme', '_wp_old_slug', '_wp_old_date', '_wp_desired_post_slug'];
+    /** Meta of users that no page shows. */
     private const NO_USER_META = '/^(?:session_tokens|.*user-settings(?:-time)?|.*dashboard.*|closedpostboxes_.*|metaboxhidden_.*|meta-box-order_.*|screen_layout_.*|manage.*columnshidden|.*persisted_preferences|community-events-location|wc_last_active|_woocommerce_.*|last_update|default_password_nag)$/';
 
     /** Options of WordPress that pages show, whoever changes them. */
@@ -160,7 +160,7 @@ final class Purge
 
     public static function meta(mixed $meta, mixed $id, mixed $key): void
     {
-        if (!\in_array($key, self::NO_META, true)) {
+        if (\is_string($key) && !Serve::matches($key, Settings::ofSite()->meta ?? [])) {
             self::postOf($id);
         }
     }
@@ -253,15 +253,18 @@ final class Purge
         }
     }
 
-    /** Options of WordPress's own; of others what somebody sets who may: not what a plugin notes for itself meanwhile. */
     public static function option(mixed $name): void
     {
-        if (!\is_string($name) || \preg_match(self::NO_OPTIONS, $name) === 1) {
-            return;
+        if (\is_string($name) && \preg_match(self::NO_OPTIONS, $name) !== 1 && (\preg_match(self::OPTIONS, $name) === 1 || self::isSetting())) {
+            self::site();
         }
-        $isSet = \preg_match(self::OPTIONS, $name) === 1 || (\defined('WP_CLI') && WP_CLI)
-            || (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && \did_action('init') > 0 && \current_user_can('manage_options'));
-        $isSet && self::site();
+    }
+
+    /** Whether somebody sets options who may: not a plugin that notes something for itself, on a visit or when a post is saved. */
+    private static function isSetting(): bool
+    {
+        return (\defined('WP_CLI') && WP_CLI) || (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && ($_POST['action'] ?? '') !== 'heartbeat'
+            && \did_action('init') > 0 && \did_action('save_post') === 0 && \current_user_can('manage_options'));
     }
 
     public static function siteOption(mixed $name): void
@@ -323,6 +326,7 @@ final class Purge
     private static function lists(\WP_Post $post): void
     {
         $type = $post->post_type;
+        $typed = static fn(string $name): array => ["$name.$type", "$name.any"];
         $in = $taxonomies = [];
         foreach (\get_object_taxonomies($type) as $taxonomy) {
             $terms = \wp_get_object_terms($post->ID, $taxonomy, ['fields' => 'ids']);
@@ -333,8 +337,8 @@ final class Purge
             }
         }
         self::tags(Tag::changed([
-            'list' => [$type], 'titled' => [$type], 'sorted' => [$type], 'by' => [(int) $post->post_author], 'in' => $in, 'terms' => $taxonomies,
-            'on' => [\substr($post->post_date, 0, 4), \substr($post->post_date, 0, 7), \substr($post->post_date, 0, 10)],
+            'list' => [$type], 'titled' => [$type], 'sorted' => [$type], 'by' => $typed((string) (int) $post->post_author), 'in' => $in, 'terms' => $taxonomies,
+            'on' => [...$typed(\substr($post->post_date, 0, 4)), ...$typed(\substr($post->post_date, 0, 7)), ...$typed(\substr($post->post_date, 0, 10))],
             'beside' => [$post->ID, ...self::neighbours($post)], 'users' => [Tag::ANY],
         ]));
     }

@@ -31,18 +31,24 @@ final readonly class Settings
         'gad_campaignid', '_gl', '_ga', 'fbclid', 'msclkid', 'ttclid', 'twclid', 'li_fat_id', 'igshid', 'mc_cid', 'mc_eid', 'yclid',
     ];
 
+    /** Who edits a post, what WordPress has to do with it yet, and how often plugins have counted it as seen. */
+    private const IGNORED_META = [
+        '_edit_lock', '_edit_last', '_encloseme', '_pingme', '_wp_old_slug', '_wp_old_date', '_wp_desired_post_slug',
+        'views', 'post_views_count', 'wpb_post_views_count', 'penci_post_views_count', 'tie_views', '_post_views',
+    ];
+
     /**
      * @param int                  $life    seconds
      * @param int                  $stale   seconds
-     * @param bool                 $mobile  whether telephones get pages of their own
      * @param list<string>         $rest    routes whose answers are stored, by their beginning: "wp/v2/posts"
+     * @param list<string>         $meta    names of posts' meta that no page shows
      * @param array<string, mixed> $options of Larder\Page\PageCache
      */
     private function __construct(
         public int $life,
         public int $stale,
-        public bool $mobile,
         public array $rest,
+        public array $meta,
         public array $options,
     ) {}
 
@@ -54,17 +60,17 @@ final readonly class Settings
             return null;
         }
         $given = \is_array($given) ? $given : [];
-        $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'mobile' => 0, 'rest' => 0]);
+        $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'rest' => 0, 'ignoredMeta' => 0]);
         foreach (['ignoredCookies' => [...Defaults::IGNORED_COOKIES, ...self::IGNORED_COOKIES], 'ignoredQuery' => self::IGNORED_QUERY] as $name => $known) {
             $options[$name] = [...$known, ...(\is_array($options[$name] ?? null) ? $options[$name] : [])];
         }
-        $rest = \array_filter(\is_array($given['rest'] ?? null) ? $given['rest'] : [], \is_string(...));
+        $names = static fn(string $name): array => \array_values(\array_filter(\is_array($given[$name] ?? null) ? $given[$name] : [], static fn(mixed $one): bool => \is_string($one) && $one !== ''));
 
         return new self(
             self::seconds($given['ttl'] ?? null),
             self::seconds($given['stale'] ?? null),
-            ($given['mobile'] ?? false) === true,
-            \array_map(static fn(string $route): string => \trim($route, '/'), \array_values($rest)),
+            \array_map(static fn(string $route): string => \trim($route, '/'), $names('rest')),
+            [...self::IGNORED_META, ...$names('ignoredMeta')],
             // @phpstan-ignore argument.type (a key that is none of its options is refused there)
             $options,
         );

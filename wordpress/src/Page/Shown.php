@@ -42,9 +42,12 @@ final class Shown
     /** @var array<array-key, true> "blog:id" of posts of which more is shown */
     private array $whole = [];
 
+    /** Whether the page depends on what the visitor looks at it with. */
+    private bool $asksDevice = false;
+
     private readonly Life $life;
 
-    private function __construct(private readonly Settings $settings, private readonly int $level)
+    private function __construct(Settings $settings, private readonly int $level)
     {
         $this->life = new Life($settings);
     }
@@ -67,6 +70,7 @@ final class Shown
         \add_filter('get_pages', $shown->pages(...), \PHP_INT_MAX);
         \add_filter('wp_get_nav_menu_items', $shown->menu(...), \PHP_INT_MAX);
         \add_action('the_post', $shown->post(...));
+        \add_filter('wp_is_mobile', $shown->device(...), \PHP_INT_MAX);
         \add_filter('nonce_life', $shown->life->nonce(...), \PHP_INT_MAX);
         \add_filter('nonce_user_logged_out', $shown->life->user(...), \PHP_INT_MAX);
         ObjectCache::$dropping = $shown->read(...);
@@ -100,13 +104,13 @@ final class Shown
             return $posts;
         }
         if ($types === []) {
-            $types = $query->is_search || $query->is_tax || $query->is_author ? ['any'] : ['post'];
+            $types = $query->is_search || $query->is_tax ? ['any'] : ['post'];
         }
         $isSorted = ($vars['s'] ?? '') !== '' || ($vars['meta_query'] ?? []) !== [] || ($vars['meta_key'] ?? '') !== '';
         $order = $vars['orderby'] ?? '';
         $order = \is_array($order) ? \array_keys($order) : (\preg_split('/[\s,]+/', \is_string($order) ? $order : 'any') ?: []);
         $order = \array_diff(\array_map(\strval(...), $order), self::PLAIN);
-        $kinds = [...(\array_intersect($order, self::TITLED) === [] ? [] : ['titled']), ...($isSorted || \array_diff($order, self::TITLED) !== [] ? ['sorted'] : []), ...($this->bounded($query) ? [] : ['list'])];
+        $kinds = [...(\array_intersect($order, self::TITLED) === [] ? [] : ['titled']), ...($isSorted || \array_diff($order, self::TITLED) !== [] ? ['sorted'] : []), ...($this->bounded($query, $types) ? [] : ['list'])];
         foreach ($kinds as $kind) {
             foreach ($types as $type) {
                 $this->note($kind, $type === 'any' ? Tag::ANY : $type);
@@ -116,8 +120,12 @@ final class Shown
         return $posts;
     }
 
-    /** Whether all posts of the query are in some terms, by an author or on a date, so that others do not matter. */
-    private function bounded(\WP_Query $query): bool
+    /**
+     * Whether all posts of the query are in some terms, by an author or on a date, so that others do not matter.
+     *
+     * @param list<string> $types
+     */
+    private function bounded(\WP_Query $query, array $types): bool
     {
         $terms = $this->within($query->tax_query);
         if ($terms !== []) {
@@ -128,19 +136,12 @@ final class Shown
             return true;
         }
         $author = $query->query_vars['author'] ?? '';
-        if (\is_numeric($author) && (int) $author > 0) {
-            $this->note('by', (int) $author);
-
-            return true;
-        }
-        $date = $this->date($query->query_vars);
-        if ($date !== '') {
-            $this->note('on', $date);
-
-            return true;
+        [$kind, $name] = \is_numeric($author) && (int) $author > 0 ? ['by', (int) $author] : ['on', $this->date($query->query_vars)];
+        foreach ($name === '' ? [] : $types as $type) {
+            $this->note($kind, "$name.$type");
         }
 
-        return false;
+        return $name !== '';
     }
 
     /** @return list<int> the terms in one of which all posts are, with those below them; none: there may be others */
@@ -279,6 +280,14 @@ final class Shown
         return $items;
     }
 
+    private function device(mixed $isMobile): mixed
+    {
+        $this->asksDevice = true;
+        $this->life->device($isMobile === Door::isMobile());
+
+        return $isMobile;
+    }
+
     private function post(mixed $post): void
     {
         if ($post instanceof \WP_Post) {
@@ -332,7 +341,7 @@ final class Shown
         }
         PageCache::tag(...$tags);
         \header(Door::FIELD . ': ' . $field);
-        if ($this->settings->mobile) {
+        if ($this->asksDevice) {
             \header('Vary: ' . Door::DEVICE, false);
         }
     }

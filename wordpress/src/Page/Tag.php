@@ -14,7 +14,8 @@ namespace Larder\WordPress\Page;
  *     list       which posts of a type there are, and in which order of time
  *     titled     the same, where it also depends on what a link shows of them
  *     sorted     the same, where it also depends on their texts, meta or comments
- *     in, by, on which posts there are in a term, by an author, on a date (2026, 2026-11 or 2026-11-22)
+ *     in         which posts there are in a term
+ *     by, on     the same by an author, and on a date (2026, 2026-11 or 2026-11-22), with a dot and the type
  *     terms      which terms of a taxonomy there are
  *     users, comments, site
  *
