@@ -206,9 +206,9 @@ final class Serve
             \ini_set('zlib.output_compression', '0');
         }
         \header_remove();
-        $status === 200 || \http_response_code($status);
         foreach ($lines as $line) {
-            \header($line, false);
+            // With the status, for Location would set one by itself (php-src, main/SAPI.c).
+            \header($line, false, $status);
         }
         echo $bytes;
 

@@ -10,11 +10,15 @@ use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
 use Larder\Lab\Service\Place;
 
-/** Through PageCache in php-fpm, behind nginx: the script reads from a file what the application answers. */
+/**
+ * Through PageCache in php-fpm, behind nginx: the script reads from a file what the application answers. With the fast door
+ * it notes where that has its constants, and that it came so far.
+ */
 final class FpmDoor implements Door
 {
     private const SCRIPT = <<<'PHP'
         <?php
+        %s
         require %s;
         $told = json_decode((string) file_get_contents(__DIR__ . '/told'), true);
         (new Larder\Page\PageCache(Larder\Cache::open($told['cache']), $told['options']))->start();
@@ -42,7 +46,12 @@ final class FpmDoor implements Door
     /** @var array<string, mixed> */
     private array $options = [];
 
-    public function __construct()
+    private const FAST = <<<'PHP'
+        require %s;
+        file_put_contents(__DIR__ . '/place', Larder\Page\Serve::$place);
+        PHP;
+
+    public function __construct(bool $isFast = false)
     {
         $account = Account::own();
         $this->directory = Directory::temporary();
@@ -51,9 +60,13 @@ final class FpmDoor implements Door
             'default_mimetype' => '', 'default_charset' => '', 'expose_php' => 0, 'log_errors' => 1,
             // Says the status at 200 too, which web servers otherwise take for 302 where there is a Location.
             'cgi.nph' => 1,
+            // Each rule has a cache and options of its own, and so the fast door other constants.
+            'opcache.enable' => 0,
         ]);
         $this->fpm->start();
-        \file_put_contents($root->file('index.php'), \sprintf(self::SCRIPT, \var_export(\dirname(__DIR__, 3) . '/vendor/autoload.php', true)));
+        $larder = \dirname(__DIR__, 3);
+        $fast = $isFast ? \sprintf(self::FAST, \var_export("$larder/larder-serve.php", true)) : '';
+        \file_put_contents($root->file('index.php'), \sprintf(self::SCRIPT, $fast, \var_export("$larder/vendor/autoload.php", true)));
         $this->root = $root->path;
         $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), ['if_modified_since off;', 'gzip off;', 'max_ranges 0;']);
         $this->nginx->start();
@@ -63,7 +76,20 @@ final class FpmDoor implements Door
     {
         $this->nginx->stop();
         $this->fpm->stop();
+        foreach (\glob("$this->root/place*") ?: [] as $file) {
+            $place = (string) \file_get_contents($file);
+            \array_map(\unlink(...), $place === '' ? [] : (\glob("$place/*") ?: []));
+            \is_dir($place) && \rmdir($place);
+        }
         $this->directory->remove();
+    }
+
+    /** Whether the fast door has left the last request to start(). */
+    public function isStarted(): bool
+    {
+        \clearstatcache();
+
+        return \is_file("$this->root/place");
     }
 
     /**
@@ -86,6 +112,7 @@ final class FpmDoor implements Door
     {
         $asked = "$this->root/asked";
         \is_file($asked) && \unlink($asked);
+        \is_file("$this->root/place") && \rename("$this->root/place", "$this->root/place-before");
         $told = ['cache' => $this->cache, 'options' => $this->options, 'answers' => $step->answers, 'lines' => $step->lines, 'body' => $body];
         // In one step, for a renewal in the background may be reading it.
         \file_put_contents("$this->root/telling", \json_encode($told, \JSON_THROW_ON_ERROR));
