@@ -110,12 +110,12 @@ final readonly class Pages implements Scenario, Promising
         return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
     }
 
-    /** Larder's fast ways in PHP beside the constant. */
+    /** Larder's fastest way in PHP beside the constant. */
     public function promises(array $cells): array
     {
         $promises = [];
         foreach ($cells as $cell) {
-            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && $cell->payload !== 'login' && \in_array($cell->engine, ['larder-fast-apcu', 'larder-fast-segment'], true)) {
+            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && $cell->payload !== 'login' && $cell->engine === WebSubjects::FAST) {
                 $promises[] = new Promise($cell->id(), (string) $this->base($cell), 1 / self::BESIDE_ECHO, "a page by Larder beside a constant: $cell->payload, $cell->concurrency at once");
             }
         }

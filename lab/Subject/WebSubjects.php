@@ -18,6 +18,7 @@ final class WebSubjects
     public const EMPTY = 'empty';
     public const ECHO = 'echo';
     public const APPLICATION = 'application';
+    public const FAST = 'larder-fast-apcu';
     public const FILE = 'nginx-file';
 
     private const SQLITE = 'sqlite://{directory}?near=none';
@@ -48,6 +49,8 @@ final class WebSubjects
             self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
             self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
+            self::subject('larder-fast-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [self::sqlite()]),
+            self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [self::sqlite(), Need::extension('apcu')]),
             self::subject(self::FILE, ['server' => 'file']),
             self::subject('nginx-fastcgi-cache', ['script' => 'application', 'server' => 'cache']),
             self::subject('nginx-fastcgi-cache-lock', ['script' => 'application', 'server' => 'cache-lock']),

@@ -28,6 +28,9 @@ final class Exchange
     /** The field by which this server's own request proves that it may renew a page. */
     public const RENEWAL = 'HTTP_LARDER_RENEWAL';
 
+    /** Of so many visitors of a page that cannot be stored, one notes that again. */
+    private const VISITORS = 16;
+
     /** Microseconds between two looks of a waiting visitor. */
     private const FIRST_PAUSE = 2_000;
     private const LONGEST_PAUSE = 25_000;
@@ -436,7 +439,6 @@ final class Exchange
     private function record(string $key, string $url, Reply $response, array $fields, array $tags, string $broken): Reply
     {
         $status = $response->status;
-        $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
         if ($broken !== '' || $status >= 500) {
             $stale = $this->stale(true, "fwd=stale; fwd-status=$status");
             if ($stale !== null) {
@@ -467,10 +469,15 @@ final class Exchange
                 // What takes the place of the stored page is none that may be stored.
                 $this->pages->remove($this->found);
             }
-            $this->pages->setMark($key, $reason);
+            // A known mark is renewed by one visitor in some, so that the others write nothing.
+            if ($this->detail !== $reason || \mt_rand(1, self::VISITORS) === 1) {
+                $this->pages->setMark($key, $reason);
+                $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
+            }
 
             return $this->passed($broken === '' ? $response : new Reply($status, [...Reply::without($response->lines, ['cache-control', 'expires']), 'Cache-Control: no-store'], $response->body), $reason);
         }
+        $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
         $rule = NoVarySearch::parse($fields['no-vary-search'] ?? []);
         if ($rule !== null) {
             $this->pages->setSearch(\explode('?', $url, 2)[0], $rule);

@@ -294,7 +294,7 @@ final class Pages
     /** @param array<array-key, mixed> $options */
     public function noteOptions(string $origin, array $options): void
     {
-        $this->options($origin) === $options || $this->notes->set("o$origin", $options);
+        $this->options($origin) === $options || $this->notes->set("o$origin", $options, self::RULES);
     }
 
     /**
