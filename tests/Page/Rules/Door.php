@@ -12,7 +12,7 @@ namespace Larder\Tests\Page\Rules;
  */
 interface Door
 {
-    /** @param Step $step of which {origin} is replaced */
+    /** @param Step $step of which {origin} and {authority} are replaced */
     public function visit(Step $step, string $body): Visit;
 
     /** The site's scheme, host and port. */

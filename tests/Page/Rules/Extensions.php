@@ -41,7 +41,10 @@ final class Extensions
         yield '5861 4: stale-if-error=0' => [[$stale('stale-if-error=0', 61), new Step(answers: 500, lines: [], status: 500)]];
         yield '5861 3: stale-while-revalidate, after its window' => [[$stale('stale-while-revalidate=10', 71), new Step(has: ['Cache-Status' => '~fwd=stale~'])]];
         yield '5861 3: not for a visitor who wants a newer page' => [[$stale('stale-while-revalidate=100', 71), new Step(fields: ['Cache-Control' => 'no-cache'])]];
-        yield '9111 5.2.2.2: must-revalidate counts more' => [[$stale('stale-while-revalidate=100, must-revalidate', 71), new Step()]];
+        foreach (['5.2.2.2' => 'must-revalidate', '5.2.2.8' => 'proxy-revalidate', '5.2.2.10' => 's-maxage=60'] as $section => $directive) {
+            yield "9111 $section: $directive counts more than stale-while-revalidate" => [[$stale("stale-while-revalidate=100, $directive", 71), new Step()]];
+            yield "9111 $section: $directive counts more than stale-if-error" => [[$stale("stale-if-error=100, $directive", 71), new Step(answers: 500, lines: [], status: 500)]];
+        }
     }
 
     /** @return iterable<string, array{0: list<Step>, 1?: array<string, mixed>}> */
@@ -91,10 +94,17 @@ final class Extensions
         yield 'No-Vary-Search: key-order' => [[$by('key-order', 'a=1&b=2'), $by('key-order', 'b=2&a=1', 1), $by('key-order', 'b=1&a=2')]];
         yield 'No-Vary-Search: the order of one name matters' => [[$by('key-order', 'a=1&a=2'), $by('key-order', 'a=2&a=1')]];
         yield 'No-Vary-Search: without a rule the order matters' => [[new Step(target: '/a?a=1&b=2'), new Step(target: '/a?b=2&a=1')]];
-        foreach (['params=("a"', 'params=(a)', 'params=a', 'except=("b")', 'params=?0, except=("b")', 'key-order=1', 'Params', 'params=("b"), except=("b")'] as $malformed) {
+        foreach (['params=("a"', 'params=(a)', 'params=a', 'except=("b")', 'params=?0, except=("b")', 'key-order=1', 'Params', 'params=("a"), except=("b")'] as $malformed) {
             yield "No-Vary-Search: malformed: $malformed" => [[$by($malformed, 'a=1'), $by($malformed, 'a=2'), $by($malformed, 'a=1', 1)]];
         }
+        yield 'No-Vary-Search: one malformed member spoils all' => [[$by('params=a, key-order', 'a=1&b=2'), $by('params=a, key-order', 'b=2&a=1')]];
+        yield 'No-Vary-Search: params alone leave the order' => [[$by('params=("utm")', 'a=1&b=2'), $by('params=("utm")', 'b=2&a=1'), $by('params=("utm")', 'a=1&utm=1&b=2', 1)]];
         yield 'No-Vary-Search: of another path' => [[$by('params', 'a=1'), new Step(target: '/b?a=1'), new Step(target: '/b?a=2')]];
+        yield 'No-Vary-Search: each path has its pages' => [[
+            $by('params', 'a=1'),
+            new Step(target: '/b?a=1', lines: ['Cache-Control: max-age=60', 'No-Vary-Search: params']),
+            new Step(target: '/b?a=2', from: 2),
+        ]];
         $options = ['ignoredQuery' => ['utm_source', 'mtm_*']];
         yield 'No-Vary-Search: parameters that the owner ignores are named' => [[
             new Step(target: '/a?utm_source=1&a=1', has: ['No-Vary-Search' => 'params=("utm_source")']),

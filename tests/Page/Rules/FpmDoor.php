@@ -57,7 +57,7 @@ final class FpmDoor implements Door
         $this->directory = Directory::temporary();
         $root = $this->directory->sub('www');
         $this->fpm = new PhpFpmServer($this->directory, $account, 2, [
-            'default_mimetype' => '', 'default_charset' => '', 'expose_php' => 0, 'log_errors' => 1,
+            'default_charset' => '', 'expose_php' => 0, 'log_errors' => 1,
             // Says the status at 200 too, which web servers otherwise take for 302 where there is a Location.
             'cgi.nph' => 1,
             // Each rule has a cache and options of its own, and so the fast door other constants.

@@ -157,6 +157,11 @@ final class Reuse
         yield '9111 4.3.4: a 304 without a validator is of the only page' => [[
             $old,
             new Step(answers: 304, lines: ['Cache-Control: max-age=60'], from: 1, ran: true),
+            new Step(from: 1, ran: false, has: ['Content-Type' => 'text/plain', 'X-A' => 'old']),
+        ]];
+        yield '9110 6.6.1: a 304 without a date was made now' => [[
+            new Step(lines: ['Cache-Control: max-age=60', 'Date: ' . \gmdate('D, d M Y H:i:s', \time() - 70) . ' GMT', 'ETag: "1"']),
+            new Step(answers: 304, lines: ['Cache-Control: max-age=60', 'ETag: "1"'], from: 1, ran: true),
             new Step(from: 1, ran: false),
         ]];
         foreach (['ETag: "2"', 'Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT'] as $other) {
@@ -186,7 +191,8 @@ final class Reuse
         $kept = new Step(target: '/a', from: 1);
         foreach (['POST', 'PUT', 'DELETE', 'PATCH', 'M-SEARCH'] as $method) {
             yield "9111 4.4: $method invalidates" => [[$fresh, new Step($method, '/a', lines: []), $again]];
-            yield "9111 4.4: $method invalidates where Location points" => [[$fresh, new Step($method, '/b', lines: ['Location: a']), $again]];
+            yield "9111 4.4: $method invalidates where Location points" => [[$fresh, new Step($method, '/b', lines: ['Location: a#x']), $again]];
+            yield "9111 4.4: $method invalidates by an address without a scheme" => [[$fresh, new Step($method, '/b', lines: ['Location: //{authority}/a']), $again]];
             yield "9111 4.4: $method invalidates where Content-Location points" => [[$fresh, new Step($method, '/b', lines: ['Content-Location: {origin}/a#x']), $again]];
         }
         yield '9111 4.4: a redirect is no error' => [[$fresh, new Step('POST', '/a', answers: 303, lines: [], status: 303), $again]];

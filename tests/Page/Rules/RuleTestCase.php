@@ -30,7 +30,7 @@ abstract class RuleTestCase extends TestCase
 
     private function see(Step $step, int $number, Door $door): void
     {
-        $lines = \array_map(static fn(string $line): string => \str_replace('{origin}', $door->origin(), $line), $step->lines);
+        $lines = \array_map(static fn(string $line): string => \str_replace(['{origin}', '{authority}'], [$door->origin(), \substr($door->origin(), \strlen('http://'))], $line), $step->lines);
         $visit = $door->visit(new Step(...[...\get_object_vars($step), 'lines' => $lines]), $step->body ?? "made by step $number");
         $at = "step $number";
         self::assertSame($step->status, $visit->status, $at);

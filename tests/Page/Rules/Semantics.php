@@ -76,6 +76,10 @@ final class Semantics
             new Step(lines: ['Cache-Control: max-age=60']),
             new Step(fields: ['Accept-Encoding' => 'x'], from: 2, has: ['Content-Encoding' => null]),
         ]];
+        yield '9110 8.4: nor is it coded again' => [[
+            new Step(fields: ['Accept-Encoding' => 'x, gzip'], lines: ['Cache-Control: max-age=60', 'Content-Type: text/html', 'Content-Encoding: x'], body: $page, gets: $page),
+            new Step(fields: ['Accept-Encoding' => 'x, gzip'], gets: $page, ran: false, has: ['Content-Encoding' => 'x']),
+        ]];
         yield '9110 8.4: it depends on Accept-Encoding' => [[
             new Step(fields: ['Accept-Encoding' => 'x'], lines: ['Cache-Control: max-age=60', 'Content-Encoding: x'], has: ['Vary' => 'Accept-Encoding']),
             new Step(fields: ['Accept-Encoding' => 'y'], lines: ['Cache-Control: max-age=60', 'Content-Encoding: y', 'Vary: accept-encoding'], has: ['Vary' => 'accept-encoding']),
@@ -101,7 +105,7 @@ final class Semantics
             from: 0,
             ran: false,
             status: 304,
-            has: ['ETag' => '"1"', 'Cache-Control' => 'max-age=60', 'Vary' => 'X-A', 'Content-Location' => '/a', 'Date' => '~GMT~', 'Content-Type' => null, 'X-B' => null],
+            has: ['ETag' => '"1"', 'Cache-Control' => 'max-age=60', 'Vary' => 'X-A', 'Content-Location' => '/a', 'Date' => '~GMT~', 'Age' => '~^\d+$~', 'Content-Type' => null, 'X-B' => null],
         )]];
         foreach (['"1"', 'W/"1"', '"0", "1"', '*', '"a,b" , W/"1"'] as $tags) {
             yield "9110 13.1.2: held: $tags" => [[$tagged, $held($tags)]];
@@ -167,6 +171,7 @@ final class Semantics
             new Step(fields: ['Range' => 'bytes=0-1'], answers: 206, lines: ['Cache-Control: max-age=60', 'Content-Range: bytes 0-1/9'], status: 206, asked: ['Range' => 'bytes=0-1']),
             new Step(from: 2),
         ]];
+        yield '9111 3.3: nor is one that nobody has asked for' => [[new Step(answers: 206, status: 206), new Step()]];
         yield '9110 14.4: Content-Range means nothing in a 200' => [[
             new Step(lines: ['Cache-Control: max-age=60', 'Content-Range: bytes 0-1/9'], body: '0123456789', gets: '0123456789'),
             new Step(gets: '0123456789', ran: false),

@@ -8,7 +8,7 @@ namespace Larder\Tests\Page\Rules;
 final readonly class Step
 {
     /**
-     * In $lines {origin} stands for the site's scheme, host and port.
+     * In $lines {origin} stands for the site's scheme, host and port, and {authority} for the last two.
      *
      * @param array<string, string>  $fields of the request
      * @param list<string>           $lines  of the application's response, which prints "made by step N" if $body is null
