@@ -379,6 +379,8 @@ final class Exchange
         if ($reply !== null) {
             $this->giveUp();
             $this->isRecorded = false;
+        } elseif ($this->settings->isBusy && $this->settings->waiters === null) {
+            $this->pages->notePool();
         }
 
         return $reply;

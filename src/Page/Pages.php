@@ -22,6 +22,7 @@ use Larder\System\ProcessId;
  *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
  *     b  its builder
  *     i, r, u and ring: see Budget
+ *     w  by host name: how many may wait there
  *     n  by path and not by key: the last No-Vary-Search rule of a response
  *     o  by origin: the owner's options, for the command line
  *
@@ -48,6 +49,9 @@ final class Pages
 
     /** Bytes that a page takes beside its body, about. */
     private const HEADER = 1_500;
+
+    /** Places for waiting where nobody knows how many processes there are. */
+    private const PLACES = 4;
 
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
@@ -380,14 +384,15 @@ final class Pages
     /**
      * A place among those who may wait at the same time on this server, as long as the caller keeps it.
      *
-     * @param ?int $places null: a quarter of php-fpm's pool, else 4
+     * @param ?int $places null: a quarter of php-fpm's pool, where notePool() has seen it, else 4
      *
      * @return ?resource null: all are taken
      */
     public function place(?int $places): mixed
     {
         $local = $this->shared->local();
-        $places ??= self::quarter();
+        $noted = $places === null ? $this->notes->get('w' . \gethostname()) : null;
+        $places ??= \is_int($noted) ? $noted : self::PLACES;
         for ($place = 0; $local !== null && $place < $places; $place++) {
             $file = FileLock::file("$local-wait-$place");
             if ($file !== null && \flock($file, \LOCK_EX | \LOCK_NB)) {
@@ -398,11 +403,14 @@ final class Pages
         return null;
     }
 
-    private static function quarter(): int
+    /**
+     * Notes how many may wait here. Only who builds asks php-fpm: each who asks locks the status of all its workers, and many
+     * at once stand still there (php-src, sapi/fpm/fpm/fpm_scoreboard.c).
+     */
+    public function notePool(): void
     {
         $pool = \function_exists('fpm_get_status') ? \fpm_get_status() : false;
-
-        return \max(1, \is_array($pool) ? \intdiv($pool['total-processes'], 4) : 4);
+        $this->notes->set('w' . \gethostname(), \max(1, \is_array($pool) ? \intdiv($pool['total-processes'], 4) : self::PLACES), self::RULES);
     }
 
     private function builder(string $key): string
