@@ -7,7 +7,8 @@ namespace Larder\Page;
 use Larder\System\FileLock;
 
 /**
- * Copies in APCu: `<prefix><name>` holds the copy and its body, `<prefix><shard>` the names and sizes of a shard.
+ * Copies in APCu: `<prefix><name>` holds the head, `<prefix><name><id><form>` a form of the body, and `<prefix><shard>` what
+ * there is in a shard. An id is a copy's own, so that a reader does not take one's head with another's body.
  *
  * APCu empties itself when it is full (apc.ttl=0), so the copies keep their budget well before that; what was asked for
  * longest ago goes first, which APCu itself notes.
@@ -38,85 +39,107 @@ final class ApcuCopies implements Copies
 
     public function put(mixed $lock, string $name, array $copy, string $body, int $life): void
     {
-        $size = \strlen($body) + self::ENTRY + \strlen($copy['key']);
+        $this->drop($lock, $name);
+        $copy['id'] = \bin2hex(\random_bytes(4));
+        $head = \serialize($copy);
+        $size = \strlen($body) + \strlen($head) + self::ENTRY;
         $most = \intdiv($this->budget, self::SHARDS);
         if ($size > $most) {
-            $this->drop($lock, $name);
-
             return;
         }
-        $sizes = $this->sizes($name[0]);
-        $sizes[$name] = $size;
-        if (\array_sum($sizes) > $most) {
-            $sizes = [$name => $size] + $this->evict($sizes, $name, (int) ($most * self::KEPT) - $size);
+        $shard = $this->shard($name[0]);
+        unset($shard[$name]);
+        $total = \array_sum(\array_column($shard, 0)) + $size;
+        if ($total > $most) {
+            $shard = $this->evict($shard, (int) ($most * self::KEPT) - $size);
+        }
+        $entries = [];
+        $from = 0;
+        foreach ($copy['page']['forms'] ?? [] as $form => $length) {
+            $entries[$this->prefix . $name . $copy['id'] . $form] = \substr($body, $from, $length);
+            $from += $length;
         }
         // Before the copy, so that a process that dies in between has counted too much and not too little.
-        if (\apcu_store($this->prefix . $name[0], $sizes)) {
-            \apcu_store($this->prefix . $name, [$copy, $body], \max(1, $life));
+        if (\apcu_store($this->prefix . $name[0], $shard + [$name => [$size, \array_keys($entries)]])) {
+            $life = \max(1, $life);
+            \apcu_store($entries, null, $life);
+            \apcu_store($this->prefix . $name, $head, $life);
         }
     }
 
     public function drop(mixed $lock, string $name): void
     {
-        \apcu_delete($this->prefix . $name);
+        \apcu_delete([$this->prefix . $name, ...$this->shard($name[0])[$name][1] ?? []]);
     }
 
     public function counter(string $name, string $key): ?int
     {
-        /** @var array{Copy, string}|false $found */
-        $found = \apcu_fetch($this->prefix . $name);
+        $head = \apcu_fetch($this->prefix . $name);
+        /** @var Copy|false $copy */
+        $copy = \is_string($head) ? \unserialize($head, ['allowed_classes' => false]) : false;
+        if (!\is_array($copy) || $copy['key'] !== $key) {
+            return null;
+        }
+        foreach ($copy['page']['forms'] ?? [] as $form => $_) {
+            if (!\apcu_exists($this->prefix . $name . ($copy['id'] ?? '') . $form)) {
+                return null;
+            }
+        }
 
-        return $found !== false && $found[0]['key'] === $key ? $found[0]['counter'] : null;
+        return $copy['counter'];
     }
 
     public function wipe(): void
     {
-        for ($shard = 0; $shard < self::SHARDS; $shard++) {
-            $name = \dechex($shard);
-            foreach ($this->sizes($name) as $each => $_) {
-                \apcu_delete($this->prefix . $each);
+        for ($each = 0; $each < self::SHARDS; $each++) {
+            $shard = \dechex($each);
+            foreach ($this->shard($shard) as $name => [, $entries]) {
+                \apcu_delete([$this->prefix . $name, ...$entries]);
             }
-            \apcu_delete($this->prefix . $name);
+            \apcu_delete($this->prefix . $shard);
         }
     }
 
-    /** @return array<string, int> by name */
-    private function sizes(string $shard): array
+    /** @return array<string, array{int, list<string>}> by name: the size, and the entries of the forms */
+    private function shard(string $shard): array
     {
-        /** @var array<string, int>|false $sizes */
-        $sizes = \apcu_fetch($this->prefix . $shard);
+        /** @var array<string, array{int, list<string>}>|false $found */
+        $found = \apcu_fetch($this->prefix . $shard);
 
-        return $sizes === false ? [] : $sizes;
+        return $found === false ? [] : $found;
     }
 
     /**
-     * @param array<string, int> $sizes
+     * @param array<string, array{int, list<string>}> $shard
      *
-     * @return array<string, int> those that are left
+     * @return array<string, array{int, list<string>}> what is left of it
      */
-    private function evict(array $sizes, string $name, int $most): array
+    private function evict(array $shard, int $most): array
     {
-        unset($sizes[$name]);
         $times = [];
-        foreach ($sizes as $each => $_) {
-            $info = \apcu_key_info($this->prefix . $each);
+        $left = 0;
+        foreach ($shard as $name => [$size, $entries]) {
+            $info = \apcu_key_info($this->prefix . $name);
             if ($info === null) {
-                unset($sizes[$each]);
+                // Its life is over.
+                \apcu_delete($entries);
+                unset($shard[$name]);
             } else {
-                $times[$each] = $info['access_time'];
+                $times[$name] = $info['access_time'];
+                $left += $size;
             }
         }
         \asort($times);
-        $left = \array_sum($sizes);
-        foreach ($times as $each => $_) {
+        foreach ($times as $name => $_) {
             if ($left <= $most) {
                 break;
             }
-            \apcu_delete($this->prefix . $each);
-            $left -= $sizes[$each];
-            unset($sizes[$each]);
+            [$size, $entries] = $shard[$name];
+            \apcu_delete([$this->prefix . $name, ...$entries]);
+            $left -= $size;
+            unset($shard[$name]);
         }
 
-        return $sizes;
+        return $shard;
     }
 }

@@ -218,7 +218,7 @@ final class FastDoor
     /** With a secret: all pools of a php-fpm master share APCu. */
     private function prefix(): string
     {
-        return 'larder-page:' . $this->counter->secret() . ':';
+        return 'larder-page-' . Serve::FORMAT . ':' . $this->counter->secret() . ':';
     }
 
     /** @return Constants */
@@ -230,6 +230,7 @@ final class FastDoor
             'files' => $this->directory,
             'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
             'rules' => $this->settings->rules,
+            'unusual' => \array_fill_keys([...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED], true),
         ];
     }
 

@@ -20,8 +20,8 @@ use Larder\Page\Http\HttpDate;
  * (serialized), and all forms of the body. A copy under the hash of a key holds the page or, for variants, the names of the
  * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
  *
- * @phpstan-type Copy array{counter: int, key: string, page?: Page, vary?: list<string>}
- * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules}
+ * @phpstan-type Copy array{counter: int, key: string, page?: Page, vary?: list<string>, id?: string}
+ * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules, unusual: array<string, true>}
  * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
@@ -34,6 +34,9 @@ final class Serve
 
     /** Bytes that are read of a copy first; PHP reads as many at once. */
     private const FIRST = 8_192;
+
+    /** Of unserialize(). */
+    private const NO_CLASSES = ['allowed_classes' => false];
 
     /** Memory that a reboot empties, as it does OPcache: copies from before a power cut are never read. */
     private const MEMORY = '/dev/shm/larder-serve-';
@@ -86,23 +89,30 @@ final class Serve
             return false;
         }
         /** @var Constants|false $constants */
-        $constants = @include "$place/constants.php";
+        $constants = @include $place . '/constants.php';
         if (!\is_array($constants)) {
             return false;
         }
         self::$constants = $constants;
-        self::$given = null;
-        $method = self::variable('REQUEST_METHOD');
-        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules']) : null;
+        $reason = null;
+        $given = \getenv();
+        // Some interfaces tell each variable if they are asked for it, and not all of them (Apache's module).
+        self::$given = isset($given['REQUEST_METHOD']) ? $given : null;
+        $method = self::raw('REQUEST_METHOD');
+        $unusual = self::$given === null ? [null] : \array_intersect_key($given, $constants['unusual']);
+        // nginx tells a user's name always (Debian's fastcgi_params).
+        $isUsual = $unusual === [] || $unusual === ['REMOTE_USER' => ''];
+        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules'], $reason, $isUsual) : null;
         if ($key === null || !\is_file($constants['counter'])) {
             return false;
         }
         $counter = \filesize($constants['counter']);
-        $name = self::name($key);
-        $copy = self::read($constants, $name, $body);
+        $name = $base = \hash('xxh128', $key);
+        [$copy, $first, $file] = self::read($constants, $name);
         if (isset($copy['vary'], $copy['counter'], $copy['key']) && $copy['counter'] === $counter && $copy['key'] === $key) {
             $key .= self::variant($copy['vary']);
-            $copy = self::read($constants, self::name($key, $name), $body);
+            $name = self::name($key, $base);
+            [$copy, $first, $file] = self::read($constants, $name);
         }
         if (!isset($copy['page'], $copy['counter'], $copy['key']) || $copy['counter'] !== $counter || $copy['key'] !== $key) {
             return false;
@@ -112,8 +122,27 @@ final class Serve
         if ($constants['rules']['clientControl'] ? !self::accepts($age, $page['life'], $page['strict']) : $age >= $page['life']) {
             return false;
         }
+        [$status, $lines, $from, $length] = self::reply($page, $age, 'hit');
+        if ($method === 'HEAD' || $length === 0) {
+            $body = '';
+        } else {
+            $body = $file === null ? self::inMemory($constants['apcu'] . $name, $copy, $from, $length) : self::inFile($file, $first, $from, $length);
+            if (\strlen($body) !== $length) {
+                return false;
+            }
+        }
+        if (\ini_get('zlib.output_compression') > 0) {
+            // The body is compressed already where the visitor takes that.
+            \ini_set('zlib.output_compression', '0');
+        }
+        \header_remove();
+        foreach ($lines as $line) {
+            // With the status, for Location would set one by itself (php-src, main/SAPI.c).
+            \header($line, false, $status);
+        }
+        echo $body;
 
-        return self::send(self::reply($page, $age, 'hit'), $body, $method === 'HEAD');
+        return true;
     }
 
     /** Where the constants of this script are; '': nowhere. The web server may tell sites of one script apart by LARDER_SITE. */
@@ -137,82 +166,75 @@ final class Serve
 
     /**
      * @param Constants $constants
-     * @param-out array{string, resource|null, int} $body what of the copy was read already, the rest, and where the body begins
      *
-     * @return ?Copy null: there is none, or none that can be read
+     * @return array{Copy|array{}, string, resource|null} the copy, empty if there is none that can be read; in a file, what
+     *                                                    was read of the body, and the rest
      */
-    private static function read(array $constants, string $name, mixed &$body): ?array
+    private static function read(array $constants, string $name): array
     {
-        $body = ['', null, 0];
+        $first = '';
+        $file = null;
         if ($constants['apcu'] !== '') {
-            if (!\function_exists('apcu_fetch')) {
-                return null;
+            $head = \function_exists('apcu_fetch') ? \apcu_fetch($constants['apcu'] . $name) : false;
+        } else {
+            $path = $constants['files'] . '/' . $name[0] . '/' . $name;
+            $file = @\fopen($path, 'rb') ?: null;
+            if ($file === null) {
+                \error_clear_last();
+
+                return [[], '', null];
             }
-            $found = \apcu_fetch($constants['apcu'] . $name);
-            /** @var array{Copy, string}|false $found */
-            $body[0] = $found[1] ?? '';
-
-            return $found[0] ?? null;
+            $first = (string) \fread($file, self::FIRST);
+            $length = (int) \substr($first, 0, self::HEAD);
+            if ($length > self::FIRST - self::HEAD) {
+                $first .= \stream_get_contents($file, $length);
+            }
+            $head = \substr($first, self::HEAD, $length);
+            $first = \substr($first, self::HEAD + $length);
+            if ((\hrtime(true) & 63) === 0) {
+                // One in so many notes that the copy is used: what is used least goes first when there is no room.
+                \touch($path);
+            }
         }
-        $file = @\fopen("$constants[files]/$name[0]/$name", 'rb');
-        if ($file === false) {
-            \error_clear_last();
-
-            return null;
-        }
-        $first = (string) \fread($file, self::FIRST);
-        $length = (int) \substr($first, 0, self::HEAD);
-        if ($length > self::FIRST - self::HEAD) {
-            $first .= \stream_get_contents($file, $length);
-        }
-        /** @var Copy|false $copy */
-        $copy = @\unserialize(\substr($first, self::HEAD, $length), ['allowed_classes' => false]);
+        /** @var Copy|array{}|scalar|null $copy */
+        $copy = \is_string($head) ? @\unserialize($head, self::NO_CLASSES) : [];
         if (!\is_array($copy)) {
             \error_clear_last();
-
-            return null;
-        }
-        $body = [$first, $file, self::HEAD + $length];
-        if ((\hrtime(true) & 63) === 0) {
-            // One in so many notes that the copy is used: what is used least goes first when there is no room.
-            \touch("$constants[files]/$name[0]/$name");
+            $copy = [];
         }
 
-        return $copy;
+        return [$copy, $first, $file];
     }
 
     /**
-     * @param array{int, list<string>, int, int}     $reply
-     * @param array{string, resource|null, int} $body  see read()
+     * @param resource $file  at the end of what was read
+     * @param string   $first what was read of the body
      */
-    private static function send(array $reply, array $body, bool $isHead): bool
+    private static function inFile(mixed $file, string $first, int $from, int $length): string
     {
-        [$status, $lines, $from, $length] = $reply;
-        [$bytes, $file, $start] = $body;
-        $from += $start;
-        $there = \strlen($bytes);
-        if ($length === 0 || $isHead) {
-            $bytes = '';
-        } elseif ($from + $length > $there) {
-            $bytes = $file === null ? '' : \substr($bytes, $from) . \stream_get_contents($file, $from + $length - \max($from, $there), \max($from, $there));
-            if (\strlen($bytes) !== $length) {
-                return false;
-            }
-        } elseif ($from !== 0 || $length !== $there) {
-            $bytes = \substr($bytes, $from, $length);
-        }
-        if (\ini_get('zlib.output_compression') > 0) {
-            // The body is compressed already where the visitor takes that.
-            \ini_set('zlib.output_compression', '0');
-        }
-        \header_remove();
-        foreach ($lines as $line) {
-            // With the status, for Location would set one by itself (php-src, main/SAPI.c).
-            \header($line, false, $status);
-        }
-        echo $bytes;
+        $missing = $from + $length - \strlen($first);
 
-        return true;
+        return $missing > 0 ? \substr($first . \stream_get_contents($file, $missing), $from) : \substr($first, $from, $length);
+    }
+
+    /**
+     * In APCu each form has its own entry, so that only the one that is sent is copied.
+     *
+     * @param Copy $copy
+     */
+    private static function inMemory(string $name, array $copy, int $from, int $length): string
+    {
+        foreach ($copy['page']['forms'] ?? [] as $form => $size) {
+            if ($from < $size) {
+                $body = \apcu_fetch($name . ($copy['id'] ?? '') . $form);
+                $body = \is_string($body) && \strlen($body) === $size ? $body : '';
+
+                return $length === $size ? $body : \substr($body, $from, $length);
+            }
+            $from -= $size;
+        }
+
+        return '';
     }
 
     /** @param ?array<array-key, mixed> $variables as in $_SERVER; null: ask the web server's interface */
@@ -255,20 +277,21 @@ final class Serve
      * The key of the request: all that a response without Vary could depend on.
      *
      * @param Rules   $rules
-     * @param ?string $reason set where there is no key
+     * @param ?string $reason  set where there is no key
+     * @param bool    $isUsual the request has nothing of IDENTITY, OVERRIDES and KEYED
      *
      * @return ?string null: no stored response may answer it, and its response may not be stored
      */
-    public static function key(array $rules, ?string &$reason = null): ?string
+    public static function key(array $rules, ?string &$reason = null, bool $isUsual = false): ?string
     {
-        foreach (self::IDENTITY as $name) {
+        foreach ($isUsual ? [] : self::IDENTITY as $name) {
             if (self::variable($name) !== null) {
                 $reason = 'the visitor has identified himself (' . $name . ')';
 
                 return null;
             }
         }
-        foreach (self::OVERRIDES as $name) {
+        foreach ($isUsual ? [] : self::OVERRIDES as $name) {
             if (self::variable($name) !== null) {
                 $reason = "$name may change what the application does";
 
@@ -280,7 +303,7 @@ final class Serve
         if ($cookies === null) {
             return null;
         }
-        foreach (self::KEYED as $name) {
+        foreach ($isUsual ? [] : self::KEYED as $name) {
             $value = self::raw($name);
             if ($value !== null) {
                 $cookies .= "\n$name $value";
@@ -322,7 +345,7 @@ final class Serve
         $https = self::variable('HTTPS');
         $scheme = $https === null || \strcasecmp($https, 'off') === 0 ? 'http' : 'https';
         $host = \strtolower($host);
-        if (\preg_match('/:[0-9]+$/D', $host) !== 1) {
+        if (!\str_contains($host, ':') || \preg_match('/:[0-9]+$/D', $host) !== 1) {
             // Web servers leave the port out of HTTP_HOST where they do not trust it (Debian's nginx, fastcgi_params).
             $port = self::variable('SERVER_PORT');
             $host .= $port === null || $port === ($scheme === 'http' ? '80' : '443') ? '' : ":$port";
