@@ -175,7 +175,7 @@ final class FastDoor
         }
         try {
             if (!$this->counter->exists() || !\is_dir($place)) {
-                $this->copies[] = $this->inApcu();
+                $this->hasApcu() && $this->copies[] = $this->inApcu();
                 foreach ($this->copies as $copies) {
                     $copies->wipe();
                 }

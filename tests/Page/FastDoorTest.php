@@ -55,6 +55,19 @@ final class FastDoorTest extends TestCase
         self::assertSame('', $answer->errors);
     }
 
+    /** As in a PHP that has no APCu: none of its functions is there. */
+    public function testItNeedsNoApcu(): void
+    {
+        foreach ([[], ['copies' => 'apcu']] as $options) {
+            $site = new DoorSite($options, ini: ['apc.enabled' => 0, 'disable_functions' => 'apcu_fetch,apcu_store,apcu_delete,apcu_exists,apcu_enabled,apcu_sma_info,apcu_cache_info']);
+            $site->get('/a');
+            $answer = $site->get('/a');
+
+            self::assertSame(['first', ''], [$answer->body, $answer->errors]);
+            self::assertSame(1, $site->starts());
+        }
+    }
+
     /**
      * @param array<string, mixed> $options
      * @param array<string, mixed> $tiers
