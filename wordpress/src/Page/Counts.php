@@ -29,18 +29,33 @@ final class Counts
     /** Why the page that this request builds is not stored, in words for the site's owner; '': the library's reason counts. */
     public static string $reason = '';
 
-    /** @param Cache $own the group of Larder's own records */
+    /** Whether a stored page answers the request. */
+    private static bool $isAnswered = true;
+
+    /**
+     * Before a page is looked for.
+     *
+     * @param Cache $own the group of Larder's own records
+     */
     public static function watch(Cache $own): void
     {
-        $level = \ob_get_level();
-        // Behind the functions of all others, those that print too.
-        \register_shutdown_function(static function () use ($own, $level): void {
-            \register_shutdown_function(static function () use ($own, $level): void {
-                \register_shutdown_function(static function () use ($own, $level): void {
-                    self::end($own, $level);
-                });
-            });
+        \register_shutdown_function(static function () use ($own): void {
+            self::$isAnswered && self::end($own);
         });
+        // It lies below the recorder's buffer, and so ends after that, when the recorder has said what it did.
+        \ob_start(static function (string $chunk, int $phase) use ($own): string {
+            if (($phase & \PHP_OUTPUT_HANDLER_FINAL) !== 0 && !self::$isAnswered) {
+                self::end($own);
+            }
+
+            return $chunk;
+        }, 1);
+    }
+
+    /** WordPress answers the request. */
+    public static function pass(): void
+    {
+        self::$isAnswered = false;
     }
 
     /**
@@ -60,20 +75,16 @@ final class Counts
         return $sum;
     }
 
-    /** The recorder has what was printed when its buffer ends, and then says what it did. */
-    private static function end(Cache $own, int $level): void
+    private static function end(Cache $own): void
     {
-        while (\ob_get_level() > $level && \ob_end_flush());
         foreach (\headers_list() as $line) {
             if (\stripos($line, 'Cache-Status: Larder; ') === 0) {
                 $row = self::of(\substr($line, 22));
-                $weight = $row['hit'] + $row['stale'] > 0 ? self::HITS : self::OTHERS;
+                $weight = self::$isAnswered ? self::HITS : self::OTHERS;
                 if (\random_int(1, $weight) === 1) {
-                    Sapi::finish();
+                    self::$isAnswered && Sapi::finish();
                     self::count($own, $row, $weight);
                 }
-
-                return;
             }
         }
     }

@@ -56,6 +56,7 @@ final class Door
         \header(self::FIELD . ': no-store');
         $level = \ob_get_level();
         $pages->start();
+        Counts::pass();
         if (\ob_get_level() > $level) {
             Shown::watch($settings, $level + 1);
         }
