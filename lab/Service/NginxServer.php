@@ -10,11 +10,23 @@ final class NginxServer extends Server
     /** Answered by itself, with its process id. */
     private const VERSION = '/larder-lab-version';
 
+    private const LOCATIONS = <<<'CONF'
+        location / {
+            try_files $uri $uri/ /index.php?$args;
+        }
+        location ~ \.php$ {
+            try_files $uri =404;
+            {php}
+            fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+        }
+        CONF;
+
     /**
      * @param string       $root       what it serves
      * @param string       $fpm        php-fpm's socket
      * @param list<string> $directives further ones of the server, before its locations
      * @param list<string> $http       further ones before the server
+     * @param ?string      $locations  in the place of its own, {php} for what passes a request on to php-fpm
      */
     public function __construct(
         Directory $directory,
@@ -23,6 +35,7 @@ final class NginxServer extends Server
         private readonly string $fpm,
         private readonly array $directives = [],
         private readonly array $http = [],
+        private readonly ?string $locations = null,
     ) {
         parent::__construct($directory, new Place(inside: $account->words()));
     }
@@ -52,6 +65,13 @@ final class NginxServer extends Server
     {
         $home = $this->home->path;
         $directives = \implode("\n        ", $this->directives);
+        $locations = \str_replace('{php}', <<<CONF
+            include /etc/nginx/fastcgi_params;
+            # Debian's has the host without its port, lest a client say another; the last one counts.
+            fastcgi_param HTTP_HOST \$host:\$server_port;
+            fastcgi_pass unix:$this->fpm;
+            fastcgi_read_timeout 120s;
+            CONF, $this->locations ?? self::LOCATIONS);
         $http = \implode("\n    ", $this->http);
         $version = self::VERSION;
         \file_put_contents("$home/nginx.conf", <<<CONF
@@ -82,18 +102,7 @@ final class NginxServer extends Server
                         default_type text/plain;
                         return 200 "\$pid nginx/\$nginx_version\\n";
                     }
-                    location / {
-                        try_files \$uri \$uri/ /index.php?\$args;
-                    }
-                    location ~ \\.php$ {
-                        try_files \$uri =404;
-                        include /etc/nginx/fastcgi_params;
-                        # Debian's has the host without its port, lest a client say another; the last one counts.
-                        fastcgi_param HTTP_HOST \$host:\$server_port;
-                        fastcgi_param SCRIPT_FILENAME \$document_root\$fastcgi_script_name;
-                        fastcgi_pass unix:$this->fpm;
-                        fastcgi_read_timeout 120s;
-                    }
+                    $locations
                 }
             }
 

@@ -48,6 +48,7 @@ final class Application extends Symfony
             'stats' => static fn(): StatsCommand => new StatsCommand(),
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
+            'page:config' => static fn(): PageConfigCommand => new PageConfigCommand(),
             'page:why' => static fn(): PageWhyCommand => new PageWhyCommand(),
             'page:list' => static fn(): PageListCommand => new PageListCommand(),
             'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),

@@ -19,9 +19,10 @@ final class Address
 {
     /**
      * The path of a URL: all but a slash at its end, and that slash. A percent-encoded byte is one that a URL must encode,
-     * so that nothing has two spellings which an application takes for one.
+     * so that nothing has two spellings which an application takes for one. The groups have names, for nginx encodes
+     * numbered ones once more.
      */
-    public const PATH = '((?:/(?:[A-Za-z0-9_~-]|%[89A-Fa-f][0-9A-Fa-f])+)*(?:\.html?)?)(/?)';
+    public const PATH = '(?<larder_path>(?:/(?:[A-Za-z0-9_~-]|%[89A-Fa-f][0-9A-Fa-f])+)*(?:\.html?)?)(?<larder_end>/?)';
 
     /** What stands in a URL and in a request between its scheme and its path, but for the port. */
     public const HOST = '[a-z0-9._-]+';

@@ -9,6 +9,9 @@ use Larder\Config\InvalidConfiguration;
 /** The options of the files that a web server serves, checked. */
 final readonly class FileOptions
 {
+    /** What path() takes, in words. */
+    public const PATH = 'the whole path of a directory, of letters, digits and any of "_ . + @ -"';
+
     /**
      * @param string       $directory whose files the web server serves
      * @param ?int         $life      seconds that a file is served without PHP; null: 60 with a far truth tier, else the page's life
@@ -45,11 +48,20 @@ final readonly class FileOptions
         if ($directory === null) {
             return null;
         }
-        // The path stands in the web server's configuration.
-        if (!\is_string($directory) || \preg_match('~^(?:/[\w.+@-]+)+/?$~D', $directory) !== 1 || \preg_match('~/\.\.?(?:/|$)~', $directory) === 1) {
-            throw InvalidConfiguration::wrongType('static', 'the whole path of a directory, of letters, digits and any of "_ . + @ -"', $directory);
-        }
+        $path = \is_string($directory) ? self::path($directory) : null;
 
-        return new self(\rtrim($directory, '/'), $life, $lines, $budget);
+        return $path === null ? throw InvalidConfiguration::wrongType('static', self::PATH, $directory) : new self($path, $life, $lines, $budget);
+    }
+
+    /** A directory's path as it may stand in a configuration; null: it may not. */
+    public static function path(string $path): ?string
+    {
+        return \preg_match('~^(?:/[\w.+@-]+)+/?$~D', $path) === 1 && \preg_match('~/\.\.?(?:/|$)~', $path) !== 1 ? \rtrim($path, '/') : null;
+    }
+
+    /** @return list<string> "Name: value" that the web server sends with each page */
+    public function sent(): array
+    {
+        return \array_values(\array_filter($this->headers, static fn(string $header): bool => \str_contains($header, ':')));
     }
 }

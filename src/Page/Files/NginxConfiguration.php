@@ -23,7 +23,7 @@ final class NginxConfiguration
     {
         $host = Address::HOST;
         $slash = Address::SLASH;
-        $fields = \implode('', \array_map(static fn(string $field): string => "\$http_$field", $patterns->fields));
+        $fields = \implode('', \array_map(static fn(string $field): string => "\$http_$field", $patterns->fields)) . '$ssl_client_s_dn';
         $lines = \array_map(self::header(...), ['Cache-Control: no-cache', 'Cache-Status: Larder; hit; detail="file"', 'Last-Modified: ', ...$headers]);
         $modules = \array_intersect_key(self::MODULES, \array_flip($codings));
         $more = \implode("\n    ", [...$lines, ...$modules]);
@@ -49,7 +49,7 @@ final class NginxConfiguration
             set \$larder_end "";
             if (\$http_host ~ "^$host$") { set \$larder_host "\$http_host:\$server_port"; }
             if (\$http_host ~ "^$host:[0-9]+$") { set \$larder_host \$http_host; }
-            if (\$request_uri ~ "^$patterns->target$") { set \$larder_path \$1; set \$larder_end \$2; }
+            if (\$request_uri ~ "^$patterns->target$") { set \$larder_found yes; }
             if (\$larder_end = "/") { set \$larder_end "$slash"; }
             set \$larder_page "\$scheme/\$larder_host\$larder_path\$larder_end.html";
 

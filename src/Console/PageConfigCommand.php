@@ -1,0 +1,92 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Cache;
+use Larder\Config\InvalidConfiguration;
+use Larder\Console\Support\Place;
+use Larder\Page\Files\ApacheConfiguration;
+use Larder\Page\Files\FileOptions;
+use Larder\Page\Files\NginxConfiguration;
+use Larder\Page\Files\Patterns;
+use Larder\Page\Serve;
+use Larder\Page\Settings;
+use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\OutputInterface;
+
+#[AsCommand('page:config', 'Print what a web server needs to send stored pages by itself')]
+final class PageConfigCommand extends PageCommand
+{
+    /** Links to the machine's time zone (localtime(5)). */
+    private const LOCALTIME = '/etc/localtime';
+
+    protected function configure(): void
+    {
+        parent::configure();
+        $this
+            ->addArgument('server', InputArgument::REQUIRED, 'nginx or apache')
+            ->addOption('root', null, InputOption::VALUE_REQUIRED, 'The site\'s document root')
+            ->addOption('static', null, InputOption::VALUE_REQUIRED, 'The directory of the page cache\'s option "static" (default: that of --options, else --root)')
+            ->addOption('module', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'nginx has this module: br (ngx_brotli), zstd (zstd-nginx-module)')
+            ->addOption('timezone', null, InputOption::VALUE_REQUIRED, 'Apache\'s time zone (default: this machine\'s)')
+            ->setHelp(<<<'HELP'
+                Prints what stands inside nginx's server { } or inside Apache's <VirtualHost>. They send the pages that the page cache
+                writes to its directory "static", and ask PHP for everything else: nginx in the location @php, which your own
+                configuration defines.
+
+                  <info>%command.full_name% nginx --root=/var/www/shop --static=/var/lib/shop/pages > /etc/nginx/snippets/pages.conf</info>
+                  <info>%command.full_name% apache --root=/var/www/shop --options=page-options.php</info>
+
+                Print it again when you change the page cache's options.
+                HELP);
+    }
+
+    protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
+    {
+        $given = self::owners($cache, $input)->given();
+        $root = self::directory(self::text($input, 'root'), 'root');
+        $static = self::text($input, 'static');
+        if ($static !== null || $root !== null) {
+            $given['static'] = $static ?? $given['static'] ?? $root;
+        }
+        $settings = Settings::from($given);
+        $files = $settings->files;
+        $server = self::argument($input, 'server');
+        if ($files === null) {
+            throw new InvalidArgumentException('Name the directory of the pages: --static=/var/lib/shop/pages, or --root.');
+        }
+        $variables = [...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
+        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables);
+        $output->write(match ($server) {
+            'nginx' => NginxConfiguration::text($patterns, $root ?? $files->directory, $files->directory, $files->sent(), self::words($input->getOption('module'))),
+            'apache' => ApacheConfiguration::text($patterns, $files->directory, $files->sent(), self::zone(self::text($input, 'timezone'))),
+            default => throw InvalidConfiguration::choice('server', $server, ['nginx', 'apache']),
+        }, false, OutputInterface::OUTPUT_RAW);
+
+        return Application::OK;
+    }
+
+    /** A path that stands in a configuration. */
+    private static function directory(?string $path, string $option): ?string
+    {
+        if ($path !== null && FileOptions::path($path) === null) {
+            throw InvalidConfiguration::wrongType($option, FileOptions::PATH, $path);
+        }
+
+        return $path === null ? null : FileOptions::path($path);
+    }
+
+    private static function zone(?string $given): string
+    {
+        $link = \is_link(self::LOCALTIME) ? (string) \realpath(self::LOCALTIME) : '';
+        $zone = $given ?? (\preg_match('~/zoneinfo/(.+)$~', $link, $part) === 1 ? $part[1] : 'UTC');
+
+        return \in_array($zone, \timezone_identifiers_list(\DateTimeZone::ALL_WITH_BC), true) ? $zone : throw InvalidConfiguration::choice('timezone', $zone, \timezone_identifiers_list());
+    }
+}

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Files;
+
+use PHPUnit\Framework\Attributes\Group;
+
+#[Group('web')]
+final class NginxFilesTest extends WebServerCase
+{
+    protected static function kind(): string
+    {
+        return 'nginx';
+    }
+}
