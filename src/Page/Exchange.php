@@ -252,6 +252,12 @@ final class Exchange
         }
     }
 
+    /** Whether the request with the token has come to this cache; another server may have answered it, or nobody. */
+    public function isHandedOver(): bool
+    {
+        return !$this->pages->holds((string) $this->key, (string) $this->renewal);
+    }
+
     /** Lets others build: this request will not conclude. */
     public function giveUp(): void
     {

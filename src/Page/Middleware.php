@@ -43,7 +43,19 @@ final class Middleware implements MiddlewareInterface
     {
         // In a process of many requests each sees what was purged before it began.
         $this->pages->refresh();
-        PageCache::takeTags();
+        $outer = PageCache::takeTags();
+        try {
+            return $this->answer($request, $handler);
+        } finally {
+            // What an exception has left behind is no other request's; what was there before may be that of a request which this
+            // one is a part of.
+            PageCache::takeTags();
+            PageCache::tag(...$outer);
+        }
+    }
+
+    private function answer(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
         $exchange = new Exchange($this->pages, $this->settings, Psr7::variables($request));
         $reply = $exchange->answer();
         if ($reply !== null) {
@@ -83,6 +95,10 @@ final class Middleware implements MiddlewareInterface
             $reply = $exchange->conclude(Psr7::reply($response, ''), PageCache::takeTags(), $exchange->isRecorded ? 'it is a stream, or too long' : '');
 
             return $this->header($response, $reply);
+        } catch (\Throwable $failure) {
+            $exchange->conclude(new Reply(500, []), [], 'the application has thrown ' . $failure::class);
+
+            throw $failure;
         } finally {
             $exchange->giveUp();
         }

@@ -55,9 +55,13 @@ final class PageCache
         $reply = $exchange->answer();
         if ($reply !== null) {
             Sapi::send($reply);
-            if ($exchange->renewal !== null && !Renewal::request($_SERVER, $exchange->renewal, $this->settings->wait)) {
-                $this->pages->cannotRenew();
-                $exchange->giveUp();
+            if ($exchange->renewal !== null) {
+                $isSent = Renewal::request($_SERVER, $exchange->renewal, $this->settings->wait);
+                // Without an early end of the response nobody has waited for more than the sending.
+                if (Sapi::canFinish() ? !$exchange->isHandedOver() : !$isSent) {
+                    $this->pages->cannotRenew();
+                    $exchange->giveUp();
+                }
             }
             $exchange->copy();
             $this->pages->publish();

@@ -351,6 +351,12 @@ final class Pages
         return $there !== '' && !ProcessId::isKnownDead(\explode(' ', $there)[0]);
     }
 
+    /** Whether this process has the right to build that it took with the token. */
+    public function holds(string $key, string $token): bool
+    {
+        return $this->builder($key) === ProcessId::current() . ' ' . $token;
+    }
+
     /** Hands the right to build on to this process, if the token is the builder's. */
     public function takeOver(string $key, string $token): bool
     {
