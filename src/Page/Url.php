@@ -12,7 +12,7 @@ final class Url
     {
         // As browsers do: what may not stand in a URL is percent-encoded.
         $url = (string) \preg_replace_callback('/[^\x21-\x7E]/', static fn(array $byte): string => \rawurlencode($byte[0]), \trim($url));
-        if (\preg_match('~^(https?)://([^/?#@]+)([^?#]*)(\?[^#]*)?~i', $url, $part) !== 1) {
+        if (\preg_match('~^(https?)://([^/?#@]+)(/[^?#]*|(?=[?#]|$))(\?[^#]*)?~i', $url, $part) !== 1) {
             return null;
         }
         $scheme = \strtolower($part[1]);

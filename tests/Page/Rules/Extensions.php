@@ -104,6 +104,7 @@ final class Extensions
             $by('params', 'a=1'),
             new Step(target: '/b?a=1', lines: ['Cache-Control: max-age=60', 'No-Vary-Search: params']),
             new Step(target: '/b?a=2', from: 2),
+            new Step(target: '/a?a=3', from: 1),
         ]];
         $options = ['ignoredQuery' => ['utm_source', 'mtm_*']];
         yield 'No-Vary-Search: parameters that the owner ignores are named' => [[

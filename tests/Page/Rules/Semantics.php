@@ -24,8 +24,8 @@ final class Semantics
             new Step('HEAD', from: 0, ran: false, has: ['X-A' => 'b', 'Content-Length' => '14']),
         ]];
         yield '9110 9.3.2: the response to HEAD is none for GET' => [[
-            new Step('HEAD', from: 0, ran: true, body: ''),
-            new Step(from: 2),
+            new Step('HEAD', answers: 404, from: 0, ran: true, body: '', status: 404),
+            new Step(answers: 404, from: 2, status: 404),
         ]];
         yield '9110 6.6.1: a response without a date gets one' => [[
             new Step(has: ['Date' => '~^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$~']),
