@@ -9,6 +9,8 @@ use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
 use Larder\Lab\Service\Place;
+use Larder\Tests\Page\Files\Site;
+use Symfony\Component\Process\Process;
 
 /**
  * Through PageCache in php-fpm, behind nginx: the script reads from a file what the application answers. With the fast door
@@ -38,6 +40,7 @@ final class FpmDoor implements Door
 
     private readonly Directory $directory;
     private readonly string $root;
+    private readonly string $static;
     private readonly PhpFpmServer $fpm;
     private readonly NginxServer $nginx;
 
@@ -51,7 +54,12 @@ final class FpmDoor implements Door
         file_put_contents(__DIR__ . '/place', Larder\Page\Serve::$place);
         PHP;
 
-    public function __construct(bool $isFast = false)
+    /**
+     * @param bool                  $isFast  with larder-serve.php
+     * @param ?array<string, mixed> $sends   the page cache's options, as nginx is told them which sends files of pages; null:
+     *                                       it sends none
+     */
+    public function __construct(bool $isFast = false, private readonly ?array $sends = null)
     {
         $account = Account::own();
         $this->directory = Directory::temporary();
@@ -68,7 +76,9 @@ final class FpmDoor implements Door
         $fast = $isFast ? \sprintf(self::FAST, \var_export("$larder/larder-serve.php", true)) : '';
         \file_put_contents($root->file('index.php'), \sprintf(self::SCRIPT, $fast, \var_export("$larder/vendor/autoload.php", true)));
         $this->root = $root->path;
-        $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), ['if_modified_since off;', 'gzip off;', 'max_ranges 0;']);
+        $this->static = $this->directory->file('static');
+        $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), $sends === null ? ['if_modified_since off;', 'gzip off;', 'max_ranges 0;'] : [], [], $sends === null ? null
+            : Site::printed('nginx', $root->path, $this->static, $sends) . "\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME $root->path/index.php;\n}\n");
         $this->nginx->start();
     }
 
@@ -99,6 +109,11 @@ final class FpmDoor implements Door
     public function over(array $cache, array $options): self
     {
         [$this->cache, $this->options] = [$cache, $options];
+        if ($this->sends !== null) {
+            // The files of another cache.
+            (new Process(['rm', '-rf', $this->static]))->mustRun();
+            $this->options['static'] = $this->static;
+        }
 
         return $this;
     }
@@ -113,7 +128,12 @@ final class FpmDoor implements Door
         $asked = "$this->root/asked";
         \is_file($asked) && \unlink($asked);
         \is_file("$this->root/place") && \rename("$this->root/place", "$this->root/place-before");
-        $told = ['cache' => $this->cache, 'options' => $this->options, 'answers' => $step->answers, 'lines' => $step->lines, 'body' => $body];
+        $lines = $step->lines;
+        if ($this->sends !== null && $step->answers !== 304 && \preg_grep('/^Content-Type:/i', $lines) === []) {
+            // The only type of which nginx sends files.
+            $lines[] = 'Content-Type: text/html; charset=utf-8';
+        }
+        $told = ['cache' => $this->cache, 'options' => $this->options, 'answers' => $step->answers, 'lines' => $lines, 'body' => $body];
         // In one step, for a renewal in the background may be reading it.
         \file_put_contents("$this->root/telling", \json_encode($told, \JSON_THROW_ON_ERROR));
         \rename("$this->root/telling", "$this->root/told");
