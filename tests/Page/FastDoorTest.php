@@ -5,12 +5,22 @@ declare(strict_types=1);
 namespace Larder\Tests\Page;
 
 use Larder\Cache;
+use Larder\Page\Middleware;
 use Larder\Page\PageCache;
+use Larder\Page\Pages;
 use Larder\System\PurgeCounter;
+use Larder\Tests\Support\FastCgiFailure;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\Response;
+use Nyholm\Psr7\ServerRequest;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
 
 /** larder-serve.php through a real php-fpm: what it answers, and that it is never older than the cache. */
 final class FastDoorTest extends TestCase
@@ -263,6 +273,24 @@ final class FastDoorTest extends TestCase
         self::assertSame($before, $site->starts());
     }
 
+    public function testAProcessWithoutTheFastDoorThatStoresAPageDropsItsCopy(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        self::assertCount(1, $site->copies());
+        $factory = new Psr17Factory();
+        $handler = new class implements RequestHandlerInterface {
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                return new Response(200, ['Cache-Control' => 'max-age=60'], 'second');
+            }
+        };
+        $answer = (new Middleware($site->cache(), [], $factory, $factory))->process(new ServerRequest('GET', 'http://site.example/a', ['Cache-Control' => 'no-cache']), $handler);
+        self::assertStringContainsString('stored', $answer->getHeaderLine('Cache-Status'));
+        self::assertSame([], $site->copies());
+        self::assertSame('second', $site->get('/a')->body);
+    }
+
     public function testAPageThatBecomesPrivateLosesItsCopy(): void
     {
         $site = self::site();
@@ -509,12 +537,23 @@ final class FastDoorTest extends TestCase
      * @param array<string, mixed> $tiers
      */
     #[DataProvider('places')]
-    public function testNoRequestSeesWhatWasPurgedBeforeItWhateverDies(array $options, array $tiers): void
+    #[Group('long')]
+    public function testNoRequestSeesWhatWasPurgedBeforeItWhateverDiesForLong(array $options, array $tiers): void
+    {
+        $this->testNoRequestSeesWhatWasPurgedBeforeItWhateverDies($options, $tiers, 60);
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     * @param array<string, mixed> $tiers
+     */
+    #[DataProvider('places')]
+    public function testNoRequestSeesWhatWasPurgedBeforeItWhateverDies(array $options, array $tiers, int $rounds = 5): void
     {
         $site = self::site($options, $tiers, 6);
         $site->does('header("Cache-Control: max-age=60"); usleep(random_int(0, 2000));');
         $version = 0;
-        while ($version < 16) {
+        while ($version < $rounds) {
             $site->says((string) ++$version);
             if ($version % 3 === 0) {
                 // A purger that is killed somewhere, and another one that is not.
@@ -538,6 +577,40 @@ final class FastDoorTest extends TestCase
             self::assertSame((string) $version, $site->get('/a')->body);
         }
         self::assertLessThan($site->runs() + $version * 6, $site->starts());
+    }
+
+    #[Group('long')]
+    public function testWorkersThatAreKilledWhileTheyStoreLeaveNoOlderCopyForLong(): void
+    {
+        $this->testWorkersThatAreKilledWhileTheyStoreLeaveNoOlderCopy(40);
+    }
+
+    public function testWorkersThatAreKilledWhileTheyStoreLeaveNoOlderCopy(int $rounds = 3): void
+    {
+        $site = self::site(children: 4);
+        $site->warm('/a');
+        for ($version = 1; $version <= $rounds; $version++) {
+            $site->says((string) $version);
+            $connections = [];
+            for ($i = 0; $i < 3; $i++) {
+                $connections[] = $connection = $site->fpm->connect();
+                $connection->send($site->script, parameters: ['REQUEST_URI' => '/a', 'HTTP_HOST' => 'site.example', 'QUERY_STRING' => '', 'HTTP_CACHE_CONTROL' => 'no-cache']);
+            }
+            \usleep(\random_int(0, 8_000));
+            $workers = $site->fpm->workers();
+            \posix_kill($workers[\array_rand($workers)], \SIGKILL);
+            foreach ($connections as $connection) {
+                try {
+                    $connection->receive();
+                } catch (FastCgiFailure) {
+                    // Its worker was killed.
+                }
+                $connection->close();
+            }
+            // What the cache has now, read by a process of its own.
+            $stored = (new Pages($site->cache()))->find('http://site.example/a')['body'] ?? null;
+            self::assertContains($site->get('/a')->body, [$stored, (string) $version], "the cache has $stored");
+        }
     }
 
     /**
