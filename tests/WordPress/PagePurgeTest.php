@@ -76,6 +76,7 @@ final class PagePurgeTest extends TestCase
         $ofB = ['/', '/b/', '/category/one/', '/author/admin/', '/2024/06/', '/feed/'];
         $ofC = ['/', '/c/', '/category/two/', '/author/other/', '/2025/01/', '/feed/'];
         $menu = ['/about/', '/contact/'];
+        $comments = [...$ofB, '/contact/'];
 
         $this->assertPurged('the text of a post', "wp_update_post(['ID' => {$id('a')}, 'post_content' => 'Another text.']);", $ofA);
         $this->assertPurged('the title of a post that is in the menu, and next to another', "wp_update_post(['ID' => {$id('a')}, 'post_title' => 'Another title']);", [...$ofA, '/b/', ...$menu]);
@@ -84,15 +85,17 @@ final class PagePurgeTest extends TestCase
         $this->assertPurged('meta that no page shows', "update_post_meta({$id('a')}, '_edit_lock', time() . ':1');", []);
         $this->assertPurged('meta', "update_post_meta({$id('c')}, 'price', '9.99');", $ofC);
         $this->assertPurged('a comment that waits', "wp_insert_comment(['comment_post_ID' => {$id('b')}, 'comment_author' => 'V', 'comment_content' => 'Well said.', 'comment_approved' => 0]);", []);
-        $this->assertPurged('its approval', "wp_set_comment_status(get_comments()[0]->comment_ID, 'approve');", $ofB);
-        $this->assertPurged('its text', "wp_update_comment(['comment_ID' => get_comments()[0]->comment_ID, 'comment_content' => 'Not so.']);", $ofB);
-        $this->assertPurged('its way to the trash', "wp_trash_comment(get_comments()[0]->comment_ID);", $ofB);
+        $this->assertPurged('its approval', "wp_set_comment_status(get_comments()[0]->comment_ID, 'approve');", $comments);
+        $this->assertPurged('its text', "wp_update_comment(['comment_ID' => get_comments()[0]->comment_ID, 'comment_content' => 'Not so.']);", $comments);
+        $this->assertPurged('its way to the trash', "wp_trash_comment(get_comments()[0]->comment_ID);", $comments);
         $this->assertPurged('a user', "wp_update_user(['ID' => get_user_by('login', 'other')->ID, 'display_name' => 'Somebody']);", $ofC);
         $this->assertPurged('another term', "wp_set_post_terms({$id('c')}, [get_term_by('slug', 'one', 'category')->term_id], 'category');", [...$ofC, '/category/one/']);
         $this->assertPurged('the name of a term', "wp_update_term(get_term_by('slug', 'two', 'category')->term_id, 'category', ['name' => 'The second']);", ['/category/two/']);
         $this->assertPurged('a new post', "wp_insert_post(['post_title' => 'Post d', 'post_name' => 'd', 'post_content' => 'd', 'post_author' => get_user_by('login', 'other')->ID, 'post_category' => [get_term_by('slug', 'two', 'category')->term_id], 'post_status' => 'publish', 'post_date' => '2024-05-20 12:00:00']);", ['/', '/a/', '/b/', '/category/two/', '/author/other/', '/2024/05/', '/feed/']);
         $this->assertPurged('a post that goes to the trash', "wp_trash_post({$id('d')});", ['/', '/a/', '/b/', '/category/two/', '/author/other/', '/2024/05/', '/feed/']);
         $this->assertPurged('an item of the menu', "\$item = wp_get_nav_menu_items('Main')[0]; wp_update_nav_menu_item(wp_get_nav_menu_object('Main')->term_id, \$item->db_id, ['menu-item-title' => 'About us', 'menu-item-object-id' => \$item->object_id, 'menu-item-object' => 'page', 'menu-item-type' => 'post_type', 'menu-item-status' => 'publish']);", $menu);
+        $this->assertPurged('the order of the menu', "wp_update_post(['ID' => wp_get_nav_menu_items('Main')[0]->db_id, 'menu_order' => 9]);", $menu);
+        $this->assertPurged('an item less', "wp_delete_post(wp_get_nav_menu_items('Main')[0]->db_id, true);", $menu);
         $this->assertPurged('a widget', "update_option('widget_text', [2 => ['title' => '', 'text' => 'Another widget', 'filter' => false], '_multiwidget' => 1]);", self::PATHS);
         $this->assertPurged('an option', "update_option('blogname', 'Renamed');", self::PATHS);
         $this->assertPurged('an option that a plugin notes for itself', "update_option('some_plugin_counter', 5);", []);

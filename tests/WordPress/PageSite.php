@@ -29,7 +29,7 @@ final class PageSite
         });
         PHP;
 
-    /** A classic theme: lists show titles, excerpts and authors; pages the menu; the front the widgets. */
+    /** A classic theme: lists show titles, excerpts and authors; pages the menu; one of them the last comments; the front the widgets. */
     private const THEME = [
         'style.css' => "/*\nTheme Name: Plain\n*/",
         'functions.php' => <<<'PHP'
@@ -67,6 +67,9 @@ final class PageSite
                     the_excerpt();
                     comments_number();
                 }
+            }
+            if (is_page('contact')) {
+                echo implode(wp_list_pluck(get_comments(['status' => 'approve']), 'comment_content'));
             }
             if (is_front_page()) {
                 dynamic_sidebar('side');

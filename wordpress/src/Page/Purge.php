@@ -285,7 +285,7 @@ final class Purge
             self::post($post);
             // A variation is shown by the product; and which products are listed may depend on what is in stock.
             $post->post_parent > 0 && self::postOf($post->post_parent);
-            self::lists($post);
+            self::lists($post, false);
         }
     }
 
@@ -322,8 +322,12 @@ final class Purge
         self::tags(Tag::changed(['link' => [$post->ID], 'titled' => [$post->post_type], 'sorted' => [$post->post_type]]));
     }
 
-    /** It comes into lists, leaves them, or moves in them. */
-    private static function lists(\WP_Post $post): void
+    /**
+     * It comes into lists, leaves them, or moves in them.
+     *
+     * @param bool $isBeside whether it also comes between others by time
+     */
+    private static function lists(\WP_Post $post, bool $isBeside = true): void
     {
         $type = $post->post_type;
         $typed = static fn(string $name): array => ["$name.$type", "$name.any"];
@@ -339,7 +343,7 @@ final class Purge
         self::tags(Tag::changed([
             'list' => [$type], 'titled' => [$type], 'sorted' => [$type], 'by' => $typed((string) (int) $post->post_author), 'in' => $in, 'terms' => $taxonomies,
             'on' => [...$typed(\substr($post->post_date, 0, 4)), ...$typed(\substr($post->post_date, 0, 7)), ...$typed(\substr($post->post_date, 0, 10))],
-            'beside' => [$post->ID, ...self::neighbours($post)], 'users' => [Tag::ANY],
+            'beside' => $isBeside ? [$post->ID, ...self::neighbours($post)] : [], 'users' => [Tag::ANY],
         ]));
     }
 
