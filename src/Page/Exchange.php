@@ -357,9 +357,9 @@ final class Exchange
         $stale = $this->stale(false);
         if ($stale !== null) {
             $token = \bin2hex(\random_bytes(16));
-            if ($this->pages->canRenew() && $this->pages->take($key, $token)) {
+            if ($this->pages->canRenew() && $this->pages->take($key, $token) === true) {
                 $this->renewal = $token;
-            } elseif ($this->pages->take($key)) {
+            } elseif ($this->pages->take($key) === true) {
                 $this->isBuilder = true;
 
                 return $this->begin();
@@ -367,13 +367,10 @@ final class Exchange
 
             return $stale;
         }
-        if ($this->pages->take($key)) {
-            $this->isBuilder = true;
+        $taken = $this->pages->take($key);
+        $this->isBuilder = $taken === true;
 
-            return $this->begin();
-        }
-
-        return $this->await($key);
+        return $taken === false ? $this->await($key) : $this->begin();
     }
 
     /** From here on what others purge counts against the page that is built. Somebody may have stored it just before. */
@@ -385,7 +382,7 @@ final class Exchange
         if ($reply !== null) {
             $this->giveUp();
             $this->isRecorded = false;
-        } elseif ($this->settings->isBusy && $this->settings->waiters === null) {
+        } elseif ($this->isBuilder && $this->settings->isBusy && $this->settings->waiters === null) {
             $this->pages->notePool();
         }
 
@@ -416,8 +413,9 @@ final class Exchange
             if ($this->detail !== '') {
                 return null;
             }
-            if ($this->pages->take($key)) {
-                $this->isBuilder = true;
+            $taken = $this->pages->take($key);
+            if ($taken !== false) {
+                $this->isBuilder = $taken === true;
 
                 return $this->begin();
             }

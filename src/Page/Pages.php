@@ -325,22 +325,23 @@ final class Pages
      * Takes the right to build the page. It ends with release(), after BUILDING seconds, or, on this server, with the process.
      *
      * @param string $token proves to the request that this process sends to its own server that it may build
+     *
+     * @return ?bool false: somebody else is building it; null: nobody is, and the cache cannot note that this process does
      */
-    public function take(string $key, string $token = ''): bool
+    public function take(string $key, string $token = ''): ?bool
     {
         $mine = ProcessId::current() . ' ' . $token;
         if ($this->notes->add("b$key", $mine, self::BUILDING)) {
             return true;
         }
         $there = $this->builder($key);
-        if ($there === '') {
-            return $this->notes->add("b$key", $mine, self::BUILDING);
-        }
-        if (!ProcessId::isKnownDead(\explode(' ', $there)[0])) {
-            return false;
-        }
+        $isTaken = match (true) {
+            $there === '' => $this->notes->add("b$key", $mine, self::BUILDING),
+            ProcessId::isKnownDead(\explode(' ', $there)[0]) => $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine,
+            default => false,
+        };
 
-        return $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine;
+        return $isTaken || $this->isBuilt($key) ? $isTaken : null;
     }
 
     /** Whether somebody alive is building the page. */

@@ -124,6 +124,22 @@ final class StampedeTest extends TestCase
         self::assertSame(self::WORKERS * 2, $this->runs());
     }
 
+    /** A cache that nobody can reach, or write: nobody waits for a builder that cannot be, and nobody is told that one is busy. */
+    #[TestWith(['wait'])]
+    #[TestWith(['busy'])]
+    public function testNobodyIsQueuedWhereTheCacheIsDown(string $overflow): void
+    {
+        $this->over(true);
+        $script = $this->script('header("Cache-Control: max-age=60"); if ($runs > 1) { ' . self::takesItsTime() . '} echo "page";', ['overflow' => $overflow, 'wait' => 60]);
+        $this->first($script);
+        $this->redis?->stop();
+        $crowd = new Crowd([$this->fpm->socket], $script, self::WORKERS * 2);
+        $this->awaitRuns(1 + self::WORKERS);
+        $this->go();
+        self::assertTrue($crowd->await());
+        self::assertSame(['page' => self::WORKERS * 2], $crowd->bodies());
+    }
+
     /** By default all wait for the one run, and so does the visitor of another, cached page: for that run and no longer. */
     public function testABystanderWaitsForOneRunAtMost(): void
     {

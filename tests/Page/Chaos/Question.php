@@ -1,0 +1,45 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Chaos;
+
+use Larder\Tests\Support\FastCgi;
+use Larder\Tests\Support\FastCgiFailure;
+use Larder\Tests\Support\FastCgiResponse;
+
+/** A request under way. */
+final readonly class Question
+{
+    private FastCgi $connection;
+
+    /**
+     * @param array<string, string|int> $query
+     * @param array<string, string>     $variables
+     */
+    public function __construct(string $socket, string $script, array $query, array $variables)
+    {
+        $this->connection = new FastCgi($socket, 60.0);
+        $this->connection->send($script, $query, parameters: $variables);
+    }
+
+    public function hasAnswer(): bool
+    {
+        $ready = [$this->connection->readable()];
+        $none = null;
+
+        return $ready[0] === null || \stream_select($ready, $none, $none, 0) === 1;
+    }
+
+    /** Null: the worker was killed. */
+    public function answer(): ?FastCgiResponse
+    {
+        try {
+            return $this->connection->receive();
+        } catch (FastCgiFailure) {
+            return null;
+        } finally {
+            $this->connection->close();
+        }
+    }
+}
