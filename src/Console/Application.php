@@ -49,6 +49,7 @@ final class Application extends Symfony
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
             'page:config' => static fn(): PageConfigCommand => new PageConfigCommand(),
+            'page:follow' => static fn(): PageFollowCommand => new PageFollowCommand(),
             'page:why' => static fn(): PageWhyCommand => new PageWhyCommand(),
             'page:list' => static fn(): PageListCommand => new PageListCommand(),
             'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),
