@@ -58,7 +58,11 @@ final class ApacheConfiguration
             RewriteCond %{ENV:LARDER_END} "^/$"
             RewriteRule ^ - [E=LARDER_END:$slash]
 
+            RewriteCond %{REQUEST_URI} "^/(.*)$"
+            RewriteRule ^ - [E=LARDER_TARGET:%1]
+
             # Only for requests with no cookies that somebody may own, and no fields that an application may listen to.
+            RewriteCond %{ENV:REDIRECT_STATUS} ^$
             RewriteCond %{HTTP_COOKIE} "$patterns->cookies"
             RewriteCond "$fields" ^$
             RewriteRule ^ - [E=LARDER_PAGE:$page]
@@ -75,6 +79,9 @@ final class ApacheConfiguration
                 Require all granted
                 AllowOverride None
                 Options None
+                # A page may go between the look for it and its opening: then the request begins again, without files.
+                ErrorDocument 403 /%{reqenv:LARDER_TARGET}
+                ErrorDocument 404 /%{reqenv:LARDER_TARGET}
                 # Whatever a name ends in, it is a page and no program.
                 SetHandler default-handler
                 ForceType "text/html; charset=utf-8"

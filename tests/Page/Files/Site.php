@@ -163,6 +163,12 @@ final class Site
         return \str_contains($this->get($target, $fields, $method)[1]['cache-status'] ?? '', 'detail="file"');
     }
 
+    /** @return list<int> the web server's processes */
+    public function pids(): array
+    {
+        return [$this->server->pid(), ...$this->server instanceof ApacheServer ? $this->server->workers() : []];
+    }
+
     public function complaints(): string
     {
         return ($this->server instanceof NginxServer || $this->server instanceof ApacheServer ? $this->server->log() : '') . $this->fpm->log();

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Page\Files;
 
 use Larder\Page\PageCache;
+use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\AfterClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -12,6 +13,9 @@ use PHPUnit\Framework\TestCase;
 /** What every web server must do with the files of pages. */
 abstract class WebServerCase extends TestCase
 {
+    /** Of a page whose file went just when the web server wanted to open it. */
+    protected const STATUS_OF_GONE = 200;
+
     private static ?Site $site = null;
 
     /** nginx or apache */
@@ -277,6 +281,32 @@ abstract class WebServerCase extends TestCase
 
         self::assertSame([200, false], [$status, $isFile]);
         self::assertStringContainsString('page of /removed', $body);
+    }
+
+    public function testAFileThatGoesBetweenTheLookForItAndItsOpeningIsMadeUpFor(): void
+    {
+        $site = self::site();
+        $site->get('/gone');
+        self::assertTrue($site->isFile('/gone'));
+        $command = ['strace', '-f', '-e', 'trace=openat', '-e', 'inject=openat:error=ENOENT'];
+        foreach (\glob("$site->static/*/http/*/gone.html*") ?: [] as $file) {
+            \array_push($command, '-P', $file);
+        }
+        foreach ($site->pids() as $pid) {
+            \array_push($command, '-p', (string) $pid);
+        }
+        $strace = new Process($command);
+        for ($end = \hrtime(true) + 20_000_000_000; \substr_count($strace->errors(), 'attached') < \count($site->pids()) && \hrtime(true) < $end;) {
+            \usleep(10_000);
+        }
+        [$status, $header, $body] = $site->get('/gone');
+        $strace->signal(\SIGTERM);
+        $strace->wait();
+
+        self::assertStringContainsString('INJECTED', $strace->errors());
+        self::assertStringContainsString('Larder; hit; ttl=', $header['cache-status'] ?? '');
+        self::assertStringStartsWith('page of /gone', $body);
+        self::assertSame(static::STATUS_OF_GONE, $status);
     }
 
     public function testOtherFilesAreTheWebServers(): void
