@@ -5,15 +5,16 @@ declare(strict_types=1);
 namespace Larder\Tests\Page\Rules;
 
 use Larder\Lab\Service\Account;
+use Larder\Lab\Service\ApacheServer;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
-use Larder\Lab\Service\Place;
+use Larder\Lab\Service\Server;
 use Larder\Tests\Page\Files\Site;
 use Symfony\Component\Process\Process;
 
 /**
- * Through PageCache in php-fpm, behind nginx: the script reads from a file what the application answers. With the fast door
+ * Through PageCache in php-fpm, behind a web server: the script reads from a file what the application answers. With the fast door
  * it notes where that has its constants, and that it came so far.
  */
 final class FpmDoor implements Door
@@ -38,11 +39,14 @@ final class FpmDoor implements Door
         echo $told['body'];
         PHP;
 
+    /** Seconds, on a machine on which much else runs. */
+    private const PATIENCE = 60;
+
     private readonly Directory $directory;
     private readonly string $root;
     private readonly string $static;
     private readonly PhpFpmServer $fpm;
-    private readonly NginxServer $nginx;
+    private readonly Server $server;
 
     /** @var array<string, mixed> of the cache, and of the page cache */
     private array $cache = [];
@@ -56,15 +60,15 @@ final class FpmDoor implements Door
 
     /**
      * @param bool                  $isFast  with larder-serve.php
-     * @param ?array<string, mixed> $sends   the page cache's options, as nginx is told them which sends files of pages; null:
-     *                                       it sends none
+     * @param ?array<string, mixed> $sends   the page cache's options, as the web server is told them which sends files of
+     *                                       pages; null: it sends none
+     * @param string                $kind    of the web server: nginx or apache
      */
-    public function __construct(bool $isFast = false, private readonly ?array $sends = null)
+    public function __construct(bool $isFast = false, private readonly ?array $sends = null, string $kind = 'nginx')
     {
-        $account = Account::own();
-        $this->directory = Directory::temporary();
-        $root = $this->directory->sub('www');
-        $this->fpm = new PhpFpmServer($this->directory, $account, 2, [
+        $this->directory = Directory::temporary()->open();
+        $root = $this->directory->sub('www')->open();
+        $this->fpm = new PhpFpmServer($this->directory, Account::own(), 2, [
             'default_charset' => '', 'expose_php' => 0, 'log_errors' => 1,
             // Says the status at 200 too, which web servers otherwise take for 302 where there is a Location.
             'cgi.nph' => 1,
@@ -77,14 +81,22 @@ final class FpmDoor implements Door
         \file_put_contents($root->file('index.php'), \sprintf(self::SCRIPT, $fast, \var_export("$larder/vendor/autoload.php", true)));
         $this->root = $root->path;
         $this->static = $this->directory->file('static');
-        $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), $sends === null ? ['if_modified_since off;', 'gzip off;', 'max_ranges 0;'] : [], [], $sends === null ? null
-            : Site::printed('nginx', $root->path, $this->static, $sends) . "\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME $root->path/index.php;\n}\n");
-        $this->nginx->start();
+        $configuration = $sends === null ? '' : Site::printed($kind, $root->path, $this->static, $sends);
+        $socket = $this->fpm->socket();
+        $this->server = match (true) {
+            $kind === 'apache' => new ApacheServer($this->directory, Account::ofServers(), $root->path, $socket, [$configuration]),
+            $sends === null => new NginxServer($this->directory, Account::ofServers(), $root->path, $socket, ['if_modified_since off;', 'gzip off;', 'max_ranges 0;']),
+            default => new NginxServer($this->directory, Account::ofServers(), $root->path, $socket, [], [], "$configuration\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME $root->path/index.php;\n}\n"),
+        };
+        // The web server is another user than PHP, where the tests can have another one.
+        \chmod($socket, 0o666);
+        \chmod(\dirname($socket), 0o711);
+        $this->server->start();
     }
 
     public function stop(): void
     {
-        $this->nginx->stop();
+        $this->server->stop();
         $this->fpm->stop();
         foreach (\glob("$this->root/place*") ?: [] as $file) {
             $place = (string) \file_get_contents($file);
@@ -120,7 +132,7 @@ final class FpmDoor implements Door
 
     public function origin(): string
     {
-        return 'http://' . \implode(':', $this->nginx->address());
+        return 'http://' . \implode(':', $this->server->address());
     }
 
     public function visit(Step $step, string $body): Visit
@@ -143,7 +155,10 @@ final class FpmDoor implements Door
             $request .= "$name: $value\r\n";
         }
         $request .= (\in_array($step->method, ['GET', 'HEAD'], true) ? '' : "Content-Length: 0\r\n") . "\r\n";
-        $answer = (new Place())->ask('tcp://' . \implode(':', $this->nginx->address()), $request);
+        $socket = \stream_socket_client('tcp://' . \substr($this->origin(), 7), timeout: self::PATIENCE) ?: throw new \RuntimeException('The web server cannot be reached.');
+        \stream_set_timeout($socket, self::PATIENCE);
+        \fwrite($socket, $request);
+        $answer = (string) \stream_get_contents($socket);
         [$head, $body] = \explode("\r\n\r\n", $answer, 2) + [1 => ''];
         $lines = \explode("\r\n", $head);
         $fields = [];
