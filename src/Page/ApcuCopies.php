@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
-use Larder\System\FileLock;
-
 /**
  * Copies in APCu: `<prefix><name>` holds the head, `<prefix><name><id><form>` a form of the body, and `<prefix><shard>` what
  * there is in a shard. An id is a copy's own, so that a reader does not take one's head with another's body.
@@ -17,33 +15,27 @@ use Larder\System\FileLock;
  */
 final class ApcuCopies implements Copies
 {
+    /** APCu, of which the copies take one part in this many at most. */
+    private const PART = 2;
+
     /** Of a shard that has become too large, so much stays. */
     private const KEPT = 0.8;
 
     /** Bytes of an entry besides its strings, about. */
     private const ENTRY = 2_048;
 
-    /**
-     * @param string $prefix with a secret, for all pools of a php-fpm master share APCu
-     * @param int    $budget bytes
-     * @param string $files  the lock files begin so
-     */
-    public function __construct(private readonly string $prefix, private readonly int $budget, private readonly string $files) {}
-
-    public function lock(string $name, float $seconds): mixed
-    {
-        $lock = FileLock::file("$this->files-$name[0].lock");
-
-        return $lock !== null && FileLock::take($lock, $seconds) ? $lock : null;
-    }
+    /** @param string $prefix with a secret, for all pools of a php-fpm master share APCu */
+    public function __construct(private readonly string $prefix, private readonly int $budget) {}
 
     public function put(mixed $lock, string $name, array $copy, string $body, int $life): void
     {
-        $this->drop($lock, $name);
+        $this->drop($name);
         $copy['id'] = \bin2hex(\random_bytes(4));
         $head = \serialize($copy);
         $size = \strlen($body) + \strlen($head) + self::ENTRY;
-        $most = \intdiv($this->budget, self::SHARDS);
+        /** @var array{num_seg: int, seg_size: float}|false $memory */
+        $memory = \apcu_sma_info(true);
+        $most = \intdiv(\min($this->budget, $memory === false ? 0 : (int) ($memory['num_seg'] * $memory['seg_size'] / self::PART)), self::SHARDS);
         if ($size > $most) {
             return;
         }
@@ -67,7 +59,7 @@ final class ApcuCopies implements Copies
         }
     }
 
-    public function drop(mixed $lock, string $name): void
+    public function drop(string $name): void
     {
         \apcu_delete([$this->prefix . $name, ...$this->shard($name[0])[$name][1] ?? []]);
     }

@@ -7,7 +7,7 @@ namespace Larder\Page;
 /**
  * Local copies of stored pages, where Serve reads them, each under a name (Serve::name()). They keep a budget.
  *
- * The names' first digit divides them into shards. Who changes a shard holds its lock.
+ * The names' first digit divides them into shards. Who changes a shard holds its lock, a file that is the same for all kinds.
  *
  * @phpstan-import-type Copy from Serve
  */
@@ -17,22 +17,15 @@ interface Copies
     public const SHARDS = 16;
 
     /**
-     * @param float $seconds to wait
-     *
-     * @return ?resource the lock of the name's shard, until it is closed; null: another process holds it, or it cannot be made
-     */
-    public function lock(string $name, float $seconds): mixed;
-
-    /**
-     * @param resource $lock
+     * @param resource $lock of the name's shard
      * @param Copy     $copy
      * @param string   $body all forms of the page
      * @param int      $life seconds for which it can be of use
      */
     public function put(mixed $lock, string $name, array $copy, string $body, int $life): void;
 
-    /** @param resource $lock */
-    public function drop(mixed $lock, string $name): void;
+    /** The caller holds the lock of the name's shard. */
+    public function drop(string $name): void;
 
     /** The purge counter's value in the copy of a key; null: there is no copy that can be read. */
     public function counter(string $name, string $key): ?int;

@@ -91,7 +91,7 @@ final class FastDoor
         if ($counter === null) {
             $this->counter->isAbandoned() && $this->purge();
         } elseif ($this->copies[0]->counter(Serve::name($name, Serve::name($key)), $name) !== $counter) {
-            $lock = $this->copies[0]->lock(Serve::name($key), 0.0);
+            $lock = $this->lock(Serve::name($key), 0.0);
             if ($lock !== null) {
                 $this->write($lock, $key, $read);
                 \fclose($lock);
@@ -109,7 +109,7 @@ final class FastDoor
     public function replace(string $key, array $names, \Closure $change, \Closure $read): bool
     {
         $base = Serve::name($key);
-        $lock = $this->copies[0]->lock($base, self::PATIENCE);
+        $lock = $this->lock($base, self::PATIENCE);
         $isReached = $lock !== null && ($this->copies[1] ?? null) !== null ? $this->hasApcu() : $lock !== null;
         if ($lock === null || !$isReached) {
             // Nobody may serve a copy that this process cannot drop, nor one that was made meanwhile.
@@ -121,7 +121,7 @@ final class FastDoor
         }
         foreach ($this->copies as $copies) {
             foreach ([$key, ...$names] as $name) {
-                $copies->drop($lock, Serve::name($name, $base));
+                $copies->drop(Serve::name($name, $base));
             }
         }
         $done = $change();
@@ -154,6 +154,14 @@ final class FastDoor
         $this->copies[0]->put($lock, Serve::name($name, $base), ['counter' => $counter, 'key' => $name, 'page' => $page], $body, $left);
     }
 
+    /** @return ?resource the lock of the name's shard, until it is closed; null: another process holds it, or it cannot be made */
+    private function lock(string $name, float $seconds): mixed
+    {
+        $lock = FileLock::file("$this->directory-$name[0].lock");
+
+        return $lock !== null && FileLock::take($lock, $seconds) ? $lock : null;
+    }
+
     /** Moves the counter, so that no copy is good any longer; and repairs what a purger has left that died. */
     private function purge(): bool
     {
@@ -173,8 +181,14 @@ final class FastDoor
             // Another process is at it.
             return false;
         }
+        $isNew = !\is_dir($place);
+        // The copies of all are dropped only where this can come to its end: open_basedir may hide the place, or it is full.
+        $new = $isNew ? $this->prepare($place) : null;
         try {
-            if (!$this->counter->exists() || !\is_dir($place)) {
+            if ($isNew && $new === null) {
+                return false;
+            }
+            if ($isNew || !$this->counter->exists()) {
                 $this->hasApcu() && $this->copies[] = $this->inApcu();
                 foreach ($this->copies as $copies) {
                     $copies->wipe();
@@ -183,11 +197,23 @@ final class FastDoor
                     return false;
                 }
             }
+            if ($new !== null && Quiet::call(static fn(): bool => \rename($new, $place))) {
+                $new = null;
+            }
 
             return $this->choose() && $this->publish($place);
         } finally {
+            $new === null || Quiet::call(static fn(): bool => \rmdir($new));
             \fclose($lock);
         }
+    }
+
+    /** @return ?string a directory that can be renamed to the place; null: none can be made */
+    private function prepare(string $place): ?string
+    {
+        $new = $place . '-' . \bin2hex(\random_bytes(6));
+
+        return Quiet::call(static fn(): bool => \mkdir($new, 0o700)) ? $new : null;
     }
 
     /** Takes APCu for the copies if the owner asks for it. */
@@ -212,7 +238,7 @@ final class FastDoor
 
     private function inApcu(): ApcuCopies
     {
-        return new ApcuCopies($this->prefix(), $this->settings->budget, $this->directory . '-apcu');
+        return new ApcuCopies($this->prefix(), $this->settings->budget);
     }
 
     /** With a secret: all pools of a php-fpm master share APCu. */
@@ -241,22 +267,21 @@ final class FastDoor
         $text = "<?php\n\nreturn " . \var_export($this->constants(), true) . ";\n";
 
         return Quiet::call(static function () use ($place, $file, $text): bool {
-            if (!\is_dir($place)) {
-                // With the file in it, so that nobody finds one without the other.
-                $new = $place . '-' . \bin2hex(\random_bytes(6));
-                if (!\mkdir($new, 0o700) || \file_put_contents("$new/constants.php", $text) !== \strlen($text) || !\chmod("$new/constants.php", 0o600) || !\rename($new, $place)) {
-                    \is_file("$new/constants.php") && \unlink("$new/constants.php");
-                    \is_dir($new) && \rmdir($new);
-                }
-            } elseif (Ownership::isPrivate($place) && \is_file($file) && \file_get_contents($file) !== $text) {
+            if (!Ownership::isPrivate($place)) {
+                return false;
+            }
+            if (!\is_file($file) || \file_get_contents($file) !== $text) {
                 $new = $file . '-' . \bin2hex(\random_bytes(6));
-                $isWritten = \file_put_contents($new, $text) === \strlen($text) && \chmod($new, 0o600) && \rename($new, $file);
-                $isWritten || (\is_file($new) && \unlink($new));
+                if (\file_put_contents($new, $text) !== \strlen($text) || !\chmod($new, 0o600) || !\rename($new, $file)) {
+                    \is_file($new) && \unlink($new);
+
+                    return false;
+                }
             }
             // A server may never look at a file again (opcache.validate_timestamps=0).
             \function_exists('opcache_invalidate') && \opcache_invalidate($file, true);
 
-            return Ownership::isPrivate($place) && \is_file($file) && \file_get_contents($file) === $text;
+            return true;
         });
     }
 }

@@ -4,11 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
-use Larder\System\FileLock;
 use Larder\System\Quiet;
 
 /**
- * Copies in files: a directory a shard, beside it the shard's lock file, in which its size in bytes stands.
+ * Copies in files: a directory a shard. The shard's size in bytes stands in its lock file.
  *
  * A copy is written beside its place and renamed, so a reader sees all of one or all of the other. Nothing is synced: after
  * a power cut nobody reads them. A reader now and then sets a copy's modification time (Serve), and the copies with the
@@ -30,14 +29,6 @@ final class FileCopies implements Copies
     /** @param int $budget bytes */
     public function __construct(private readonly string $directory, private readonly int $budget) {}
 
-    public function lock(string $name, float $seconds): mixed
-    {
-        Quiet::call(fn(): bool => \is_dir("$this->directory/$name[0]") || \mkdir("$this->directory/$name[0]", 0o700, true));
-        $lock = FileLock::file("$this->directory/$name[0].lock");
-
-        return $lock !== null && FileLock::take($lock, $seconds) ? $lock : null;
-    }
-
     public function put(mixed $lock, string $name, array $copy, string $body, int $life): void
     {
         $head = \serialize($copy);
@@ -45,13 +36,14 @@ final class FileCopies implements Copies
         $size = self::blocks(\strlen($bytes));
         $most = \intdiv($this->budget, self::SHARDS);
         if ($size > $most || \strlen($head) >= 10 ** Serve::HEAD) {
-            $this->drop($lock, $name);
+            $this->drop($name);
 
             return;
         }
         Quiet::begin();
         try {
             $shard = "$this->directory/$name[0]";
+            \is_dir($shard) || \mkdir($shard, 0o700, true);
             \clearstatcache();
             $old = \is_file("$shard/$name") ? self::blocks((int) \filesize("$shard/$name")) : 0;
             $total = (int) \stream_get_contents($lock, 20, 0) - $old + $size;
@@ -68,7 +60,7 @@ final class FileCopies implements Copies
         }
     }
 
-    public function drop(mixed $lock, string $name): void
+    public function drop(string $name): void
     {
         Quiet::remove("$this->directory/$name[0]/$name");
     }

@@ -85,7 +85,7 @@ final class Serve
     {
         $place = self::$place = self::place();
         // Whatever another user has put there must not be run. The first call asks the kernel, the others know the answer.
-        if ($place === '' || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
+        if ($place === '' || \headers_sent() || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
             return false;
         }
         /** @var Constants|false $constants */
@@ -148,8 +148,12 @@ final class Serve
     /** Where the constants of this script are; '': nowhere. The web server may tell sites of one script apart by LARDER_SITE. */
     private static function place(): string
     {
-        return \function_exists('posix_geteuid') && \PHP_SAPI !== 'cli'
-            ? self::MEMORY . \posix_geteuid() . '-' . \hash('xxh128', \get_included_files()[0] . "\0" . \getenv('LARDER_SITE') . "\0" . self::FORMAT) : '';
+        $allowed = (string) \ini_get('open_basedir');
+        if (\PHP_SAPI === 'cli' || !\function_exists('posix_geteuid') || ($allowed !== '' && !\str_contains($allowed, '/dev/shm'))) {
+            return '';
+        }
+
+        return self::MEMORY . \posix_geteuid() . '-' . \hash('xxh128', \get_included_files()[0] . "\0" . \getenv('LARDER_SITE') . "\0" . self::FORMAT);
     }
 
     /**

@@ -104,10 +104,14 @@ final class FastDoorTest extends TestCase
             self::assertSame($before, $site->starts(), "before $way the fast door answers");
             $site->says("after $way");
             self::assertTrue($purge(), $way);
-            // An expired page may be sent once more, but only by start(), which has it renewed.
-            $site->get('/a');
+            $first = $site->get('/a')->body;
             self::assertSame($before + 1, $site->starts(), $way);
-            $site->get('/a');
+            // An expired page may be sent until it is renewed, but only by start(), which has it renewed.
+            for ($i = 0; \str_starts_with($way, 'expire') && $first !== "after $way" && $i < 100; $i++) {
+                \usleep(20_000);
+                $first = $site->get('/a')->body;
+            }
+            self::assertSame("after $way", $first, $way);
             self::assertSame("after $way", $site->get('/a')->body, $way);
         }
     }
@@ -309,7 +313,7 @@ final class FastDoorTest extends TestCase
         $site = self::site();
         $site->warm('/a');
         [$copy] = $site->copies();
-        $lock = \fopen(\dirname($copy) . '.lock', 'r');
+        $lock = \fopen(\dirname($copy, 2) . '-' . \basename(\dirname($copy)) . '.lock', 'r');
         self::assertNotFalse($lock);
         \flock($lock, \LOCK_EX);
         $site->says('second');
@@ -391,6 +395,16 @@ final class FastDoorTest extends TestCase
         \chmod($place, 0o700);
         $site->get('/a');
         self::assertFileExists($site->fpm->directory->file('ran'), 'otherwise this test shows nothing');
+    }
+
+    public function testWhereThereIsNoPlaceForTheConstantsNothingIsDropped(): void
+    {
+        $site = self::site(ini: ['open_basedir' => '/tmp:/var:' . \dirname(__DIR__, 2) . ':' . \sys_get_temp_dir()]);
+        $site->warm('/a');
+        self::assertSame(1, $site->runs());
+        self::assertSame('', $site->counter());
+        self::assertNull($site->place());
+        self::assertSame('', $site->get('/a')->errors);
     }
 
     public function testItsFilesArePrivateAndNoneIsAScript(): void
@@ -615,11 +629,12 @@ final class FastDoorTest extends TestCase
 
     /**
      * @param array<string, mixed> $options
-     * @param array<string, mixed> $tiers
+     * @param array<string, mixed>            $tiers
+     * @param array<string, string|int|float> $ini
      */
-    private static function site(array $options = [], array $tiers = [], int $children = 2): DoorSite
+    private static function site(array $options = [], array $tiers = [], int $children = 2, array $ini = []): DoorSite
     {
-        return new DoorSite($options, $tiers, $children);
+        return new DoorSite($options, $tiers, $children, $ini);
     }
 
     private static function inTransaction(DoorSite $site): bool
