@@ -42,6 +42,9 @@ final class FastDoorTest extends TestCase
         yield 'files, over the file store' => [[], ['disk' => 'file']];
         yield 'APCu' => [['copies' => 'apcu'], []];
         yield 'APCu, before APCu' => [['copies' => 'apcu'], ['near' => 'apcu']];
+        if (\extension_loaded('larder')) {
+            yield 'files, before the segment' => [[], ['near' => 'segment']];
+        }
     }
 
     /**
