@@ -24,9 +24,13 @@ final class Renewal
      */
     public static function request(array $variables, string $token, float $wait): bool
     {
+        $variable = static fn(string $name): string => \is_string($variables[$name] ?? null) ? $variables[$name] : '';
+        if (\str_starts_with($variable('SERVER_SOFTWARE'), 'Apache') && \str_contains($variable('HTTP_HOST'), ':')) {
+            // Apache takes the port from the visitor (UseCanonicalName Off, its default), who could have any port asked.
+            return false;
+        }
         $isFinished = Sapi::finish();
         \ignore_user_abort(true);
-        $variable = static fn(string $name): string => \is_string($variables[$name] ?? null) ? $variables[$name] : '';
         $address = $variable('SERVER_ADDR');
         $isTls = $variable('HTTPS') !== '' && \strcasecmp($variable('HTTPS'), 'off') !== 0;
         $host = match (true) {
