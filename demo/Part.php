@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Demo;
 
 use Larder\Config\SegmentPlace;
+use Larder\Lab\Plan\Need;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
@@ -16,6 +17,7 @@ enum Part
     case Apcu;
     case Sqlite;
     case Fpm;
+    case Nginx;
     case Redis;
     case PhpRedis;
     case Predis;
@@ -44,6 +46,7 @@ enum Part
             self::Apcu => \function_exists('apcu_enabled') && \apcu_enabled(),
             self::Sqlite => \extension_loaded('pdo_sqlite'),
             self::Fpm => FpmServer::isAvailable(),
+            self::Nginx => Need::find(['nginx']) !== null,
             self::Redis => RedisServer::program() !== null,
             self::PhpRedis => \extension_loaded('redis'),
             self::Predis => \class_exists(\Predis\Client::class),
@@ -63,6 +66,7 @@ enum Part
                 self::Apcu => $php . 'apcu',
                 self::Sqlite => $php . 'sqlite3',
                 self::Fpm => $php . 'fpm',
+                self::Nginx => 'nginx',
                 self::Redis => 'redis-server',
                 self::PhpRedis => $php . 'redis',
                 self::Memcached => 'memcached',
@@ -78,6 +82,7 @@ enum Part
             self::Apcu => 'APCu',
             self::Sqlite => 'pdo_sqlite',
             self::Fpm => 'php-fpm',
+            self::Nginx => 'nginx',
             self::Redis => 'redis-server',
             self::PhpRedis => 'the extension redis',
             self::Predis => 'Predis',

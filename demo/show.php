@@ -21,6 +21,7 @@ exit((new Show(new Terminal(\STDOUT)))->play([
     new Act\SecondServer(),
     new Act\CommandLine(),
     new Act\Crowd(),
+    new Act\WholePage(),
     new Act\RedisStopped(),
     new Act\OlderView(),
     new Act\Times(),
