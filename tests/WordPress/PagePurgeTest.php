@@ -94,8 +94,11 @@ final class PagePurgeTest extends TestCase
         $this->assertPurged('a new post', "wp_insert_post(['post_title' => 'Post d', 'post_name' => 'd', 'post_content' => 'd', 'post_author' => get_user_by('login', 'other')->ID, 'post_category' => [get_term_by('slug', 'two', 'category')->term_id], 'post_status' => 'publish', 'post_date' => '2024-05-20 12:00:00']);", ['/', '/a/', '/b/', '/category/two/', '/author/other/', '/2024/05/', '/feed/']);
         $this->assertPurged('a post that goes to the trash', "wp_trash_post({$id('d')});", ['/', '/a/', '/b/', '/category/two/', '/author/other/', '/2024/05/', '/feed/']);
         $this->assertPurged('an item of the menu', "\$item = wp_get_nav_menu_items('Main')[0]; wp_update_nav_menu_item(wp_get_nav_menu_object('Main')->term_id, \$item->db_id, ['menu-item-title' => 'About us', 'menu-item-object-id' => \$item->object_id, 'menu-item-object' => 'page', 'menu-item-type' => 'post_type', 'menu-item-status' => 'publish']);", $menu);
+        $this->assertPurged('meta of an item', "update_post_meta(wp_get_nav_menu_items('Main')[0]->db_id, '_menu_item_classes', ['a-class']);", $menu);
         $this->assertPurged('the order of the menu', "wp_update_post(['ID' => wp_get_nav_menu_items('Main')[0]->db_id, 'menu_order' => 9]);", $menu);
         $this->assertPurged('an item less', "wp_delete_post(wp_get_nav_menu_items('Main')[0]->db_id, true);", $menu);
+        $this->assertPurged('a draft in a category', "wp_insert_post(['post_title' => 'Soon', 'post_name' => 'soon', 'post_content' => 'x', 'post_author' => get_user_by('login', 'other')->ID, 'post_category' => [get_term_by('slug', 'two', 'category')->term_id], 'post_status' => 'draft', 'post_date' => '2025-01-05 12:00:00']);", []);
+        $this->assertPurged('its publication', "wp_publish_post({$id('soon')});", ['/', '/c/', '/category/two/', '/author/other/', '/2025/01/', '/feed/']);
         $this->assertPurged('a widget', "update_option('widget_text', [2 => ['title' => '', 'text' => 'Another widget', 'filter' => false], '_multiwidget' => 1]);", self::PATHS);
         $this->assertPurged('an option', "update_option('blogname', 'Renamed');", self::PATHS);
         $this->assertPurged('an option that a plugin notes for itself', "update_option('some_plugin_counter', 5);", []);
