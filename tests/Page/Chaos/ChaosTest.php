@@ -28,6 +28,9 @@ final class ChaosTest extends TestCase
     private ?TemporaryDirectory $parent = null;
     private ?string $mounted = null;
 
+    /** When the disk is filled or freed next (hrtime). A store that failed is tried again after two seconds. */
+    private int $turn = 0;
+
     /** @var array<int, int> the version that each page has at the least, for a purge of what was before has returned */
     private array $least = [];
 
@@ -76,6 +79,7 @@ final class ChaosTest extends TestCase
         if (!FpmServer::isAvailable() || ($store === 'redis' && RedisServer::program() === null)) {
             self::markTestSkipped('Needs php-fpm, and Redis.');
         }
+        $this->turn = \hrtime(true) + 1_000_000_000;
         $this->site = new Site($this->store($store), $hasFastDoor, $servers);
         $visits = $purges = [];
         for ($end = \hrtime(true) + (int) ($seconds * 1e9); \hrtime(true) < $end || $visits !== [] || $purges !== [];) {
@@ -86,7 +90,7 @@ final class ChaosTest extends TestCase
                     $purges[] = [$page, $this->site->change($page), $this->site->purge($page)];
                 }
                 \random_int(1, 300) === 1 && $this->site->killAWorker();
-                \random_int(1, 200) === 1 && $this->fillOrFree();
+                $this->fillOrFree();
             }
             foreach ($purges as $key => [$page, $version, $purge]) {
                 if ($purge->hasAnswer()) {
@@ -188,15 +192,17 @@ final class ChaosTest extends TestCase
 
     private function fillOrFree(): void
     {
-        if ($this->mounted === null) {
+        if ($this->mounted === null || \hrtime(true) < $this->turn) {
             return;
         }
         $filler = "$this->mounted/filler";
         if (\is_file($filler)) {
             \unlink($filler);
+            $this->turn = \hrtime(true) + \random_int(4_000_000_000, 10_000_000_000);
 
             return;
         }
+        $this->turn = \hrtime(true) + \random_int(500_000_000, 3_000_000_000);
         $this->counts['full']++;
         \set_error_handler(static fn(): bool => true);
         \file_put_contents($filler, \str_repeat('x', 4 << 20));
