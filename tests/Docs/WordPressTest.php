@@ -16,9 +16,11 @@ final class WordPressTest extends TestCase
     public function testTheConstants(): void
     {
         $read = ['LARDER_DISABLED'];
-        foreach (\glob(self::PLUGIN . '*.php') ?: [] as $file) {
-            \preg_match_all("/self::setting\\('([A-Z]+)'\\)/", (string) \file_get_contents($file), $found);
-            \array_push($read, ...\array_map(static fn(string $name): string => 'LARDER_' . $name, $found[1]));
+        foreach ([...\glob(self::PLUGIN . '*.php') ?: [], ...\glob(self::PLUGIN . 'Page/*.php') ?: []] as $file) {
+            $code = (string) \file_get_contents($file);
+            \preg_match_all("/self::setting\\('([A-Z]+)'\\)/", $code, $found);
+            \preg_match_all("/constant\\('LARDER_([A-Z]+)'\\)/", $code, $constants);
+            \array_push($read, ...\array_map(static fn(string $name): string => 'LARDER_' . $name, [...$found[1], ...$constants[1]]));
         }
         self::assertSame(self::sorted($read), self::sorted(self::found('/^\| `(LARDER_[A-Z]+)` \|/m')));
         self::assertSame(self::sorted($read), self::sorted(self::found('/\b(LARDER_[A-Z]+)\b/')));
