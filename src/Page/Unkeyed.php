@@ -23,9 +23,18 @@ final class Unkeyed
     /** Addresses, which some applications print: they cannot be in the key, but must be addresses. */
     private const ADDRESSES = ['HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_CLIENT_IP', 'HTTP_X_CLIENT_IP', 'HTTP_TRUE_CLIENT_IP', 'HTTP_CF_CONNECTING_IP'];
 
-    /** Why the response may be another one than the key's; null: nothing speaks for it. */
-    public static function reason(): ?string
+    /**
+     * Why the response may be another one than the key's; null: nothing speaks for it.
+     *
+     * @param list<string> $ignored parameters of the query
+     */
+    public static function reason(array $ignored): ?string
     {
+        $query = \explode('?', Serve::variable('REQUEST_URI') ?? '', 2)[1] ?? '';
+        if (Serve::query($query, $ignored) !== "?$query" && \preg_match('/[<>"\'`\\\\\x00-\x1F]/', \rawurldecode($query)) === 1) {
+            // The application does not see it, unless by filter_input(), which knows the request as it came.
+            return 'an ignored parameter is no name of a campaign';
+        }
         foreach (self::IDENTITY as $name) {
             if (Serve::variable($name) !== null) {
                 return "the visitor has identified himself ($name)";
