@@ -7,8 +7,10 @@ namespace Larder\Tests\Page\Rules;
 use Larder\Lab\Plan\Need;
 use Larder\Tests\Psr\Engine\OnSqliteAlone;
 use PHPUnit\Framework\Attributes\AfterClass;
+use PHPUnit\Framework\Attributes\Group;
 
 /** The same rules with larder-serve.php before the autoloader, which answers what it can. */
+#[Group('web')]
 final class RulesThroughFastDoorTest extends RuleTestCase
 {
     use OnSqliteAlone;

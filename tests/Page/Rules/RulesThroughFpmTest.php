@@ -7,8 +7,10 @@ namespace Larder\Tests\Page\Rules;
 use Larder\Lab\Plan\Need;
 use Larder\Tests\Psr\Engine\OnSqliteAlone;
 use PHPUnit\Framework\Attributes\AfterClass;
+use PHPUnit\Framework\Attributes\Group;
 
 /** The same rules through PageCache, nginx and php-fpm. */
+#[Group('web')]
 final class RulesThroughFpmTest extends RuleTestCase
 {
     use OnSqliteAlone;
