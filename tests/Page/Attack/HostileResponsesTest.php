@@ -152,7 +152,7 @@ final class HostileResponsesTest extends AttackCase
         self::assertLessThan(4 << 20, \memory_get_peak_usage() - $before);
     }
 
-    /** Squid lost its way in a Vary (CVE-2021-28662); others kept a list that grew with each response. */
+    /** Squid died of a crafted Vary (CVE-2016-2569); others kept a list that grew with each response. */
     public function testAVaryThatChangesEachTime(): void
     {
         $number = 0;

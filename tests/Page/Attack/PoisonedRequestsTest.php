@@ -137,7 +137,7 @@ final class PoisonedRequestsTest extends AttackCase
         $this->assertUnharmed(self::request(), self::request()->withParsedBody(['user' => 'evil']));
     }
 
-    /** Discourse's visitors got JSON in the place of the front page (CVE-2021-41271's sister, GHSA-249g-pc77-65hp). */
+    /** Discourse's visitors got JSON in the place of the front page (GHSA-249g-pc77-65hp). */
     #[TestWith(['Accept', 'application/json'])]
     #[TestWith(['X-Requested-With', 'XMLHttpRequest'])]
     #[TestWith(['Origin', 'https://evil.example'])]

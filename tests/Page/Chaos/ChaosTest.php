@@ -183,7 +183,7 @@ final class ChaosTest extends TestCase
         }
         \mkdir($directory = $this->parent->path . '/small', 0o700);
         if (\posix_geteuid() === 0) {
-            \exec('mount -t tmpfs -o size=3m,mode=0700 larder ' . \escapeshellarg($directory) . ' 2>&1', $said, $status);
+            \exec('mount -t tmpfs -o size=24m,mode=0700 larder ' . \escapeshellarg($directory) . ' 2>&1', $said, $status);
             $this->mounted = $status === 0 ? $directory : null;
         }
 
@@ -205,7 +205,7 @@ final class ChaosTest extends TestCase
         $this->turn = \hrtime(true) + \random_int(500_000_000, 3_000_000_000);
         $this->counts['full']++;
         \set_error_handler(static fn(): bool => true);
-        \file_put_contents($filler, \str_repeat('x', 4 << 20));
+        \file_put_contents($filler, \str_repeat('x', 32 << 20));
         \restore_error_handler();
     }
 }
