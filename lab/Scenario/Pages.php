@@ -37,8 +37,9 @@ final readonly class Pages implements Scenario, Promising
 
     private const GZIP = 'Accept-Encoding: gzip';
 
-    /** Part of the constant's and of the file's requests a second. */
+    /** Part of the constant's requests a second, and of the file's. */
     private const BESIDE_ECHO = 0.97;
+    private const BESIDE_FILE = 0.98;
 
     public function __construct(private Stand $stand) {}
 
@@ -110,12 +111,19 @@ final readonly class Pages implements Scenario, Promising
         return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
     }
 
-    /** Larder's fastest way in PHP beside the constant. */
+    /** Larder's fastest way in PHP beside the constant, and its files beside the web server's own. */
     public function promises(array $cells): array
     {
         $promises = [];
         foreach ($cells as $cell) {
-            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && $cell->payload !== 'login' && $cell->engine === WebSubjects::FAST) {
+            if ($cell->scenario !== self::NAME || $cell->operation !== 'wrk' || $cell->payload === 'login') {
+                continue;
+            }
+            $file = [WebSubjects::NGINX => WebSubjects::FILE, WebSubjects::APACHE => WebSubjects::APACHE_FILE][$cell->engine] ?? null;
+            if ($file !== null) {
+                $promises[] = new Promise($cell->id(), \str_replace("/$cell->subject/", "/$file:process/", $cell->id()), 1 / self::BESIDE_FILE, "a page by the web server beside its own file: $cell->payload, $cell->concurrency at once");
+            }
+            if ($cell->engine === WebSubjects::FAST) {
                 $promises[] = new Promise($cell->id(), (string) $this->base($cell), 1 / self::BESIDE_ECHO, "a page by Larder beside a constant: $cell->payload, $cell->concurrency at once");
             }
         }

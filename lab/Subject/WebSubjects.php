@@ -19,7 +19,10 @@ final class WebSubjects
     public const ECHO = 'echo';
     public const APPLICATION = 'application';
     public const FAST = 'larder-fast-apcu';
+    public const NGINX = 'larder-nginx';
+    public const APACHE = 'larder-apache';
     public const FILE = 'nginx-file';
+    public const APACHE_FILE = 'apache-file';
 
     private const SQLITE = 'sqlite://{directory}?near=none';
 
@@ -51,10 +54,12 @@ final class WebSubjects
             self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
             self::subject('larder-fast-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [self::sqlite()]),
             self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [self::sqlite(), Need::extension('apcu')]),
+            self::subject(self::NGINX, ['script' => 'static', 'server' => 'nginx', 'dsn' => self::SQLITE], [self::sqlite()]),
+            self::subject(self::APACHE, ['script' => 'static', 'server' => 'apache', 'dsn' => self::SQLITE], [self::sqlite(), Need::program(['apache2'], 'apache2')]),
             self::subject(self::FILE, ['server' => 'file']),
             self::subject('nginx-fastcgi-cache', ['script' => 'application', 'server' => 'cache']),
             self::subject('nginx-fastcgi-cache-lock', ['script' => 'application', 'server' => 'cache-lock']),
-            self::subject('apache-file', ['server' => 'file'], [Need::program(['apache2'], 'apache2')]),
+            self::subject(self::APACHE_FILE, ['server' => 'file'], [Need::program(['apache2'], 'apache2')]),
             self::subject('apache-cache', ['script' => 'application', 'server' => 'cache-of-apache'], [Need::program(['apache2'], 'apache2')]),
             self::subject('varnish', ['script' => 'application', 'server' => 'varnish'], [Need::program(['varnishd'], 'varnish')]),
         ];

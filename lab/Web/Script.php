@@ -49,6 +49,10 @@ final class Script
                 $options = \var_export(['copies' => $subject->parameters['copies']], true);
                 $put('index.php', '<?php require ' . \var_export("$library/larder-serve.php", true) . "; $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . "), $options))->start(); $application");
                 break;
+            case 'static':
+                $options = \var_export(['static' => "$root->path-pages"], true);
+                $put('index.php', "<?php $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . "), $options))->start(); $application");
+                break;
             case 'echo':
                 $put('index.php', self::constants($put, $root));
                 break;

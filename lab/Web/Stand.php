@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Service\Account;
 use Larder\Lab\Service\ApacheServer;
+use Larder\Lab\Service\Command;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
@@ -17,6 +18,7 @@ use Larder\Lab\Service\Server;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\VarnishServer;
 use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\WebSubjects;
 
 /**
  * The web servers of the scenarios `fpm` and `pages`: one php-fpm for all subjects, and for each a web server with a directory
@@ -107,7 +109,11 @@ final class Stand
             $backend = $this->behind["$scenario/$subject->name"] = $nginx();
             $backend->start();
             $server = new VarnishServer($site, '127.0.0.1', (int) $backend->address()['port'], self::VCL);
-        } elseif ($subject->engine === 'apache-file') {
+        } elseif ($subject->engine === WebSubjects::NGINX) {
+            $server = new NginxServer($site, $account, $root->path, $fpm->socket(), [], [], self::printed('nginx', $root) . "\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME $root->path/index.php;\n}\n");
+        } elseif ($subject->engine === WebSubjects::APACHE) {
+            $server = $this->apache($site, $root, $fpm, [self::printed('apache', $root)]);
+        } elseif ($subject->engine === WebSubjects::APACHE_FILE) {
             $server = $this->apache($site, $root, $fpm, self::APACHE_FILE);
         } elseif ($subject->engine === 'apache-cache') {
             $store = $site->sub('cache')->path;
@@ -120,6 +126,14 @@ final class Stand
         $this->tell($server, $fpm, $context);
 
         return $server;
+    }
+
+    /** The configuration that an owner prints. */
+    private static function printed(string $server, Directory $root): string
+    {
+        $command = Command::run([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'page:config', $server, "--root=$root->path", "--static=$root->path-pages", '--options={}', '--dsn=memory://']);
+
+        return $command->succeeded ? $command->output : throw new ServiceFailure("bin/larder page:config fails: $command->errors$command->output");
     }
 
     /**
