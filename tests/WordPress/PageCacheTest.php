@@ -286,6 +286,25 @@ final class PageCacheTest extends TestCase
         self::assertSame(['/product/bowl/'], $this->site->purged($paths));
     }
 
+    public function testWhatNobodySeesPurgesNothing(): void
+    {
+        $this->site = new PageSite();
+        $this->site->get('/');
+        $paths = ['/', '/?s=hello', '/hello-world/', '/wp-sitemap-users-1.xml'];
+        $this->site->warm($paths);
+        foreach ([
+            'an autosave' => '_wp_put_post_revision(1, true);',
+            'a picture' => 'wp_insert_attachment(["post_title" => "A picture", "post_mime_type" => "image/png"]);',
+            'an editor at work' => 'update_post_meta(1, "_edit_lock", "1:1");',
+            'a login' => 'update_user_meta(1, "session_tokens", []);',
+        ] as $what => $code) {
+            $this->site->web("$code return 1;");
+            // Whatever is searched for may be in a picture's title.
+            self::assertSame([], $this->site->purged($what === 'a picture' ? ['/', '/hello-world/', '/wp-sitemap-users-1.xml'] : $paths), $what);
+            $this->site->warm($paths);
+        }
+    }
+
     public function testAPageThatShowsVeryManyPosts(): void
     {
         $this->site = new PageSite();

@@ -129,7 +129,7 @@ final class Purge
             return;
         }
         self::post($after);
-        if (!self::isPublic($after->post_status) && !self::isPublic($before->post_status)) {
+        if ($after->post_type === 'revision' || !self::isPublic($after->post_status) && !self::isPublic($before->post_status)) {
             return;
         }
         $differs = static fn(string $name): bool => $after->$name !== $before->$name;
@@ -142,7 +142,7 @@ final class Purge
 
     public static function transitioned(mixed $new, mixed $old, mixed $post): void
     {
-        if ($post instanceof \WP_Post && $new !== $old && (self::isPublic($new) || self::isPublic($old))) {
+        if ($post instanceof \WP_Post && $post->post_type !== 'revision' && $new !== $old && (self::isPublic($new) || self::isPublic($old))) {
             self::post($post);
             self::link($post);
             self::lists($post);
@@ -151,7 +151,7 @@ final class Purge
 
     public static function deleted(mixed $id, mixed $post): void
     {
-        if ($post instanceof \WP_Post) {
+        if ($post instanceof \WP_Post && $post->post_type !== 'revision') {
             self::post($post);
             self::link($post);
             self::isPublic($post->post_status) && self::lists($post);
@@ -343,7 +343,9 @@ final class Purge
         self::tags(Tag::changed([
             'list' => [$type], 'titled' => [$type], 'sorted' => [$type], 'by' => $typed((string) (int) $post->post_author), 'in' => $in, 'terms' => $taxonomies,
             'on' => [...$typed(\substr($post->post_date, 0, 4)), ...$typed(\substr($post->post_date, 0, 7)), ...$typed(\substr($post->post_date, 0, 10))],
-            'beside' => $isBeside ? [$post->ID, ...self::neighbours($post)] : [], 'users' => [Tag::ANY],
+            'beside' => $isBeside ? [$post->ID, ...self::neighbours($post)] : [],
+            // Lists of authors have those who have published something.
+            'users' => $type === 'attachment' ? [] : [Tag::ANY],
         ]));
     }
 
