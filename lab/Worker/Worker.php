@@ -89,7 +89,8 @@ final readonly class Worker
         }
         try {
             if ($this->sides[$side]['payload'] === Population::NAME) {
-                return ['samples' => Population::sizes($this->driver($side))];
+                // Of one object each, so that their percentiles mean something.
+                return ['samples' => Population::sizes($this->driver($side)), 'operations' => 1];
             }
             $bench = $this->bench($side, 0);
             $bench->prepare();

@@ -144,7 +144,7 @@ final class WordPressScenariosTest extends TestCase
     public function testBothAreKnownAndNeitherIsInThePartThatIsMeasuredUnasked(): void
     {
         self::assertSame([], \array_diff(['transients', 'catalog'], \array_keys(Scenarios::all())));
-        self::assertSame(['transients', 'catalog'], Scenarios::LARGE);
+        self::assertSame([], \array_diff(['transients', 'catalog'], Scenarios::LARGE));
     }
 
     /** A promise's ratio is that of the rounds that measured both. Seen to fail: without it, or of all rounds. */
