@@ -13,7 +13,7 @@ final class Names
         'redis' => 'Redis by phpredis', 'predis' => 'Redis by Predis', 'valkey' => 'Valkey by phpredis', 'memcached' => 'Memcached',
         'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'file' => 'Files', 'opcache' => 'OPcache', 'include' => 'PHP include',
         'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'larder-apcu-alone' => 'APCu alone through Larder', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
-        'fast' => 'The fast door', 'nginx' => 'Files by nginx', 'apache' => 'Files by Apache',
+        'door' => 'The fast door', 'nginx' => 'Files by nginx', 'apache' => 'Files by Apache',
         'empty' => 'An empty script', 'echo' => 'A constant by PHP', 'application' => 'PHP without a cache', 'filesystem' => 'A file', 'nginx-file' => 'A file by nginx', 'nginx-fastcgi-cache' => 'nginx fastcgi_cache', 'apache-file' => 'A file by Apache', 'apache-cache' => 'Apache mod_cache', 'varnish' => 'Varnish', 'nginx-fastcgi-cache-lock' => 'nginx fastcgi_cache with lock',
     ];
     private const CONNECTIONS = [Cell::PROCESS => '', Cell::SOCKET => 'socket', Cell::TCP => 'TCP', Cell::NETWORK => 'network'];

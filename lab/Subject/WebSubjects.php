@@ -18,7 +18,7 @@ final class WebSubjects
     public const EMPTY = 'empty';
     public const ECHO = 'echo';
     public const APPLICATION = 'application';
-    public const FAST = 'larder-fast-apcu';
+    public const FAST = 'larder-door-apcu';
     public const NGINX = 'larder-nginx';
     public const APACHE = 'larder-apache';
     public const FILE = 'nginx-file';
@@ -52,7 +52,7 @@ final class WebSubjects
             self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
             self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
-            self::subject('larder-fast-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [self::sqlite()]),
+            self::subject('larder-door-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [self::sqlite()]),
             self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [self::sqlite(), Need::extension('apcu')]),
             self::subject(self::NGINX, ['script' => 'static', 'server' => 'nginx', 'dsn' => self::SQLITE], [self::sqlite()]),
             self::subject(self::APACHE, ['script' => 'static', 'server' => 'apache', 'dsn' => self::SQLITE], [self::sqlite(), Need::program(['apache2'], 'apache2')]),
