@@ -11,6 +11,8 @@ use Larder\Page\Files\ApacheConfiguration;
 use Larder\Page\Files\FileOptions;
 use Larder\Page\Files\NginxConfiguration;
 use Larder\Page\Files\Patterns;
+use Larder\Page\Files\VarnishConfiguration;
+use Larder\Page\Proxies;
 use Larder\Page\Serve;
 use Larder\Page\Settings;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -23,6 +25,9 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('page:config', 'Print what a web server needs to send stored pages by itself')]
 final class PageConfigCommand extends PageCommand
 {
+    /** Seconds after which Varnish asks again: what came to it while it was purged ends then. */
+    private const LIFE = 60;
+
     /** Links to the machine's time zone (localtime(5)). */
     private const LOCALTIME = '/etc/localtime';
 
@@ -30,10 +35,11 @@ final class PageConfigCommand extends PageCommand
     {
         parent::configure();
         $this
-            ->addArgument('server', InputArgument::REQUIRED, 'nginx or apache')
+            ->addArgument('server', InputArgument::REQUIRED, 'nginx, apache or varnish')
             ->addOption('root', null, InputOption::VALUE_REQUIRED, 'The site\'s document root')
             ->addOption('static', null, InputOption::VALUE_REQUIRED, 'The directory of the page cache\'s option "static" (default: that of --options, else --root)')
             ->addOption('module', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'nginx has this module: br (ngx_brotli), zstd (zstd-nginx-module)')
+            ->addOption('backend', null, InputOption::VALUE_REQUIRED, 'The web server behind Varnish', '127.0.0.1:8080')
             ->addOption('timezone', null, InputOption::VALUE_REQUIRED, 'Apache\'s time zone (default: this machine\'s)')
             ->setHelp(<<<'HELP'
                 Prints what stands inside nginx's server { } or inside Apache's <VirtualHost>. They send the pages that the page cache
@@ -42,6 +48,11 @@ final class PageConfigCommand extends PageCommand
 
                   <info>%command.full_name% nginx --root=/var/www/shop --static=/var/lib/shop/pages > /etc/nginx/snippets/pages.conf</info>
                   <info>%command.full_name% apache --root=/var/www/shop --options=page-options.php</info>
+
+                For Varnish it prints a VCL, which keeps what the page cache has stored and removes what is purged: name Varnish's
+                address in the page cache's option "proxies".
+
+                  <info>%command.full_name% varnish --backend=127.0.0.1:8080 > /etc/varnish/default.vcl</info>
 
                 Print it again when you change the page cache's options.
                 HELP);
@@ -58,15 +69,22 @@ final class PageConfigCommand extends PageCommand
         $settings = Settings::from($given);
         $files = $settings->files;
         $server = self::argument($input, 'server');
+        $variables = [...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
+        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables);
+        if ($server === 'varnish') {
+            [$host, $port] = self::backend(self::text($input, 'backend') ?? '');
+            $life = $given['staticLife'] ?? self::LIFE;
+            $output->write(VarnishConfiguration::text($patterns, Proxies::FIELD, $host, $port, \is_int($life) ? $life : self::LIFE), false, OutputInterface::OUTPUT_RAW);
+
+            return Application::OK;
+        }
         if ($files === null) {
             throw new InvalidArgumentException('Name the directory of the pages: --static=/var/lib/shop/pages, or --root.');
         }
-        $variables = [...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
-        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables);
         $output->write(match ($server) {
             'nginx' => NginxConfiguration::text($patterns, $root ?? $files->directory, $files->directory, $files->sent(), self::words($input->getOption('module'))),
             'apache' => ApacheConfiguration::text($patterns, $files->directory, $files->sent(), self::zone(self::text($input, 'timezone'))),
-            default => throw InvalidConfiguration::choice('server', $server, ['nginx', 'apache']),
+            default => throw InvalidConfiguration::choice('server', $server, ['nginx', 'apache', 'varnish']),
         }, false, OutputInterface::OUTPUT_RAW);
 
         return Application::OK;
@@ -80,6 +98,16 @@ final class PageConfigCommand extends PageCommand
         }
 
         return $path === null ? null : FileOptions::path($path);
+    }
+
+    /**
+     * @return array{string, int}
+     *
+     * @throws InvalidArgumentException
+     */
+    private static function backend(string $given): array
+    {
+        return \preg_match('/^([\w.-]+):([0-9]{1,5})$/D', $given, $part) === 1 ? [$part[1], (int) $part[2]] : throw new InvalidArgumentException('Write --backend=127.0.0.1:8080, the address of the web server behind Varnish.');
     }
 
     private static function zone(?string $given): string

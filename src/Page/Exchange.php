@@ -323,8 +323,11 @@ final class Exchange
         }
         $page = $this->old['page'];
         $age = self::age($this->old);
+        $isServed = $age < $page['life'] + ($failed ? $page['broken'] : $page['stale']);
+        // What has expired has no life left, whatever its age.
+        $page['life'] = $this->old['isExpired'] ? \min($age, $page['life']) : $page['life'];
 
-        return $age < $page['life'] + ($failed ? $page['broken'] : $page['stale']) ? self::from($this->old, $age, $how) : null;
+        return $isServed ? self::from(['page' => $page] + $this->old, $age, $how) : null;
     }
 
     /** @param Stored $stored */

@@ -34,7 +34,12 @@ final class PageCache
      *                                         for a page that another request builds; 10), `waiters` and `overflow` ("wait",
      *                                         or "busy": who waits beside that many gets a 503), `varyCookies`,
      *                                         `ignoredCookies`, `ignoredQuery` (names; a * at the end stands for anything),
-     *                                         `clientControl` (false: a request's Cache-Control is ignored), `largest` (bytes)
+     *                                         `clientControl` (false: a request's Cache-Control is ignored), `largest` (bytes), `static`
+     *                                         (a directory of pages that the web server sends by itself), `staticLife` (seconds
+     *                                         that it does so without asking), `staticHeaders` (a list of what else it sends:
+     *                                         "Name: value", or "Name": it may leave that out), `budget` (bytes of local copies
+     *                                         and of those pages together; 64M), `proxies` (addresses of Varnish in front, as
+     *                                         "127.0.0.1:6081", which are told what is purged)
      *
      * @throws InvalidConfiguration
      */

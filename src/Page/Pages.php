@@ -69,6 +69,7 @@ final class Pages
     /** The web server's own copies of pages; null: there are none. */
     private readonly ?Tree $tree;
     private readonly ?FileOptions $files;
+    private readonly Proxies $proxies;
 
     /** @var ?array{string, Page, string, list<string>} the page found or stored last that has no variants: its key, itself, its body and tags */
     private ?array $last = null;
@@ -86,6 +87,7 @@ final class Pages
         $this->budget = new Budget($this->own, $this->notes, $bytes);
         $this->door = $settings === null ? null : FastDoor::of($this->own, $settings);
         $this->files = $settings?->files;
+        $this->proxies = $settings->proxies ?? Proxies::from([]);
         $this->tree = $this->files === null ? null : new Tree($this->shared, $this->files->directory);
     }
 
@@ -139,6 +141,7 @@ final class Pages
     public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): bool
     {
         $name = $key . ($vary === [] ? '' : Serve::variant($vary));
+        $page['headers'] = [...$page['headers'], ...$this->proxies->lines($tags)];
         if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
             return false;
         }
@@ -318,7 +321,7 @@ final class Pages
     /** Removes all pages. */
     public function flush(): bool
     {
-        return $this->shared->flush() && $this->follow();
+        return $this->shared->flush() && $this->follow() && $this->proxies->remove([Proxies::ALL]);
     }
 
     /**
@@ -445,6 +448,22 @@ final class Pages
     /** @param list<string> $tags */
     public function purge(array $tags): bool
     {
+        $done = $this->invalidate($tags);
+
+        return $this->proxies->remove($tags) && $done;
+    }
+
+    /** @param list<string> $tags */
+    public function expire(array $tags): bool
+    {
+        $done = $this->invalidate(\array_map(Tags::ofStamp(...), $tags));
+
+        return $this->proxies->remove($tags) && $done;
+    }
+
+    /** @param list<string> $tags */
+    private function invalidate(array $tags): bool
+    {
         $done = true;
         foreach (\array_chunk($tags, self::AT_ONCE) as $some) {
             $done = $this->shared->invalidateTags(...$some) && $done;
@@ -467,11 +486,5 @@ final class Pages
         }
 
         return !\in_array(false, \array_map(static fn(Tree $tree): bool => $tree->follow($names), $trees), true);
-    }
-
-    /** @param list<string> $tags */
-    public function expire(array $tags): bool
-    {
-        return $this->purge(\array_map(Tags::ofStamp(...), $tags));
     }
 }

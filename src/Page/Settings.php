@@ -33,7 +33,7 @@ final readonly class Settings
     /** Of local copies and static files. */
     private const BUDGET = '64M';
 
-    private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
+    private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'proxies', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
 
     /**
      * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
@@ -60,6 +60,7 @@ final readonly class Settings
         public array $rules,
         public array $given,
         public ?FileOptions $files,
+        public Proxies $proxies,
     ) {}
 
     /**
@@ -112,6 +113,7 @@ final readonly class Settings
             ],
             $options,
             FileOptions::from($options, $budget),
+            Proxies::from($options['proxies'] ?? []),
         );
     }
 

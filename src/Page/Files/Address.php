@@ -39,7 +39,7 @@ final class Address
     /** Fields that the web server replaces or nobody needs: it says no-cache, since no file has an age. */
     private const LEFT_OUT = [
         'cache-control', 'expires', 'pragma', 'date', 'age', 'last-modified', 'vary', 'x-powered-by', 'server',
-        'cdn-cache-control', 'larder-cache-control', 'surrogate-control', 'cache-tags', 'cache-tag', 'surrogate-key', 'cache-groups', 'no-vary-search',
+        'cdn-cache-control', 'larder-cache-control', 'surrogate-control', 'cache-tags', 'cache-tag', 'surrogate-key', 'cache-groups', 'no-vary-search', 'larder-tags',
     ];
 
     /**

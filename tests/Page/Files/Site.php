@@ -12,6 +12,7 @@ use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
 use Larder\Lab\Service\Server;
+use Larder\Lab\Service\VarnishServer;
 use Symfony\Component\Console\Tester\ApplicationTester;
 
 /**
@@ -27,9 +28,10 @@ final class Site
     private readonly Directory $directory;
     private readonly PhpFpmServer $fpm;
     private readonly Server $server;
+    private ?Server $behind = null;
 
     /**
-     * @param string               $kind    nginx or apache
+     * @param string               $kind    nginx, apache, or varnish: before an nginx that sends no files
      * @param array<string, mixed> $options of the page cache, besides `static`
      */
     public function __construct(private readonly string $kind, array $options = [], ?string $dsn = null)
@@ -42,12 +44,14 @@ final class Site
         $this->static = $this->directory->file('static');
         $this->dsn = $dsn ?? 'sqlite://' . $this->directory->file('store');
         \file_put_contents($this->directory->file('log'), '');
-        $options['static'] = $this->static;
+        if ($kind !== 'varnish') {
+            $options['static'] = $this->static;
+        }
         \file_put_contents($root->file('index.php'), \sprintf(
             "<?php\nrequire %s;\n(new Larder\\Page\\PageCache(Larder\\Cache::open(%s), %s))->start();\n\$directory = %s;\n%s",
             \var_export(\dirname(__DIR__, 3) . '/vendor/autoload.php', true),
             \var_export($this->dsn, true),
-            \var_export($options, true),
+            \sprintf('json_decode(file_get_contents(%s), true)', \var_export($this->directory->file('options'), true)),
             \var_export($this->directory->path, true),
             <<<'PHP'
                 file_put_contents("$directory/log", $_SERVER['REQUEST_URI'] . "\n", FILE_APPEND);
@@ -60,16 +64,26 @@ final class Site
                 echo ($response['text'] ?? 'page') . ' of ' . $_SERVER['REQUEST_URI'] . ' for ' . ($_COOKIE['session'] ?? 'all') . str_repeat(' <p>', 200);
                 PHP,
         ));
+        \file_put_contents($this->directory->file('options'), \json_encode($options, \JSON_THROW_ON_ERROR));
         $this->configuration = self::printed($kind, $root->path, $this->static, $options);
         $this->fpm = new PhpFpmServer($this->directory, Account::own(), 4, ['opcache.enable' => 0, 'display_errors' => 0, 'log_errors' => 1]);
         $this->fpm->start();
         $account = Account::ofServers();
-        $this->server = $kind === 'nginx'
-            ? new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), ['access_log off;'], [], $this->configuration . "\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME {$root->path}/index.php;\n}\n")
+        $locations = $kind === 'nginx' ? $this->configuration : "location / {\ntry_files /none @php;\n}\n";
+        $server = $kind !== 'apache'
+            ? new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), ['access_log off;'], [], "$locations\nlocation @php {\n{php}\nfastcgi_param HTTP_HOST \$http_host;\nfastcgi_param SCRIPT_FILENAME {$root->path}/index.php;\n}\n")
             : new ApacheServer($this->directory, $account, $root->path, $this->fpm->socket(), [$this->configuration]);
         \chmod($this->fpm->socket(), 0o666);
         \chmod(\dirname($this->fpm->socket()), 0o711);
-        $this->server->start();
+        $server->start();
+        if ($kind === 'varnish') {
+            $this->behind = $server;
+            // The laboratory's server names its own backend.
+            $server = new VarnishServer($this->directory, (string) $server->address()['host'], (int) $server->address()['port'], (string) \preg_replace('/^vcl .*$|^backend [^}]*\}$/m', '', $this->configuration));
+            $server->start();
+            \file_put_contents($this->directory->file('options'), \json_encode(['proxies' => [\implode(':', $server->address())]] + $options, \JSON_THROW_ON_ERROR));
+        }
+        $this->server = $server;
     }
 
     public function __destruct()
@@ -82,6 +96,7 @@ final class Site
         if (isset($this->server)) {
             $this->server->stop();
         }
+        $this->behind?->stop();
         if (isset($this->fpm)) {
             $this->fpm->stop();
         }
