@@ -59,7 +59,7 @@ final class KillTest extends FilesCase
                 // The next process comes.
                 $this->cache = $this->other();
                 $this->get('/private', ['Cookie' => 'session=1']);
-                $isStored = $this->cache->group('page')->get('phttp://shop.example/a') !== null;
+                $isStored = $this->isStored('/a');
                 $stored[] = $isStored;
                 self::assertTrue($isStored || $this->all() === [], "killed before $change number $call");
                 if (!$isKilled) {
@@ -71,6 +71,18 @@ final class KillTest extends FilesCase
         // Some were killed before they had purged it, and some after.
         self::assertContains(true, $stored);
         self::assertContains(false, $stored);
+    }
+
+    /** Whether a page of the target is in the cache, under whatever further fields its key has. */
+    private function isStored(string $target): bool
+    {
+        foreach ($this->cache->entries() as $key => $entry) {
+            if ($entry['group'] === 'page' && \preg_match('~^phttp://shop\.example' . \preg_quote($target, '~') . '(?:\n|$)~', (string) $key) === 1) {
+                return true;
+            }
+        }
+
+        return false;
     }
 
     /** @param list<string> $changes */
