@@ -39,6 +39,7 @@ final class Imports
         'Page\Http' => [],
         'Page\Files' => ['System', 'Config', ''],
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
+        'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],

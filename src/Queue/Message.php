@@ -1,0 +1,85 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+/**
+ * A message that this process handles. Until its time has passed it is nobody else's; then another worker may get it, and
+ * every method here returns false and does nothing.
+ */
+final class Message
+{
+    private bool $isDone = false;
+
+    /**
+     * @internal
+     *
+     * @param mixed $body     as it was pushed
+     * @param int   $attempts handings out until now, this one with them
+     */
+    public function __construct(
+        private readonly Transport $transport,
+        private readonly string $token,
+        public readonly string $id,
+        public readonly mixed $body,
+        public readonly int $attempts,
+        private readonly Retry $retry,
+    ) {}
+
+    /** Removes the message: it was handled. */
+    public function ack(): bool
+    {
+        return $this->once(fn(): bool => $this->transport->acknowledge([[$this->id, $this->token]])[0]);
+    }
+
+    /**
+     * Gives the message back, to be handled again.
+     *
+     * @param null|int|float $delay seconds until then; null: after a pause that grows with the attempts
+     * @param string         $error why, for those who look at the dead
+     */
+    public function release(int|float|null $delay = 0, string $error = ''): bool
+    {
+        return $this->once(fn(): bool => $this->transport->release($this->id, $this->token, $delay === null ? $this->retry->pause($this->attempts) : (int) \ceil(\max(0, $delay) * 1000), $error));
+    }
+
+    /** Keeps the message for so many seconds from now on. */
+    public function extend(int|float $seconds): bool
+    {
+        return !$this->isDone && $this->transport->extend($this->id, $this->token, (int) \ceil($seconds * 1000));
+    }
+
+    /**
+     * Puts the message among the dead, where Queue::retryDead() finds it.
+     *
+     * @param string $error why
+     */
+    public function bury(string $error = ''): bool
+    {
+        return $this->once(fn(): bool => $this->transport->bury($this->id, $this->token, $error));
+    }
+
+    /**
+     * @internal for what acknowledges several messages in one step
+     *
+     * @return array{string, string} id and token
+     */
+    public function finish(): array
+    {
+        $this->isDone = true;
+
+        return [$this->id, $this->token];
+    }
+
+    /** @param \Closure(): bool $do */
+    private function once(\Closure $do): bool
+    {
+        if ($this->isDone) {
+            return false;
+        }
+        $this->isDone = true;
+
+        return $do();
+    }
+}

@@ -1,0 +1,217 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\Codec\Codec;
+use Larder\Codec\NotStorable;
+use Larder\Codec\Signer;
+use Larder\Codec\Undecodable;
+use Larder\Config\InvalidConfiguration;
+
+/**
+ * Work for later: each message is handed to a worker at least once, the greatest priority first, then the oldest.
+ *
+ * A message that nobody has acknowledged when its visibility time ends is handed out again; after its last attempt it is
+ * dead, and stays where dead() and retryDead() find it. A worker may therefore see a message twice: after a crash, or if it
+ * takes longer than it said.
+ *
+ * This folder holds the queue. It has transports of its own over Driver/, and none over Store/: a cache may forget.
+ *
+ * @phpstan-import-type Claimed from Transport
+ */
+final class Queue
+{
+    private function __construct(
+        private readonly Transport $transport,
+        private readonly Codec $codec,
+        private readonly ?Signer $signer,
+        private readonly Retry $retry,
+        private readonly string $name,
+    ) {}
+
+    /**
+     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, predis://…), or an array with "dsn"
+     *                                            and options: `limit` (waiting messages; 1,000,000), `attempts` (5), `secret`
+     * @param string                      $name   of the queue
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
+    {
+        $options = QueueOptions::from($source, $name);
+
+        return new self($options->transport($name), Codec::create(null, null), $options->secret === null ? null : new Signer($options->secret), $options->retry, $name);
+    }
+
+    /**
+     * Adds a message.
+     *
+     * @param int|float $delay    seconds before which nobody gets it
+     * @param int       $priority the greater number first
+     * @param ?string   $key      of at most one waiting message: if one waits with this key, nothing is added
+     *
+     * @return string the message's id, or that of the one that waits
+     *
+     * @throws NotStorable|QueueFull|QueueFailure
+     */
+    public function push(mixed $body, int|float $delay = 0, int $priority = 0, ?string $key = null): string
+    {
+        return $this->transport->push([$this->message($body, $delay, $priority, $key)])[0];
+    }
+
+    /**
+     * Adds messages in one step: all or none.
+     *
+     * @param iterable<mixed> $bodies
+     *
+     * @return list<string> their ids, in order
+     *
+     * @throws NotStorable|QueueFull|QueueFailure
+     */
+    public function pushMany(iterable $bodies, int|float $delay = 0, int $priority = 0): array
+    {
+        $messages = [];
+        foreach ($bodies as $body) {
+            $messages[] = $this->message($body, $delay, $priority, null);
+        }
+
+        return $messages === [] ? [] : $this->transport->push($messages);
+    }
+
+    /**
+     * The next message, if one is due.
+     *
+     * @param int   $visibility seconds that it is nobody else's
+     * @param float $wait       seconds to wait for one
+     */
+    public function pop(int $visibility = 60, float $wait = 0): ?Message
+    {
+        return $this->popMany(1, $visibility, $wait)[0] ?? null;
+    }
+
+    /** @return list<Message> as many as are due, $max at the most; waits only while there is none */
+    public function popMany(int $max, int $visibility = 60, float $wait = 0): array
+    {
+        return $this->next($max, $visibility, $wait, []);
+    }
+
+    /** Acknowledges messages in one step. @return int how many were still this process's */
+    public function ackMany(Message ...$messages): int
+    {
+        return $messages === [] ? 0 : \count(\array_filter($this->transport->acknowledge(\array_values(\array_map(static fn(Message $message): array => $message->finish(), $messages)))));
+    }
+
+    /** Acknowledges a message and takes the next one, in one step. */
+    public function ackAndPop(Message $message, int $visibility = 60, float $wait = 0): ?Message
+    {
+        return $this->next(1, $visibility, $wait, [$message->finish()])[0] ?? null;
+    }
+
+    /** Messages that wait, due or delayed: neither those being handled nor the dead. */
+    public function size(): int
+    {
+        return $this->transport->size();
+    }
+
+    /** @return list<array{id: string, body: mixed, attempts: int, error: string, at: int}> the oldest first; `at` is a Unix time */
+    public function dead(int $limit = 100): array
+    {
+        return \array_map(function (array $dead): array {
+            $error = null;
+            $body = $this->decode($dead['body'], $error);
+
+            return ['id' => $dead['id'], 'body' => $error === null ? $body : null, 'attempts' => $dead['attempts'], 'error' => $dead['error'] === '' ? $error ?? '' : $dead['error'], 'at' => \intdiv($dead['at'], 1000)];
+        }, $this->transport->dead(\max(0, $limit)));
+    }
+
+    /** Lets dead messages wait again; without ids, all of them. @return int how many */
+    public function retryDead(string ...$ids): int
+    {
+        return $this->transport->retryDead(\array_values($ids));
+    }
+
+    /** Removes all messages that wait. @return int how many */
+    public function purge(): int
+    {
+        return $this->transport->purge();
+    }
+
+    /** Hands out nothing until resume(), to any worker. Messages may still be pushed. */
+    public function pause(): void
+    {
+        $this->transport->pause(true);
+    }
+
+    public function resume(): void
+    {
+        $this->transport->pause(false);
+    }
+
+    /**
+     * @param list<array{string, string}> $acknowledged
+     *
+     * @return list<Message>
+     */
+    private function next(int $max, int $visibility, float $wait, array $acknowledged): array
+    {
+        $end = \hrtime(true) + (int) ($wait * 1e9);
+        while (true) {
+            $messages = [];
+            foreach ($max < 1 ? [] : $this->transport->claim($max, \max(1, $visibility) * 1000, $acknowledged) as $claimed) {
+                $error = null;
+                $body = $this->decode($claimed['body'], $error);
+                if ($error === null) {
+                    $messages[] = new Message($this->transport, $claimed['token'], $claimed['id'], $body, $claimed['attempts'], $this->retry);
+                } else {
+                    $this->transport->bury($claimed['id'], $claimed['token'], $error);
+                }
+            }
+            $acknowledged = [];
+            $left = \intdiv($end - \hrtime(true), 1_000_000);
+            if ($messages !== [] || $left <= 0) {
+                return $messages;
+            }
+            $this->transport->wait($left);
+        }
+    }
+
+    /** @return array{body: string, delay: int, priority: int, key: ?string} */
+    private function message(mixed $body, int|float $delay, int $priority, ?string $key): array
+    {
+        if ($key === '' || ($key !== null && \strlen($key) > 1_000)) {
+            throw new \InvalidArgumentException('The key of a message has 1 to 1,000 bytes.');
+        }
+        $bytes = $this->codec->encode($body);
+
+        return [
+            'body' => $this->signer === null ? $bytes : $this->signer->sign("queue $this->name", $bytes),
+            'delay' => (int) \ceil(\max(0, $delay) * 1000),
+            'priority' => $priority,
+            'key' => $key,
+        ];
+    }
+
+    /** @param ?string $error set if the body cannot be had here: it has the wrong signature, or a class is not there */
+    private function decode(string $bytes, ?string &$error): mixed
+    {
+        if ($this->signer !== null) {
+            $bytes = $this->signer->open("queue $this->name", $bytes);
+            if ($bytes === null) {
+                $error = 'It is not signed with this secret.';
+
+                return null;
+            }
+        }
+        try {
+            $body = $this->codec->decode($bytes);
+        } catch (Undecodable $undecodable) {
+            $error = $undecodable->getMessage();
+
+            return null;
+        }
+
+        return $body;
+    }
+}

@@ -1,0 +1,79 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+
+/** The options of a queue, checked; every default stands here. */
+final readonly class QueueOptions
+{
+    private const KNOWN = ['dsn', 'limit', 'attempts', 'secret', 'synchronous', 'timeout'];
+
+    /** Messages that may wait. */
+    private const LIMIT = 1_000_000;
+
+    /** Seconds that a call waits for other processes, or for a server. */
+    private const TIMEOUT = 5.0;
+
+    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public ?string $secret, public Retry $retry) {}
+
+    /**
+     * @param string|array<array-key, mixed> $source
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function from(#[\SensitiveParameter] string|array $source, string $name): self
+    {
+        if (\preg_match('/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/D', $name) !== 1) {
+            throw new InvalidConfiguration('A queue\'s name has 1 to 64 letters, digits and any of "_ . -", and begins with a letter or a digit. Write for example mail.');
+        }
+        $options = \is_string($source) ? ['dsn' => $source] : $source;
+        $text = $options['dsn'] ?? null;
+        if (!\is_string($text)) {
+            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
+        }
+        $dsn = Dsn::parse($text);
+        $options += $dsn->query;
+        foreach (\array_keys($options) as $option) {
+            if (!\in_array($option, self::KNOWN, true)) {
+                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
+            }
+        }
+        if (isset($dsn->query['secret'])) {
+            throw InvalidConfiguration::onlyInArray('secret');
+        }
+        $secret = $options['secret'] ?? null;
+        if ($secret !== null && (!\is_string($secret) || $secret === '')) {
+            throw InvalidConfiguration::emptySecret();
+        }
+        $synchronous = $options['synchronous'] ?? 'normal';
+        if ($synchronous !== 'normal' && $synchronous !== 'full') {
+            throw InvalidConfiguration::choice('synchronous', \is_string($synchronous) ? $synchronous : \get_debug_type($synchronous), ['normal', 'full']);
+        }
+
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $synchronous === 'full', (float) self::count($options, 'timeout', (int) self::TIMEOUT), $secret, new Retry(self::count($options, 'attempts', 5)));
+    }
+
+    public function transport(string $name): Transport
+    {
+        if ($this->dsn->scheme === 'sqlite') {
+            Directory::prepare($this->dsn->path);
+
+            return new SqliteTransport($this->dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
+        }
+
+        throw new InvalidConfiguration('"' . $this->dsn->toString() . '" cannot hold a queue. Write sqlite:///directory.');
+    }
+
+    /** @param array<array-key, mixed> $options */
+    private static function count(array $options, string $name, int $default): int
+    {
+        $value = \filter_var($options[$name] ?? $default, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
+
+        return \is_int($value) ? $value : throw InvalidConfiguration::wrongType($name, 'a whole number above zero', $options[$name] ?? null);
+    }
+}

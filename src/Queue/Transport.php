@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+/**
+ * Where a queue's messages lie: one engine behind a narrow interface. Times are milliseconds by the engine's clock, which all
+ * its users share; bodies are bytes.
+ *
+ * Everything here is atomic across processes. What a method has done when it returns stays, as durable as the engine is.
+ *
+ * @phpstan-type New array{body: string, delay: int, priority: int, key: ?string}
+ * @phpstan-type Claimed array{id: string, token: string, body: string, attempts: int}
+ * @phpstan-type Dead array{id: string, body: string, attempts: int, error: string, at: int}
+ */
+interface Transport
+{
+    /**
+     * Adds messages in their order.
+     *
+     * @param non-empty-list<New> $messages
+     *
+     * @return list<string> their ids, in order; of a key that waits already the id of the message that does
+     *
+     * @throws QueueFull      nothing was added
+     * @throws QueueFailure   nothing is known of what was added
+     */
+    public function push(array $messages): array;
+
+    /**
+     * Hands out messages that are due: the greatest priority first, then the oldest. Each is hidden from others for a time.
+     * What was handed out before and whose time has passed is due again, or dead after its last attempt.
+     *
+     * @param list<array{string, string}> $acknowledged ids and tokens that are removed in the same step
+     *
+     * @return list<Claimed>
+     */
+    public function claim(int $most, int $visibility, array $acknowledged = []): array;
+
+    /**
+     * Removes messages that are still those of their tokens.
+     *
+     * @param non-empty-list<array{string, string}> $claims ids and tokens
+     *
+     * @return list<bool> false: its time has passed, and it may be another worker's
+     */
+    public function acknowledge(array $claims): array;
+
+    /** Makes a message due again after a delay; false as above. */
+    public function release(string $id, string $token, int $delay, string $error): bool;
+
+    /** Hides a message for so long from now on; false as above. */
+    public function extend(string $id, string $token, int $visibility): bool;
+
+    /** Puts a message among the dead; false as above. */
+    public function bury(string $id, string $token, string $error): bool;
+
+    /** Messages that wait: due or delayed. */
+    public function size(): int;
+
+    /** @return list<Dead> the oldest first */
+    public function dead(int $limit): array;
+
+    /**
+     * @param list<string> $ids none: all
+     *
+     * @return int how many wait again
+     */
+    public function retryDead(array $ids): int;
+
+    /** Removes all that waits. @return int how many */
+    public function purge(): int;
+
+    /** From now on nothing is handed out, or it is again. */
+    public function pause(bool $isPaused): void;
+
+    /**
+     * Waits until something may be due, at the most so many milliseconds. It may return early for no reason.
+     */
+    public function wait(int $milliseconds): void;
+}

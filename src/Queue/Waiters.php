@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\System\Process;
+use Larder\System\Quiet;
+
+/**
+ * Lets processes wait for a message without asking again and again: each has a named pipe in a directory, and who pushes
+ * writes a byte to as many as there are messages.
+ *
+ * A waiter opens its pipe before it looks for the last time, and who pushes commits before it looks for pipes: so one of the
+ * two sees the other. A pipe that nobody reads is a dead process's, and is removed.
+ */
+final class Waiters
+{
+    /** Milliseconds after which a waiter looks again in any case: a pipe's byte may have gone to a process that died of it. */
+    private const LOOK = 1_000;
+
+    /** Where there are no pipes. */
+    private const POLL = 20;
+
+    /** @var ?resource */
+    private mixed $pipe = null;
+    private string $path = '';
+    private int $pid = 0;
+
+    public function __construct(private readonly string $directory) {}
+
+    public function __destruct()
+    {
+        if ($this->pipe !== null && $this->pid === Process::id()) {
+            Quiet::call(fn(): bool => \unlink($this->path));
+        }
+    }
+
+    /** Makes this process's pipe, if it has none. */
+    public function register(): void
+    {
+        if (($this->pipe !== null && $this->pid === Process::id() && \is_file($this->path) === false && \file_exists($this->path)) || !\function_exists('posix_mkfifo')) {
+            return;
+        }
+        Quiet::call(function (): void {
+            \is_dir($this->directory) || \mkdir($this->directory, 0o700);
+            $this->pid = Process::id();
+            $this->path = "$this->directory/$this->pid-" . \bin2hex(\random_bytes(4));
+            if (\posix_mkfifo($this->path, 0o600)) {
+                // Open for both: so it has no end when a writer closes it.
+                $pipe = \fopen($this->path, 'r+');
+                $this->pipe = $pipe === false ? null : $pipe;
+                $this->pipe === null || \stream_set_blocking($this->pipe, false);
+            }
+        });
+    }
+
+    public function wait(int $milliseconds): void
+    {
+        if ($this->pipe === null) {
+            Process::pause(\min($milliseconds, self::POLL) * 1_000);
+
+            return;
+        }
+        $milliseconds = \min($milliseconds, self::LOOK);
+        $read = [$this->pipe];
+        $write = $except = null;
+        if (Quiet::call(static fn(): int|false => \stream_select($read, $write, $except, \intdiv($milliseconds, 1000), $milliseconds % 1000 * 1000)) > 0) {
+            \fread($this->pipe, 4_096);
+        }
+    }
+
+    /** Wakes so many waiters, or all there are. */
+    public function wake(int $most): void
+    {
+        if ($most < 1 || !\is_dir($this->directory)) {
+            return;
+        }
+        Quiet::call(function () use ($most): void {
+            $names = \array_diff(\scandir($this->directory, \SCANDIR_SORT_NONE) ?: [], ['.', '..']);
+            \shuffle($names);
+            foreach ($names as $name) {
+                // Not blocking: it fails where nobody reads (fifo(7), ENXIO).
+                $pipe = \fopen("$this->directory/$name", 'wn');
+                if ($pipe === false) {
+                    \unlink("$this->directory/$name");
+                    continue;
+                }
+                \fwrite($pipe, '.');
+                \fclose($pipe);
+                if (--$most < 1) {
+                    return;
+                }
+            }
+        });
+    }
+}
