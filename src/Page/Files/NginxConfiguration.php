@@ -23,6 +23,7 @@ final class NginxConfiguration
     {
         $host = Address::HOST;
         $slash = Address::SLASH;
+        $accept = Patterns::ACCEPT;
         $fields = \implode('', \array_map(static fn(string $field): string => "\$http_$field", $patterns->fields)) . '$ssl_client_s_dn';
         $lines = \array_map(self::header(...), ['Cache-Control: no-cache', 'Cache-Status: Larder; hit; detail="file"', 'Last-Modified: ', ...$headers]);
         $modules = \array_intersect_key(self::MODULES, \array_flip($codings));
@@ -53,10 +54,12 @@ final class NginxConfiguration
             if (\$larder_end = "/") { set \$larder_end "$slash"; }
             set \$larder_page "\$scheme/\$larder_host\$larder_path\$larder_end.html";
 
-            # Requests that no file may answer: that change something, with cookies that somebody may own, and with fields
-            # that an application may listen to.
+            # Requests that no file may answer: that change something, want no page, name a port that needs no name, with
+            # cookies that somebody may own, and with fields that an application may listen to.
             set \$larder_fields "$fields";
             if (\$request_method !~ "^(?:GET|HEAD)$") { set \$larder_page "none"; }
+            if (\$http_accept !~ "$accept") { set \$larder_page "none"; }
+            if (\$http_host ~ ":0*(?:80|443)$") { set \$larder_page "none"; }
             if (\$http_cookie !~ "$patterns->cookies") { set \$larder_page "none"; }
             if (\$larder_fields != "") { set \$larder_page "none"; }
 

@@ -7,6 +7,9 @@ namespace Larder\Page\Files;
 /** The rules of the page cache for a request, as regular expressions (PCRE) for a web server's configuration. */
 final readonly class Patterns
 {
+    /** The value of the field Accept, with which a file may answer: others get data in the place of a page from some applications. */
+    public const ACCEPT = '^$|^[*]/[*]$|text/html';
+
     /** The target of a request that a file may answer; its first group and its second are Address::PATH's. */
     public string $target;
 

@@ -138,6 +138,11 @@ final class TreeTest extends FilesCase
         yield 'a cookie that nobody knows' => [['Cookie' => 'session=1'], []];
         yield 'another host for links' => [['X-Forwarded-Host' => 'evil.example'], []];
         yield 'identified' => [['Authorization' => 'Basic x'], []];
+        yield 'data wanted' => [['Accept' => 'application/json'], []];
+        yield 'another site\'s script' => [['Origin' => 'http://x.example'], []];
+        yield 'by script' => [['X-Requested-With' => 'XMLHttpRequest'], []];
+        yield 'another spelling of the host' => [['Host' => 'Shop.Example'], []];
+        yield 'a port that needs no name' => [['Host' => 'shop.example:80'], []];
     }
 
     /**

@@ -51,7 +51,7 @@ final class VarnishTest extends TestCase
     {
         yield from \array_intersect_key(\iterator_to_array(WebServerCase::requestsForPhp()), \array_flip([
             'a session', 'a session among others', 'a session in a field of its own', 'WordPress', 'a cookie that pages vary by', 'Authorization', 'another host for links', 'another path', 'another method',
-            'a new one wanted', 'another host', 'POST',
+            'data wanted', 'a new one wanted', 'another host', 'POST',
         ]));
     }
 
@@ -71,6 +71,17 @@ final class VarnishTest extends TestCase
             $site->answers('private', [$line]);
             for ($visit = 0; $visit < 3; $visit++) {
                 self::assertFalse($this->isKept("/private-$i"), $line);
+            }
+        }
+    }
+
+    public function testDataOfAPagesUrlIsNotKeptAsThePage(): void
+    {
+        $site = self::site();
+        foreach (['{}', 'page'] as $text) {
+            $site->answers($text);
+            for ($visit = 0; $visit < 2; $visit++) {
+                self::assertStringStartsWith("$text of /data", $site->get('/data', $text === '{}' ? ['Accept: application/json'] : [])[2]);
             }
         }
     }

@@ -4,11 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Page\Files;
 
+use Larder\Page\Middleware;
 use Larder\Page\PageCache;
 use Larder\Tests\Support\Process;
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\Response;
+use Nyholm\Psr7\ServerRequest;
 use PHPUnit\Framework\Attributes\AfterClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
 
 /** What every web server must do with the files of pages. */
 abstract class WebServerCase extends TestCase
@@ -120,6 +127,8 @@ abstract class WebServerCase extends TestCase
         yield 'another path, in the other way' => [['X-Rewrite-URL: /admin']];
         yield 'another method' => [['X-HTTP-Method-Override: DELETE']];
         yield 'by script' => [['X-Requested-With: XMLHttpRequest']];
+        yield 'data wanted' => [['Accept: application/json']];
+        yield 'another site\'s script' => [['Origin: http://x.example']];
         yield 'a new one wanted' => [['Cache-Control: no-cache']];
         yield 'a new one wanted, in the old way' => [['Pragma: no-cache']];
         yield 'another host' => [['Host: other.example']];
@@ -216,6 +225,30 @@ abstract class WebServerCase extends TestCase
         }
         foreach (['../state', '..', 'a.example/../b.example', 'a.example:', '.', 'a.example:80:80'] as $host) {
             self::assertFalse($site->isFile('/hosts', ["Host: $host"]), $host);
+        }
+    }
+
+    public function testAHostWithAPortThatNeedsNoNameIsAnotherKey(): void
+    {
+        $site = self::site();
+        if (\preg_match('/LARDER_ZONE:([^,\]]+)/', $site->configuration, $zone) === 1) {
+            $_SERVER['LARDER_ZONE'] = $zone[1];
+            $_SERVER['LARDER_CLOCK'] = (new \DateTimeImmutable('now', new \DateTimeZone($zone[1])))->format('YmdHis');
+        }
+        $factory = new Psr17Factory();
+        $handler = new class implements RequestHandlerInterface {
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                return new Response(200, ['Content-Type' => 'text/html; charset=utf-8', 'Cache-Control' => 'max-age=3600'], 'of the name alone');
+            }
+        };
+        // As the web server's own port is another one, a page of the usual port comes by another door.
+        (new Middleware($site->cache(), ['static' => $site->static], $factory, $factory))->process(new ServerRequest('GET', 'http://usual.example/ports'), $handler);
+        unset($_SERVER['LARDER_ZONE'], $_SERVER['LARDER_CLOCK']);
+        self::assertNotSame([], \glob("$site->static/*/http/usual.example:80/ports.html"));
+
+        foreach (['usual.example:80', 'usual.example:080'] as $host) {
+            self::assertStringStartsWith('page of /ports', $site->get('/ports', ["Host: $host"])[2], $host);
         }
     }
 
