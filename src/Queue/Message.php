@@ -60,6 +60,28 @@ final class Message
         return $this->once(fn(): bool => $this->transport->bury($this->id, $this->token, $error));
     }
 
+    /** Whether this process has ended it: by ack(), release() or bury(). */
+    public function isDone(): bool
+    {
+        return $this->isDone;
+    }
+
+    /** Whether this is its last attempt: released now, it is dead. */
+    public function isLast(): bool
+    {
+        return $this->attempts >= $this->retry->most;
+    }
+
+    /**
+     * @internal with these, Queue::held() makes it in another process, which looks after it
+     *
+     * @return array{string, string} id and token
+     */
+    public function claim(): array
+    {
+        return [$this->id, $this->token];
+    }
+
     /**
      * @internal for what acknowledges several messages in one step
      *

@@ -20,6 +20,7 @@ use Larder\Config\InvalidConfiguration;
  * This folder holds the queue. It has transports of its own over Driver/, and none over Store/: a cache may forget.
  *
  * @phpstan-import-type Claimed from Transport
+ * @phpstan-import-type Stats from Transport
  */
 final class Queue
 {
@@ -113,6 +114,20 @@ final class Queue
     public function size(): int
     {
         return $this->transport->size();
+    }
+
+    /** @return Stats figures for people */
+    public function stats(): array
+    {
+        return $this->transport->stats();
+    }
+
+    /**
+     * @internal a message that another process handles, so that this one can extend or release it; its body is not known here
+     */
+    public function held(string $id, string $token, int $attempts): Message
+    {
+        return new Message($this->transport, $token, $id, null, $attempts, $this->retry);
     }
 
     /** @return list<array{id: string, body: mixed, attempts: int, error: string, at: int}> the oldest first; `at` is a Unix time */

@@ -152,6 +152,22 @@ final class SqliteTransport implements Transport
         return $this->inTransaction(fn(Connection $connection): int => $this->count($connection));
     }
 
+    public function stats(): array
+    {
+        return $this->inTransaction(function (Connection $connection): array {
+            $now = self::now();
+            $this->promote($connection, $now);
+            $count = fn(int $state): int => (int) self::text(self::one($connection->statement("SELECT COUNT(*) FROM message WHERE queue = ? AND state = $state"), [$this->queue]));
+            $due = self::one($connection->statement('SELECT due FROM message WHERE queue = ? AND state = ' . self::READY . ' ORDER BY priority DESC, n LIMIT 1'), [$this->queue]);
+
+            return [
+                'ready' => $count(self::READY), 'delayed' => $count(self::DELAYED), 'claimed' => $count(self::CLAIMED), 'dead' => $count(self::DEAD),
+                'paused' => self::one($connection->statement('SELECT paused FROM queue WHERE name = ?'), [$this->queue]) === 1,
+                'late' => \is_int($due) ? \max(0, $now - $due) / 1000 : null,
+            ];
+        });
+    }
+
     public function dead(int $limit): array
     {
         return $this->inTransaction(function (Connection $connection) use ($limit): array {

@@ -13,6 +13,7 @@ namespace Larder\Queue;
  * @phpstan-type New array{body: string, delay: int, priority: int, key: ?string}
  * @phpstan-type Claimed array{id: string, token: string, body: string, attempts: int}
  * @phpstan-type Dead array{id: string, body: string, attempts: int, error: string, at: int}
+ * @phpstan-type Stats array{ready: int, delayed: int, claimed: int, dead: int, paused: bool, late: ?float}
  */
 interface Transport
 {
@@ -58,6 +59,9 @@ interface Transport
 
     /** Messages that wait: due or delayed. */
     public function size(): int;
+
+    /** @return Stats late: seconds that the next message has been due; null: none is */
+    public function stats(): array;
 
     /** @return list<Dead> the oldest first */
     public function dead(int $limit): array;
