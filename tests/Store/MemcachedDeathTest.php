@@ -191,6 +191,25 @@ final class MemcachedDeathTest extends TestCase
         self::assertGreaterThanOrEqual(self::put($store, 'end', 'e')->position, $this->store()->read(['k'])->at);
     }
 
+    /** Who was only slow says that it changed nothing at the positions that were given up: else no fill of that time counted. */
+    public function testASlowWritersPositionsStopNobodyAfterItHasGoneOn(): void
+    {
+        $store = $this->store();
+        $start = $store->since('', 0, '');
+        $at = $store->read(['computed'])->at;
+        [$pid, $file] = $this->stopAt(['incr ', 'add '], static fn(MemcachedStore $own): array => $own->write([new Change('k', 'v', self::DEAD)]));
+        $this->age();
+        $this->heal();
+        $seen = $this->store();
+        self::assertFalse($seen->since($start->epoch, $start->end, $start->token)->complete);
+        self::assertTrue($this->goOn($pid, $file)[0]->done);
+
+        $changes = $this->store()->since($start->epoch, $start->end, $start->token);
+        self::assertSame([true, ['k']], [$changes->complete, \array_column($changes->list, 0)]);
+        self::assertTrue($this->store()->write([new Change('computed', 'c', self::A, $at)])[0]->done);
+        self::assertFalse($seen->write([new Change('k', 'older', self::A, $at)])[0]->done);
+    }
+
     public function testAWriteIntoAnEpochThatHasEndedIsMadeAgainInTheNext(): void
     {
         $store = $this->store();

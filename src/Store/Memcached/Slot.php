@@ -13,6 +13,7 @@ namespace Larder\Store\Memcached;
  *     (missing) ──add──▶ PENDING ──▶ SETTLED          by its writer
  *         │                 └──▶ FENCED ──▶ SETTLED   by a process that finds the writer dead (Healer)
  *         └──add──▶ UNKNOWN                           the same, if the writer died before it added its slot
+ *                      └──▶ SETTLED                   by its writer, if it was only slow: it has changed nothing
  *
  *     state 1 | first 8 | last 8 | milliseconds since 1970 8 | entries: kind 1, done 1, length of writer 1, of key 4, writer, key
  *
@@ -92,7 +93,7 @@ final class Slot
         return new self($text[0], $n['first'], $n['last'], $n['time'], $entries, $token);
     }
 
-    /** Whether no change will be made any more at its positions. */
+    /** Whether no change will be made any more at its positions (an UNKNOWN slot's writer can only say that it made none). */
     public function final(): bool
     {
         return $this->state === self::SETTLED || $this->state === self::UNKNOWN;

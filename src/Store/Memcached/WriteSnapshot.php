@@ -84,6 +84,7 @@ final class WriteSnapshot
         $batch->run();
         if (isset($add) && $batch->replies[$add] !== 'STORED') {
             self::refuse($batch->replies[$add]);
+            $this->disown($own);
 
             return false;
         }
@@ -94,6 +95,18 @@ final class WriteSnapshot
         $this->past->follow($this->window);
 
         return $this->found($batch, $this->names);
+    }
+
+    /**
+     * Says that nothing was changed at the positions, because another process was tired of waiting for their slot and has
+     * added one that says UNKNOWN. Only their writer can tell. Else each write that is judged across them would fail.
+     */
+    private function disown(string $slot): void
+    {
+        $batch = new Batch($this->servers);
+        // Not if it is gone by now.
+        $batch->store($this->servers->log, 'replace', $slot, Slot::encode(Slot::SETTLED, $this->first, $this->last, Slot::now(), []), Slot::LIFE);
+        $batch->run();
     }
 
     /**
