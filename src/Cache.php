@@ -633,6 +633,14 @@ final class Cache
         return $this->request->local;
     }
 
+    /** The file that names the directories which a flush empties too (see Mirror); null: there can be none. */
+    public function mirrors(): ?string
+    {
+        $local = $this->local();
+
+        return $local === null ? null : "$local-trees";
+    }
+
     /**
      * Tells in one stat, without a Cache, whether this space was flushed or a tag of it invalidated: for copies outside the
      * cache.

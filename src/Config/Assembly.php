@@ -51,7 +51,7 @@ final class Assembly
         $tier = Dsn::TIERS[$options->truth->scheme];
         // What another server purges in a far tier moves no counter here.
         $purges = $runtime === null || $tier !== 'disk' ? null : new PurgeCounters("$runtime/local-$mark-purges");
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges);
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges, $runtime === null ? null : "$runtime/local-$mark-trees");
         $codec = Codec::create($options->serializer, $options->compressor);
         $request = new Request(
             $truth,

@@ -7,7 +7,6 @@ namespace Larder\Console;
 use Larder\Cache;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
-use Larder\Page\Files\Tree;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -30,10 +29,6 @@ final class FlushCommand extends CacheCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $done = $cache->flush();
-        // The web server's own copies of pages go with them.
-        foreach (Tree::noted($cache) as $tree) {
-            $done = $tree->follow() && $done;
-        }
         if ($input->getOption('json') === true) {
             Text::json($output, ['group' => self::text($input, 'group'), 'done' => $done]);
         } else {

@@ -17,6 +17,7 @@ use Larder\Store\StoreBusy;
 use Larder\System\CircuitBreaker;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
+use Larder\System\Mirror;
 
 /**
  * The truth tier, failing open: where the store fails, a call returns null and the application goes on.
@@ -62,6 +63,8 @@ final class Truth
         /** Names the request that opened it. */
         public readonly string $writer,
         private readonly ?PurgeCounters $purges = null,
+        /** The file that names the mirrors, if there may be any. */
+        private readonly ?string $mirrors = null,
     ) {
         $this->breaker = new CircuitBreaker();
         $this->breaker->until = 1;
@@ -70,7 +73,7 @@ final class Truth
     /** The same store for another request, under a name of its own. */
     public function apart(): self
     {
-        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)), $this->purges);
+        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)), $this->purges, $this->mirrors);
     }
 
     public function down(): bool
@@ -331,7 +334,7 @@ final class Truth
     }
 
     /**
-     * Every write that may move a marker passes here: beside it the purge counters move.
+     * Every write that may move a marker passes here: beside it the purge counters move, and after a flush the mirrors empty.
      *
      * @param non-empty-list<Change> $changes
      *
@@ -347,10 +350,10 @@ final class Truth
                 $markers[] = $change->key;
             }
         }
-        if ($markers === [] || $this->purges === null) {
+        if ($markers === []) {
             return $this->store->write($changes);
         }
-        $begun = $this->purges->begin($markers);
+        $begun = $this->purges?->begin($markers) ?? [];
         $isDone = false;
         try {
             $outcomes = $this->store->write($changes);
@@ -358,7 +361,17 @@ final class Truth
 
             return $outcomes;
         } finally {
-            $this->purges->end($markers, $begun, $isDone);
+            $this->purges?->end($markers, $begun, $isDone);
+            $this->emptyMirrors($markers);
+        }
+    }
+
+    /** @param list<string> $markers */
+    private function emptyMirrors(array $markers): void
+    {
+        $flushes = \array_values(\array_filter($markers, static fn(string $marker): bool => $marker[0] === Markers::FLUSHES));
+        if ($flushes !== [] && $this->mirrors !== null) {
+            Mirror::flushed($this->mirrors, $flushes);
         }
     }
 
@@ -392,6 +405,7 @@ final class Truth
             $this->failureLog->report($this->name, 'an invalidation could not be recorded, and only this process keeps it: there is no file for it in ' . $this->pending->where());
         }
         $markers = \array_values(\array_filter($keys, Markers::is(...)));
+        $this->emptyMirrors($markers);
         if ($markers === [] || $this->purges === null) {
             return;
         }

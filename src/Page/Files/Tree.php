@@ -6,7 +6,7 @@ namespace Larder\Page\Files;
 
 use Larder\Cache;
 use Larder\System\Failure;
-use Larder\System\FileLock;
+use Larder\System\Mirror;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
@@ -20,11 +20,9 @@ use Larder\System\Quiet;
  *     directory/1700000/http/example.org:80/shop@.html, .html.gz     one file of several names, one in each bucket
  *     directory/state/                                               for nobody but the owner
  *         applied      up to which position of the journal all changes are applied
- *         cache        see about()
  *         index        see Index
- *         lock         held by who puts files into buckets or takes them out
  *         new-…        files that have no other name yet
- *         trash-…      whole buckets, taken out of sight
+ *         …            see Mirror, whose folders are the buckets
  *
  * A file is a copy of what the cache itself answers under the lock. A purger commits to the journal first, then takes the
  * lock and applies what the journal says; so it sees each file that was put there before, and after it nobody puts an
@@ -34,9 +32,6 @@ use Larder\System\Quiet;
  */
 final class Tree
 {
-    /** Seconds to wait for the lock, which is held for milliseconds. */
-    private const PATIENCE = 5.0;
-
     /** Pages, of which more are not taken out one by one: all go, and those still good come back at their next request. */
     private const MANY = 500;
 
@@ -56,16 +51,15 @@ final class Tree
     private const FAR_LIFE = 60;
 
     private readonly string $state;
+    private readonly Mirror $mirror;
     private readonly Index $index;
     private bool $isPrepared = false;
-
-    /** @var ?array{string, string, string, list<string>} see about() */
-    private ?array $about = null;
 
     /** @param Cache $cache whose pages these are */
     public function __construct(private readonly Cache $cache, public readonly string $directory)
     {
-        $this->state = "$directory/state";
+        $this->mirror = new Mirror($directory);
+        $this->state = $this->mirror->state;
         $this->index = new Index("$this->state/index");
     }
 
@@ -76,10 +70,9 @@ final class Tree
      */
     public static function noted(Cache $cache): array
     {
-        $notes = self::notes($cache);
-        $directories = $notes === null || !\is_file($notes) ? [] : \explode("\n", \rtrim((string) \file_get_contents($notes)));
+        $notes = $cache->mirrors();
 
-        return \array_map(static fn(string $directory): self => new self($cache, $directory), $directories);
+        return $notes === null ? [] : \array_map(static fn(string $directory): self => new self($cache, $directory), Mirror::noted($notes));
     }
 
     /**
@@ -111,7 +104,7 @@ final class Tree
                 return;
             }
             $new = $this->write($page['forms'], $body);
-            $lock = $this->lock();
+            $lock = $this->mirror->lock();
             try {
                 if ($lock !== null && $this->update([]) && $isStored()) {
                     $this->put($options->budget, $path, $labels, $new, $end, $names);
@@ -134,7 +127,7 @@ final class Tree
      */
     public function follow(array $names = []): bool
     {
-        return !\is_file("$this->state/cache") || Quiet::call(fn(): bool => $this->apply($names));
+        return !$this->mirror->exists() || Quiet::call(fn(): bool => $this->apply($names));
     }
 
     /** @param list<string> $names */
@@ -150,7 +143,7 @@ final class Tree
                 return $this->note($news['mark']);
             }
         }
-        $lock = $this->lock();
+        $lock = $this->mirror->lock();
         try {
             return $lock !== null && $this->update($names);
         } finally {
@@ -170,7 +163,7 @@ final class Tree
         $relevant = $this->relevant([...$changed, ...$names]);
         $isLost = $news !== null && $news['names'] === null;
         $paths = $isLost || $relevant === [] ? [] : $this->index->find($relevant);
-        if ($isLost || \count($paths) > self::MANY || \array_intersect($this->about()[3], $relevant) !== []) {
+        if ($isLost || \count($paths) > self::MANY || \array_intersect($this->mirror->about()[3], $relevant) !== []) {
             $this->clear();
         } elseif ($paths !== []) {
             $this->remove($paths);
@@ -188,16 +181,9 @@ final class Tree
      */
     private function relevant(array $names): array
     {
-        [, $page, $tag, $flushes] = $this->about();
+        [, $page, $tag, $flushes] = $this->mirror->about();
 
         return \array_values(\array_filter($names, static fn(string $name): bool => \str_starts_with($name, $page) || \str_starts_with($name, $tag) || \in_array($name, $flushes, true)));
-    }
-
-    /** @return array{string, string, string, list<string>} of which cache it is, and with what the journal's names of its pages and tags begin, and of flushes */
-    private function about(): array
-    {
-        /** @var array{string, string, string, list<string>} */
-        return $this->about ??= \json_decode((string) \file_get_contents("$this->state/cache"), true, flags: \JSON_THROW_ON_ERROR);
     }
 
     /**
@@ -278,7 +264,7 @@ final class Tree
     private function remove(array $paths): void
     {
         $touched = [];
-        foreach ($this->labels() as $label) {
+        foreach ($this->mirror->folders() as $label) {
             foreach ($paths as $path) {
                 foreach (self::ENDINGS as $ending) {
                     if (\unlink("$this->directory/$label/$path$ending")) {
@@ -287,32 +273,24 @@ final class Tree
                 }
             }
         }
-        \array_map(self::sync(...), \array_keys($touched));
+        \array_map(Mirror::sync(...), \array_keys($touched));
     }
 
     /** Takes everything out of sight. */
     private function clear(): void
     {
-        foreach ($this->labels() as $label) {
-            $this->discard($label);
-        }
-        self::sync($this->directory);
+        $this->mirror->clear();
         $this->index->clear();
     }
 
     private function sweep(Buckets $buckets, int $now): void
     {
-        foreach ($this->labels() as $label) {
-            $buckets->isOver($label, $now) && $this->discard($label);
+        foreach ($this->mirror->folders() as $label) {
+            $buckets->isOver($label, $now) && $this->mirror->discard($label);
         }
         foreach (\glob("$this->state/new-*") ?: [] as $file) {
             (int) \filectime($file) < $now - self::ORPHAN && \unlink($file);
         }
-    }
-
-    private function discard(string $label): void
-    {
-        \rename("$this->directory/$label", "$this->state/trash-" . \bin2hex(\random_bytes(8)));
     }
 
     private function emptyTrash(): void
@@ -337,22 +315,6 @@ final class Tree
         $left > 0 && \rmdir($path);
     }
 
-    /** @return list<string> of all buckets */
-    private function labels(): array
-    {
-        return \array_values(\array_filter(\scandir($this->directory) ?: [], static fn(string $name): bool => \preg_match('/^[0-9]+$/D', $name) === 1));
-    }
-
-    /** Waits until the disk knows what is in a directory. */
-    private static function sync(string $directory): void
-    {
-        $handle = \fopen($directory, 'r');
-        if ($handle !== false) {
-            \fsync($handle);
-            \fclose($handle);
-        }
-    }
-
     private function mark(): string
     {
         return \is_file("$this->state/applied") ? (string) \file_get_contents("$this->state/applied") : '';
@@ -369,22 +331,6 @@ final class Tree
         $new = "$this->state/new-" . \bin2hex(\random_bytes(8));
 
         return \file_put_contents($new, $content) === \strlen($content) && \rename($new, "$this->state/$name");
-    }
-
-    /** The file that names the trees of a cache; null: it has no directory for such files. */
-    private static function notes(Cache $cache): ?string
-    {
-        $local = $cache->local();
-
-        return $local === null ? null : "$local-trees";
-    }
-
-    /** @return ?resource */
-    private function lock(): mixed
-    {
-        $lock = FileLock::file("$this->state/lock");
-
-        return $lock !== null && FileLock::take($lock, self::PATIENCE) ? $lock : null;
     }
 
     private static function life(Cache $cache): int
@@ -434,13 +380,11 @@ final class Tree
             if (!\is_file("$this->state/cache")) {
                 $this->replace('cache', \json_encode($about, \JSON_THROW_ON_ERROR));
             }
-            if ($this->about() !== $about) {
+            if ($this->mirror->about() !== $about) {
                 throw Failure::because($this->directory, 'another cache\'s pages lie there; give each cache a directory of its own, or delete this one');
             }
-            $notes = self::notes($this->cache);
-            if ($notes !== null && !\in_array($this->directory, \array_column(self::noted($this->cache), 'directory'), true)) {
-                \file_put_contents($notes, "$this->directory\n", \FILE_APPEND);
-            }
+            $notes = $this->cache->mirrors();
+            $notes === null || $this->mirror->note($notes);
         });
         $this->isPrepared = true;
     }

@@ -211,9 +211,10 @@ final class TreeTest extends FilesCase
             $tester = new ApplicationTester($larder);
             self::assertSame(0, $tester->run(['flush', '--dsn' => 'sqlite://' . $test->directory->file('store')]), $tester->getDisplay());
         }];
-        yield 'a flush of the cache, at the next request' => [static function (self $test): void {
-            $test->other()->flush();
-            $test->get('/private', ['Cookie' => 'session=1']);
+        yield 'a flush of the cache' => [static fn(self $test): bool => $test->other()->flush()];
+        yield 'a flush of the cache in a transaction' => [static function (self $test): void {
+            $cache = $test->other();
+            $cache->transaction($cache->flush(...));
         }];
         yield 'another cache in the place of the old one, at the next request' => [static function (self $test): void {
             \array_map(\unlink(...), \array_filter(\glob($test->directory->file('store/larder*')) ?: [], \is_file(...)));
