@@ -38,11 +38,17 @@ final class Exchange
     /** What asks the application for less than the whole page. */
     private const PARTIAL = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_RANGE'];
 
+    /** What tells caches behind this one how long a response is fresh. */
+    private const OF_LIFE = ['cache-control', 'expires', 'pragma', 'cdn-cache-control', 'surrogate-control'];
+
     /** Set by answer() with a stale reply: the caller must see that the same request is made with this token. */
     public ?string $renewal = null;
 
     /** Whether the application's response may be stored, so that its body is wanted. */
     public bool $isRecorded = false;
+
+    /** Set by conclude(): the visitor gets the stale page in the place of what the failing application said. */
+    public bool $isSpared = false;
 
     /** For Cache-Status: why this cache did not answer, and for people the reason. */
     private string $forward = 'bypass';
@@ -324,8 +330,11 @@ final class Exchange
         $page = $this->old['page'];
         $age = self::age($this->old);
         $isServed = $age < $page['life'] + ($failed ? $page['broken'] : $page['stale']);
-        // What has expired has no life left, whatever its age.
-        $page['life'] = $this->old['isExpired'] ? \min($age, $page['life']) : $page['life'];
+        if ($this->old['isExpired'] && $age < $page['life']) {
+            // It has no life left, whatever its age; and caches behind know nothing but its age.
+            $page['life'] = $age;
+            $page['headers'] = [...Reply::without($page['headers'], self::OF_LIFE), 'Cache-Control: no-cache'];
+        }
 
         return $isServed ? self::from(['page' => $page] + $this->old, $age, $how) : null;
     }
@@ -451,6 +460,8 @@ final class Exchange
         if ($broken !== '' || $status >= 500) {
             $stale = $this->stale(true, "fwd=stale; fwd-status=$status");
             if ($stale !== null) {
+                $this->isSpared = true;
+
                 return $stale;
             }
         }
@@ -470,7 +481,7 @@ final class Exchange
             $response->body === '' && $response->status === 200 => 'it is empty',
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
             $tags === null => 'it has too many tags, or too long ones',
-            $status >= 500 && $page !== null => 'an error does not replace a page',
+            $status >= 500 && $page !== null && $page['status'] < 500 => 'an error does not replace a page',
             default => '',
         };
         if ($reason !== '') {
@@ -568,7 +579,7 @@ final class Exchange
 
     private function passed(Reply $response, string $detail): Reply
     {
-        return new Reply($response->status, [...$response->lines, "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"')], $response->body);
+        return new Reply($response->status, [...Reply::outward($response->lines), "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"')], $response->body);
     }
 
     /**

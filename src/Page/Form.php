@@ -47,7 +47,9 @@ final class Form
             && !isset(Http\CacheControl::parse(\implode(', ', $fields['cache-control'] ?? []))['no-transform'])) {
             $bodies += self::coded($response->body);
         }
-        $lines = $response->kept();
+        $kept = $response->kept();
+        $lines = Reply::outward($kept);
+        $changed = \array_map(Reply::name(...), \array_diff($kept, $lines));
         if (($isCoded || \count($bodies) > 1) && !\in_array('accept-encoding', Policy::members($fields['vary'] ?? []), true)) {
             $lines[] = 'Vary: Accept-Encoding';
         }
@@ -69,6 +71,7 @@ final class Form
             'strict' => $policy->strict,
             'status' => $response->status,
             'headers' => $lines,
+            'ours' => \array_values(\array_filter($kept, static fn(string $line): bool => \in_array(Reply::name($line), $changed, true))),
             'etag' => $etag,
             'asked' => $asked,
             'modified' => HttpDate::parse($fields['last-modified'][0] ?? '') ?? 0,
@@ -86,7 +89,7 @@ final class Form
     {
         $page = \is_array($stored) ? $stored['page'] ?? null : null;
         $body = \is_array($stored) ? $stored['body'] ?? null : null;
-        $lines = \is_array($page) ? $page['headers'] ?? null : null;
+        $lines = \is_array($page) && \is_array($page['headers'] ?? null) && \is_array($page['ours'] ?? null) ? [...$page['headers'], ...$page['ours']] : null;
         $forms = \is_array($page) ? $page['forms'] ?? null : null;
         if (!\is_array($page) || !\is_array($lines) || !\is_array($forms) || !\is_string($body)) {
             return false;

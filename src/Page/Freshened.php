@@ -11,14 +11,15 @@ final class Freshened
     private const OF_THE_BYTES = ['content-encoding', 'content-length', 'content-range', 'content-md5', 'etag', 'set-cookie', 'cache-status', 'connection', 'transfer-encoding'];
 
     /**
-     * @param array{status: int, headers: list<string>, asked: string, forms: array<string, int>, ...} $page
+     * @param array{status: int, headers: list<string>, ours: list<string>, asked: string, forms: array<string, int>, ...} $page
      * @param string                                                                                    $body all its forms
      */
     public static function by(Reply $confirmation, array $page, string $body): Reply
     {
         $new = Reply::without($confirmation->lines, self::OF_THE_BYTES);
         // Without a Date of its own it was made now (RFC 9110, section 6.6.1).
-        $lines = [...Reply::without($page['headers'], ['date', ...\array_map(Reply::name(...), $new)]), ...$new];
+        $changed = \array_map(Reply::name(...), $new);
+        $lines = [...Reply::without($page['headers'], ['date', ...\array_map(Reply::name(...), $page['ours']), ...$changed]), ...Reply::without($page['ours'], $changed), ...$new];
         if ($page['asked'] !== '') {
             $lines[] = 'ETag: ' . $page['asked'];
         }

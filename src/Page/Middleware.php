@@ -96,9 +96,13 @@ final class Middleware implements MiddlewareInterface
 
             return $this->header($response, $reply);
         } catch (\Throwable $failure) {
-            $exchange->conclude(new Reply(500, []), [], 'the application has thrown ' . $failure::class);
+            $reply = $exchange->conclude(new Reply(500, []), [], 'the application has thrown ' . $failure::class);
+            if (!$exchange->isSpared) {
+                throw $failure;
+            }
+            \error_log('Larder: the stale page is served, for the application has thrown ' . $failure);
 
-            throw $failure;
+            return $this->response($reply);
         } finally {
             $exchange->giveUp();
         }

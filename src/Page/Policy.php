@@ -38,6 +38,12 @@ final readonly class Policy
     private const BROKEN = 86_400;
 
     /**
+     * Seconds that a 5xx is kept at the most, whatever it says: often it has the header of the page that the application was
+     * about to make. Nobody has to wait longer for the page, and a failing application has a pause.
+     */
+    private const ERROR = 10;
+
+    /**
      * @param string $reason why it is not stored; '': it is
      * @param int    $life   seconds from its making at which it becomes stale
      * @param int    $age    seconds that it is old already
@@ -89,7 +95,10 @@ final readonly class Policy
             $life = 0;
         }
         $age = \max($age ?? 0, $now - (HttpDate::parse($fields['date'][0] ?? '') ?? $now));
-        $strict = isset($directives['must-revalidate']) || isset($directives['proxy-revalidate']) || isset($directives['s-maxage']) || isset($directives['no-cache']);
+        $isError = $status >= 500;
+        $life = $isError ? \min($life, $age + self::ERROR) : $life;
+        // An error that is old is worth nothing: the application fails no worse.
+        $strict = $isError || isset($directives['must-revalidate']) || isset($directives['proxy-revalidate']) || isset($directives['s-maxage']) || isset($directives['no-cache']);
 
         return new self(
             $life > $age || isset($fields['etag']) || isset($fields['last-modified']) ? '' : 'it is stale from the start, and has no validator',

@@ -10,6 +10,12 @@ final readonly class Reply
     /** Between two hops only (RFC 9110, section 7.6.1), or made anew for each reply. */
     private const NOT_KEPT = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authentication-info', 'content-length', 'age', 'etag', 'cache-status'];
 
+    /** A request field that the site itself may set before the page cache, by what it takes the visitor's device for. */
+    public const DEVICE = 'X-Larder-Device';
+
+    /** A life that is for this cache alone (RFC 9213). */
+    private const OURS = 'larder-cache-control';
+
     /** @param list<string> $lines "Name: value" */
     public function __construct(public int $status, public array $lines, public string $body = '') {}
 
@@ -42,6 +48,21 @@ final readonly class Reply
         $listed = Policy::members($this->fields()['connection'] ?? []);
 
         return self::without($this->lines, [...self::NOT_KEPT, ...$listed]);
+    }
+
+    /**
+     * The header as everybody behind this cache gets it: they cannot read a field of ours, nor vary by one.
+     *
+     * @param list<string> $lines
+     *
+     * @return list<string>
+     */
+    public static function outward(array $lines): array
+    {
+        return \array_map(
+            static fn(string $line): string => self::name($line) === 'vary' ? (string) \preg_replace('/(?<![\w-])' . self::DEVICE . '(?![\w-])/i', 'User-Agent', $line) : $line,
+            self::without($lines, [self::OURS]),
+        );
     }
 
     public static function name(string $line): string

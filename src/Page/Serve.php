@@ -15,7 +15,7 @@ use Larder\Page\Http\HttpDate;
  * how long, variants, purging, waiting for a builder. Recording asks this class for a request's key, and writes pages in
  * the form that this class reads.
  *
- * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, etag: string, asked: string, modified: int, date: int, forms: array<string, int>}
+ * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, ours: list<string>, etag: string, asked: string, modified: int, date: int, forms: array<string, int>}
  * The fast door (larder-serve.php) reads local copies of pages, in this form: the head's length in HEAD digits, the head
  * (serialized), and all forms of the body. A copy under the hash of a key holds the page or, for variants, the names of the
  * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
@@ -27,7 +27,7 @@ use Larder\Page\Http\HttpDate;
 final class Serve
 {
     /** Changes whenever copies or constants change their form. */
-    public const FORMAT = 1;
+    public const FORMAT = 2;
 
     /** Digits of the length of a copy's head. */
     public const HEAD = 8;

@@ -7,6 +7,7 @@ namespace Larder\Tests\Page;
 use Larder\Cache;
 use Larder\Page\Middleware;
 use Larder\Page\PageCache;
+use Larder\Page\Pages;
 use Nyholm\Psr7\Factory\Psr17Factory;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
@@ -137,6 +138,60 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertSame([200, 'page', 'yes'], [$confirmed->getStatusCode(), (string) $confirmed->getBody(), $confirmed->getHeaderLine('X-New')]);
         $this->get('/');
         self::assertSame(2, $this->runs);
+    }
+
+    public function testAFailingApplicationIsAnsweredByTheStalePage(): void
+    {
+        foreach (['throws' => static fn(): ResponseInterface => throw new \DomainException('broken'), 'answers 503' => static fn(): ResponseInterface => new Response(503, ['Cache-Control' => 'max-age=60'], 'broken')] as $how => $failing) {
+            $target = '/' . \md5($how);
+            $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60, stale-if-error=100', 'Age' => '100', 'ETag' => '"1"'], 'page');
+            $this->get($target);
+            $this->application = $failing;
+            for ($visit = 0; $visit < 2; $visit++) {
+                $response = null;
+                $log = $this->logged(function () use ($target, &$response): void {
+                    $response = $this->get($target);
+                });
+                self::assertInstanceOf(ResponseInterface::class, $response);
+                self::assertSame([200, 'page', 'Larder; fwd=stale; fwd-status=' . ($how === 'throws' ? 500 : 503)], [$response->getStatusCode(), (string) $response->getBody(), \preg_replace('/; ttl=.*/', '', $response->getHeaderLine('Cache-Status'))]);
+                self::assertSame($how === 'throws', \str_contains($log, 'DomainException: broken'), $log);
+                self::assertFalse((new Pages($this->cache))->isBuilt("http://shop.example$target"));
+            }
+        }
+    }
+
+    public function testAnExceptionPassesOnAndNobodyWaits(): void
+    {
+        $failure = new \DomainException('broken');
+        $this->application = static fn(): ResponseInterface => throw $failure;
+        for ($visit = 0; $visit < 2; $visit++) {
+            try {
+                $this->get('/');
+                self::fail('The exception has not passed on.');
+            } catch (\DomainException $thrown) {
+                self::assertSame($failure, $thrown);
+            }
+            self::assertFalse((new Pages($this->cache))->isBuilt('http://shop.example/'));
+        }
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], 'page');
+        $this->get('/');
+        self::assertStringStartsWith('Larder; hit', $this->get('/')->getHeaderLine('Cache-Status'));
+    }
+
+    /** @param \Closure(): void $work */
+    private function logged(\Closure $work): string
+    {
+        $file = (string) \tempnam(\sys_get_temp_dir(), 'log');
+        $before = \ini_set('error_log', $file);
+        try {
+            $work();
+        } finally {
+            \ini_set('error_log', (string) $before);
+        }
+        $log = (string) \file_get_contents($file);
+        \unlink($file);
+
+        return $log;
     }
 
     /** @param array<string, string> $fields */

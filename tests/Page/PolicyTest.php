@@ -57,7 +57,9 @@ final class PolicyTest extends TestCase
         yield '9111 4.1: Vary: *' => [['cache-control' => 'max-age=60', 'vary' => 'accept, *'], null];
         yield '9111 3.3: a part' => [['cache-control' => 'max-age=60', 'content-range' => 'bytes 0-1/2'], null, 206];
         yield '9111 4.3.3: a validation' => [['cache-control' => 'max-age=60'], null, 304];
-        yield '9110 15.6: an error that says its life' => [['cache-control' => 'max-age=60'], 60, 503];
+        yield '9110 15.6: an error that says its life' => [['cache-control' => 'max-age=7'], 7, 503];
+        yield 'an error is kept for ten seconds at the most' => [['cache-control' => 'max-age=60'], 10, 500];
+        yield 'an error that says nothing' => [[], null, 500, 300];
         yield '9110 15.6: an error that says nothing' => [[], null, 503, 300];
         yield '9213 2.2: a targeted field instead' => [['cdn-cache-control' => 'max-age=5', 'cache-control' => 'no-store', 'expires' => '0'], 5];
         yield '9213 2.2: our own before it' => [['larder-cache-control' => 'max-age=7', 'cdn-cache-control' => 'max-age=5'], 7];

@@ -184,6 +184,21 @@ final class PageSite
         return (new Browser("http://$host:$port"))->ask(new Request($path, null, $cookies));
     }
 
+    /** The field Larder-Cache-Control of a stored page, which visitors do not get. */
+    public function life(string $path): string
+    {
+        $url = 'http://' . \implode(':', $this->site->nginx->address()) . $path;
+        $life = $this->web('
+            \Larder\Page\Serve::of($_SERVER);
+            $root = \Larder\Cache::open(\Larder\WordPress\Site::current()->source());
+            $stored = (new \Larder\Page\Pages(\Larder\WordPress\Page\Door::pages($root)))->find(' . \var_export($url, true) . ');
+            return (new \Larder\Page\Reply(200, $stored["page"]["ours"] ?? []))->fields()["larder-cache-control"][0] ?? "";
+        ');
+        Assert::assertIsString($life);
+
+        return $life;
+    }
+
     /** What the page cache did with a request for a page. */
     public static function did(Response $response): string
     {

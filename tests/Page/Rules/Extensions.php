@@ -58,6 +58,21 @@ final class Extensions
         yield '9213 2.1: a malformed one is none' => $not(['CDN-Cache-Control: max-age=60 s', 'Cache-Control: no-store']);
         yield '9213 2.1: an empty one is none' => $stored(['CDN-Cache-Control:', 'Cache-Control: max-age=60']);
         yield '9213 3.1: it is passed on' => [[new Step(lines: ['CDN-Cache-Control: max-age=60'], has: ['CDN-Cache-Control' => 'max-age=60']), new Step(from: 1, has: ['CDN-Cache-Control' => 'max-age=60'])]];
+        foreach (['max-age=60', 'no-store'] as $ours) {
+            yield "9213 2: nobody else gets ours: $ours" => [[new Step(lines: ["Larder-Cache-Control: $ours", 'Cache-Control: max-age=60'], has: ['Larder-Cache-Control' => null, 'Cache-Control' => 'max-age=60'])]];
+        }
+        yield '9213 2: nobody else gets ours from the store' => [[new Step(lines: ['Larder-Cache-Control: max-age=60']), new Step(from: 1, has: ['Larder-Cache-Control' => null])]];
+        yield '9213 2: a 304 that says nothing about its life keeps the one that was ours' => [[
+            new Step(lines: ['Larder-Cache-Control: max-age=60', 'Cache-Control: no-store', 'ETag: "1"', 'Age: 100']),
+            new Step(answers: 304, lines: ['ETag: "1"'], body: '', from: 1, gets: 'made by step 1', ran: true, has: ['Larder-Cache-Control' => null]),
+            new Step(from: 1),
+        ]];
+        yield '9110 12.5.5: Vary names a field that others know' => [[
+            new Step(fields: ['X-Larder-Device' => 'mobile'], lines: ['Cache-Control: max-age=60', 'Vary: Accept-Language', 'Vary: x-larder-device'], has: ['Vary' => '~^Accept-Language, User-Agent(?:,|$)~']),
+            new Step(fields: ['X-Larder-Device' => 'other', 'User-Agent' => 'same'], lines: ['Cache-Control: max-age=60', 'Vary: X-Larder-Device, Accept-Language']),
+            new Step(fields: ['X-Larder-Device' => 'mobile', 'User-Agent' => 'another'], from: 1, has: ['Vary' => '~^Accept-Language, User-Agent(?:,|$)~']),
+        ]];
+        yield '9110 12.5.5: also in what is not stored' => [[new Step(lines: ['Cache-Control: no-store', 'Vary: X-Larder-Device, Accept'], has: ['Vary' => '~^User-Agent, Accept(?:,|$)~'])]];
         yield '9111 7.3: no targeted field lets a cookie be stored' => $not(['Larder-Cache-Control: max-age=60', 'Set-Cookie: a=b']);
         yield 'Edge Architecture 2.2: the application learns of a surrogate' => [[new Step(asked: ['Surrogate-Capability' => 'larder="Surrogate/1.0"'])]];
         yield 'Edge Architecture 2.2: after the others on the way' => [[new Step(fields: ['Surrogate-Capability' => 'cdn="Surrogate/1.0"'], asked: ['Surrogate-Capability' => 'cdn="Surrogate/1.0", larder="Surrogate/1.0"'])]];

@@ -6,6 +6,7 @@ namespace Larder\WordPress\Page;
 
 use Larder\Cache;
 use Larder\Page\PageCache;
+use Larder\Page\Reply;
 use Larder\System\ErrorLog;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Presence;
@@ -25,7 +26,7 @@ final class Door
     public const FIELD = 'Larder-Cache-Control';
 
     /** The field that tells telephones and others apart, set here and nowhere else. */
-    public const DEVICE = 'X-Larder-Device';
+    public const DEVICE = Reply::DEVICE;
 
     /** Of telephones' user agents; wp_is_mobile() has them too, but is not loaded yet. */
     private const MOBILE = ['Mobile', 'Android', 'Silk/', 'Kindle', 'BlackBerry', 'Opera Mini', 'Opera Mobi'];
