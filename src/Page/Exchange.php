@@ -221,10 +221,11 @@ final class Exchange
      *
      * @param list<string> $tags   of the page, besides those in its header
      * @param string       $broken why the response is not whole; '': it is
+     * @param string       $unfit  why it may not be stored, whole as it is; '': nothing speaks against it
      *
      * @return Reply what the visitor gets
      */
-    public function conclude(Reply $response, array $tags = [], string $broken = ''): Reply
+    public function conclude(Reply $response, array $tags = [], string $broken = '', string $unfit = ''): Reply
     {
         Serve::of($this->variables);
         $fields = $response->fields();
@@ -235,7 +236,7 @@ final class Exchange
             return $this->passed($response, $this->detail);
         }
         try {
-            return $this->record($this->key, $this->url, $response, $fields, $tags, $broken);
+            return $this->record($this->key, $this->url, $response, $fields, $tags, $broken, $unfit);
         } finally {
             $this->giveUp();
         }
@@ -454,7 +455,7 @@ final class Exchange
      * @param array<string, list<string>> $fields
      * @param list<string>                $tags
      */
-    private function record(string $key, string $url, Reply $response, array $fields, array $tags, string $broken): Reply
+    private function record(string $key, string $url, Reply $response, array $fields, array $tags, string $broken, string $unfit): Reply
     {
         $status = $response->status;
         if ($broken !== '' || $status >= 500) {
@@ -476,7 +477,7 @@ final class Exchange
         $policy = Policy::of($response->status, $fields, \time(), $this->settings->ttl, $this->settings->stale);
         $tags = Tags::check([...$tags, ...Tags::of($fields)]);
         $reason = match (true) {
-            $broken !== '' => $broken,
+            $broken . $unfit !== '' => $broken . $unfit,
             $policy->reason !== '' => $policy->reason,
             $response->body === '' && $response->status === 200 => 'it is empty',
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',

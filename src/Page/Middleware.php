@@ -92,7 +92,7 @@ final class Middleware implements MiddlewareInterface
 
                 return $this->response($exchange->conclude(Psr7::reply($response, $body), PageCache::takeTags(), $broken), $response);
             }
-            $reply = $exchange->conclude(Psr7::reply($response, ''), PageCache::takeTags(), $exchange->isRecorded ? 'it is a stream, or too long' : '');
+            $reply = $exchange->conclude(Psr7::reply($response, ''), PageCache::takeTags(), unfit: $exchange->isRecorded ? 'it is a stream, or too long' : '');
 
             return $this->header($response, $reply);
         } catch (\Throwable $failure) {

@@ -84,6 +84,7 @@ final class PageCache
             return;
         }
         \header($exchange->pass(new Reply(200, []))->lines[0]);
+        \header_register_callback(Sapi::setOutward(...));
         // Twice, so that it comes after the application's own shutdown functions, which may change something as well.
         \register_shutdown_function(static fn() => \register_shutdown_function(static fn(): Reply => $exchange->conclude(Sapi::response(''))));
     }

@@ -18,6 +18,9 @@ final class Recorder
     /** The fatal error that has ended the script, before the application's own shutdown functions could hide it. */
     private string $failure = '';
 
+    /** @var ?\WeakReference<\Closure> gone when the application has put a function in the place of start()'s */
+    private ?\WeakReference $last = null;
+
     public function __construct(private readonly Exchange $exchange, private readonly int $largest) {}
 
     public function start(): void
@@ -30,6 +33,10 @@ final class Recorder
                 $this->conclude($this->failure);
             }
         });
+        // PHP calls one function just before it sends the header, and holds the only reference to it.
+        $nothing = static function (): void {};
+        $this->last = \WeakReference::create($nothing);
+        \header_register_callback($nothing);
         // Where a buffer gets too long, PHP calls the handler: a download of any size passes through.
         \ob_start($this->handle(...), $this->largest);
     }
@@ -81,7 +88,13 @@ final class Recorder
     {
         $this->isPassing = true;
 
-        return $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags(), $broken);
+        return $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags(), $broken, $this->unfit());
+    }
+
+    /** Once the header was sent, nothing of the header is unknown. */
+    private function unfit(): string
+    {
+        return \headers_sent() || $this->last?->get() !== null ? '' : 'the application changes its header when it is sent (header_register_callback)';
     }
 
     /** The application sends what it has, or has more than is stored. */

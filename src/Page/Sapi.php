@@ -31,6 +31,18 @@ final class Sapi
         }
     }
 
+    /** Takes out of the header what nobody behind the page cache understands. */
+    public static function setOutward(): void
+    {
+        $lines = \headers_list();
+        $outward = Reply::outward($lines);
+        $changed = \array_unique(\array_map(Reply::name(...), \array_diff($lines, $outward)));
+        \array_map(\header_remove(...), $changed);
+        foreach ($outward as $line) {
+            \in_array(Reply::name($line), $changed, true) && \header($line, false);
+        }
+    }
+
     /** The response as the script has made it until now. */
     public static function response(string $body): Reply
     {

@@ -178,6 +178,18 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertStringStartsWith('Larder; hit', $this->get('/')->getHeaderLine('Cache-Status'));
     }
 
+    public function testAStreamKeepsItsOwnHeader(): void
+    {
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60', 'Age' => '100', 'ETag' => '"1"', 'X-Of' => 'the page'], 'page');
+        $this->get('/');
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=70', 'X-Of' => 'the stream'], \str_repeat('x', (8 << 20) + 1));
+        $stream = $this->get('/');
+
+        self::assertSame((8 << 20) + 1, $stream->getBody()->getSize());
+        self::assertSame(['the stream', 'max-age=70'], [$stream->getHeaderLine('X-Of'), $stream->getHeaderLine('Cache-Control')]);
+        self::assertStringContainsString('stream', $stream->getHeaderLine('Cache-Status'));
+    }
+
     /** @param \Closure(): void $work */
     private function logged(\Closure $work): string
     {

@@ -30,6 +30,7 @@ final readonly class Rule
         'it is longer than' => ['the option largest', 'Raise the option largest, or let the web server send files of that size.'],
         'it has too many tags' => ['a page that cannot be purged by all its tags is not stored', 'Give the page fewer tags, or shorter ones.'],
         'its Content-Length' => ['RFC 9111, section 3.3: a truncated page is not stored', 'Let the application print what it announces.'],
+        'the application changes its header' => ['what is added to the header when it is sent may make the page private', 'Let the application set its header before it ends, and not in header_register_callback().'],
         'the application ended with a fatal error' => ['an error is not stored, whatever its status', 'PHP\'s error log says what it was.'],
         'the application was stopped' => ['RFC 9111, section 3.3: a truncated page is not stored', 'The visitor has left, or the time was over: the next request makes it again.'],
         'the application has ended the output buffer' => ['RFC 9111, section 3.3: nobody knows whether the page is whole', 'Do not let the application end output buffers that it has not begun (ob_end_flush() in a loop).'],

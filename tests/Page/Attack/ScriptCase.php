@@ -94,7 +94,7 @@ abstract class ScriptCase extends TestCase
         $before = $this->runs();
         $first = $this->ask($script);
         $second = $this->ask($script);
-        self::assertSame($before + 2, $this->runs(), $first->body . \json_encode($first->headers));
+        self::assertSame($before + 2, $this->runs(), $first->body . \json_encode($first->headers) . \json_encode($second->headers));
         foreach ($body === null ? [] : [$first, $second] as $answer) {
             self::assertSame($body, $answer->body);
         }
