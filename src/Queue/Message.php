@@ -41,13 +41,17 @@ final class Message
      */
     public function release(int|float|null $delay = 0, string $error = ''): bool
     {
-        return $this->once(fn(): bool => $this->transport->release($this->id, $this->token, $delay === null ? $this->retry->pause($this->attempts) : (int) \ceil(\max(0, $delay) * 1000), $error));
+        $milliseconds = $delay === null ? $this->retry->pause($this->attempts) : Seconds::milliseconds('delay', $delay);
+
+        return $this->once(fn(): bool => $this->transport->release($this->id, $this->token, $milliseconds, $error));
     }
 
     /** Keeps the message for so many seconds from now on. */
     public function extend(int|float $seconds): bool
     {
-        return !$this->isDone && $this->transport->extend($this->id, $this->token, (int) \ceil($seconds * 1000));
+        $milliseconds = Seconds::milliseconds('visibility', $seconds, 0.001);
+
+        return !$this->isDone && $this->transport->extend($this->id, $this->token, $milliseconds);
     }
 
     /**

@@ -49,13 +49,15 @@ final class Queue
     /**
      * Adds a message.
      *
-     * @param int|float $delay    seconds before which nobody gets it
-     * @param int       $priority the greater number first
-     * @param ?string   $key      of at most one waiting message: if one waits with this key, nothing is added
+     * @param int|float $delay    seconds before which nobody gets it; at most ten years
+     * @param int       $priority the greater number first; of 32 bits
+     * @param ?string   $key      of at most one waiting message (due or delayed): if one waits with this key, nothing is
+     *                            added. Once that one is handed out the key is free. If it comes back while a newer one
+     *                            waits with its key, it is dropped: give one key to what needs doing once
      *
      * @return string the message's id, or that of the one that waits
      *
-     * @throws NotStorable|QueueFull|QueueFailure
+     * @throws NotStorable|QueueFull|QueueFailure|\InvalidArgumentException
      */
     public function push(mixed $body, int|float $delay = 0, int $priority = 0, ?string $key = null): string
     {
@@ -73,6 +75,7 @@ final class Queue
      */
     public function pushMany(iterable $bodies, int|float $delay = 0, int $priority = 0): array
     {
+        Seconds::milliseconds('delay', $delay);
         $messages = [];
         foreach ($bodies as $body) {
             $messages[] = $this->message($body, $delay, $priority, null);
@@ -84,8 +87,10 @@ final class Queue
     /**
      * The next message, if one is due.
      *
-     * @param int   $visibility seconds that it is nobody else's
+     * @param int   $visibility seconds that it is nobody else's; 1 to ten years
      * @param float $wait       seconds to wait for one
+     *
+     * @throws QueueFailure|\InvalidArgumentException
      */
     public function pop(int $visibility = 60, float $wait = 0): ?Message
     {
@@ -107,6 +112,9 @@ final class Queue
     /** Acknowledges a message and takes the next one, in one step. */
     public function ackAndPop(Message $message, int $visibility = 60, float $wait = 0): ?Message
     {
+        Seconds::milliseconds('visibility', $visibility, 1);
+        Seconds::milliseconds('wait', $wait);
+
         return $this->next(1, $visibility, $wait, [$message->finish()])[0] ?? null;
     }
 
@@ -138,7 +146,7 @@ final class Queue
             $body = $this->decode($dead['body'], $error);
 
             return ['id' => $dead['id'], 'body' => $error === null ? $body : null, 'attempts' => $dead['attempts'], 'error' => $dead['error'] === '' ? $error ?? '' : $dead['error'], 'at' => \intdiv($dead['at'], 1000)];
-        }, $this->transport->dead(\max(0, $limit)));
+        }, $this->transport->dead($limit >= 0 ? $limit : throw new \InvalidArgumentException("dead() was asked for $limit messages; ask for 0 or more.")));
     }
 
     /** Lets dead messages wait again; without ids, all of them. @return int how many */
@@ -171,30 +179,45 @@ final class Queue
      */
     private function next(int $max, int $visibility, float $wait, array $acknowledged): array
     {
-        $end = \hrtime(true) + (int) ($wait * 1e9);
+        if ($max < 1) {
+            throw new \InvalidArgumentException("$max messages were asked for; ask for 1 or more.");
+        }
+        $visibility = Seconds::milliseconds('visibility', $visibility, 1);
+        $wait = Seconds::milliseconds('wait', $wait);
+        $end = $wait === 0 ? 0 : \hrtime(true) + $wait * 1_000_000;
         while (true) {
             $messages = [];
-            foreach ($max < 1 ? [] : $this->transport->claim($max, \max(1, $visibility) * 1000, $acknowledged) as $claimed) {
+            $claims = $this->transport->claim($max, $visibility, $acknowledged);
+            foreach ($claims as $claim) {
                 $error = null;
-                $body = $this->decode($claimed['body'], $error);
+                $body = $this->decode($claim['body'], $error);
                 if ($error === null) {
-                    $messages[] = new Message($this->transport, $claimed['token'], $claimed['id'], $body, $claimed['attempts'], $this->retry);
+                    $messages[] = new Message($this->transport, $claim['token'], $claim['id'], $body, $claim['attempts'], $this->retry);
                 } else {
-                    $this->transport->bury($claimed['id'], $claimed['token'], $error);
+                    $this->transport->bury($claim['id'], $claim['token'], $error);
                 }
             }
-            $acknowledged = [];
-            $left = \intdiv($end - \hrtime(true), 1_000_000);
-            if ($messages !== [] || $left <= 0) {
+            if ($messages !== []) {
                 return $messages;
             }
-            $this->transport->wait($left);
+            $acknowledged = [];
+            // If all were dead letters, others may be due behind them.
+            if ($claims === []) {
+                $left = $wait === 0 ? 0 : \intdiv($end - \hrtime(true), 1_000_000);
+                if ($left <= 0) {
+                    return [];
+                }
+                $this->transport->wait($left);
+            }
         }
     }
 
     /** @return array{body: string, delay: int, priority: int, key: ?string} */
     private function message(mixed $body, int|float $delay, int $priority, ?string $key): array
     {
+        if ($priority < -2_147_483_648 || $priority > 2_147_483_647) {
+            throw new \InvalidArgumentException("The priority $priority is not within 32 bits.");
+        }
         if ($key === '' || ($key !== null && \strlen($key) > 1_000)) {
             throw new \InvalidArgumentException('The key of a message has 1 to 1,000 bytes.');
         }
@@ -202,7 +225,7 @@ final class Queue
 
         return [
             'body' => $this->signer === null ? $bytes : $this->signer->sign("queue $this->name", $bytes),
-            'delay' => (int) \ceil(\max(0, $delay) * 1000),
+            'delay' => Seconds::milliseconds('delay', $delay),
             'priority' => $priority,
             'key' => $key,
         ];

@@ -5,83 +5,44 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Sqlite\Connection;
-use Larder\System\Failure;
-use Larder\System\Process;
-use Larder\System\Quiet;
 
 /**
- * A queue in an SQLite database of its own, queue.db, which several queues of a directory share.
+ * A queue in an SQLite database of its own.
  *
  * What a process has pushed outlives its death by whatever cause, and with `synchronous=full` a power cut too. With "normal",
  * the default, SQLite may lose the last commits in a power cut and is never damaged by one (sqlite.org/pragma.html).
  *
- * A message is ready, delayed, claimed or dead. Two partial indexes keep the claim cheap however many wait: ready ones by
- * priority and age, and those with a time (delayed and claimed ones) by that. A claim first lets those be ready whose time
- * has come.
+ * Times are the wall clock's. If somebody sets it, delayed and claimed messages come as much earlier or later.
+ *
+ * @phpstan-import-type New from Transport
+ *
+ * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string}
  */
 final class SqliteTransport implements Transport
 {
-    private const READY = 0;
-    private const DELAYED = 1;
-    private const CLAIMED = 2;
-    private const DEAD = 3;
-
-    /** "LrdQ" */
-    private const APPLICATION = 0x4C726451;
-
-    /** Pages of the write-ahead log. */
-    private const LOG = 1_000;
-
-    /** Messages whose time has come that one claim lets be ready, so that a pile of them does not stop everybody. */
+    /** Delayed messages that one claim lets be ready, so that a pile of them does not stop everybody. */
     private const PROMOTED = 500;
 
-    private const SCHEMA = <<<'SQL'
-        CREATE TABLE IF NOT EXISTS message (
-            n INTEGER PRIMARY KEY AUTOINCREMENT,
-            queue TEXT NOT NULL, state INTEGER NOT NULL, priority INTEGER NOT NULL, due INTEGER NOT NULL,
-            attempts INTEGER NOT NULL DEFAULT 0, token TEXT NOT NULL DEFAULT '', key TEXT, error TEXT NOT NULL DEFAULT '', body BLOB NOT NULL
-        );
-        CREATE INDEX IF NOT EXISTS ready ON message (queue, priority DESC, n) WHERE state = 0;
-        CREATE INDEX IF NOT EXISTS timed ON message (queue, due) WHERE state IN (1, 2);
-        CREATE INDEX IF NOT EXISTS dead ON message (queue, n) WHERE state = 3;
-        CREATE UNIQUE INDEX IF NOT EXISTS waiting ON message (queue, key) WHERE key IS NOT NULL AND state IN (0, 1);
-        CREATE TABLE IF NOT EXISTS queue (name TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-        SQL;
+    private const COLUMNS = 'rank, n, id, key, attempts, error, sum, body';
 
-    private ?Connection $connection = null;
+    private readonly QueueDatabase $database;
     private readonly Waiters $waiters;
 
     public function __construct(
-        private readonly string $directory,
+        string $directory,
         private readonly string $queue,
         private readonly int $limit,
         private readonly Retry $retry,
-        private readonly bool $isFull,
-        private readonly float $timeout,
+        bool $isFull,
+        float $timeout,
     ) {
-        $this->waiters = new Waiters("$directory/waiters-$queue");
+        $this->database = new QueueDatabase($directory, $queue, $isFull, $timeout);
+        $this->waiters = new Waiters("$directory/queue-$queue.waiters");
     }
 
     public function push(array $messages): array
     {
-        $ids = $this->inTransaction(function (Connection $connection) use ($messages): array {
-            $now = self::now();
-            $insert = $connection->statement('INSERT INTO message (queue, state, priority, due, key, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
-            $ids = [];
-            $this->checkRoom($connection, \count($messages));
-            foreach ($messages as $message) {
-                $insert->bindValue(1, $this->queue);
-                $insert->bindValue(2, $message['delay'] > 0 ? self::DELAYED : self::READY, \PDO::PARAM_INT);
-                $insert->bindValue(3, $message['priority'], \PDO::PARAM_INT);
-                $insert->bindValue(4, $now + $message['delay'], \PDO::PARAM_INT);
-                $insert->bindValue(5, $message['key']);
-                $insert->bindValue(6, $message['body'], \PDO::PARAM_LOB);
-                $insert->execute();
-                $ids[] = $insert->rowCount() === 1 ? self::text(self::one($connection->statement('SELECT last_insert_rowid()'), [])) : $this->waiting($connection, (string) $message['key']);
-            }
-
-            return $ids;
-        });
+        $ids = $this->database->inTransaction(fn(Connection $connection): array => $this->add($connection, $messages));
         $this->waiters->wake(\count($messages));
 
         return $ids;
@@ -89,28 +50,36 @@ final class SqliteTransport implements Transport
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
-        return $this->inTransaction(function (Connection $connection) use ($most, $visibility, $acknowledged): array {
-            foreach ($acknowledged as [$id, $token]) {
-                $this->remove($connection, $id, $token);
-            }
-            if (self::one($connection->statement('SELECT paused FROM queue WHERE name = ?'), [$this->queue]) === 1) {
-                return [];
+        return $this->database->inTransaction(function (Connection $connection) use ($most, $visibility, $acknowledged): array {
+            foreach ($acknowledged as [, $token]) {
+                self::remove($connection, $token);
             }
             $now = self::now();
-            $this->promote($connection, $now);
-            $claim = $connection->statement(
-                'UPDATE message SET state = ' . self::CLAIMED . ', due = ?, attempts = attempts + 1, token = ?'
-                . ' WHERE n = (SELECT n FROM message WHERE queue = ? AND state = ' . self::READY . ' ORDER BY priority DESC, n LIMIT 1) RETURNING n, attempts, body',
-            );
-            $claimed = [];
-            while (\count($claimed) < $most) {
-                $token = \bin2hex(\random_bytes(8));
-                $row = self::row($claim, [$now + $visibility, $token, $this->queue]);
-                if ($row === null) {
-                    break;
-                }
-                $claimed[] = ['id' => self::text($row[0]), 'token' => $token, 'body' => self::text($row[2]), 'attempts' => (int) self::text($row[1])];
+            [[$isPaused, $expires, $due]] = self::rows($connection, 'SELECT paused, (SELECT MIN(due) FROM claimed), (SELECT MIN(due) FROM delayed) FROM state', []);
+            if ($isPaused === 1) {
+                return [];
             }
+            \is_int($expires) && $expires <= $now && $this->expire($connection, $now);
+            \is_int($due) && $due <= $now && self::promote($connection, $now);
+            $claimed = [];
+            $taken = 0;
+            do {
+                $ready = self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM ready ORDER BY rank, n LIMIT ?', [$most - \count($claimed)]);
+                foreach ($ready as $row) {
+                    self::run($connection, 'DELETE FROM ready WHERE rank = ? AND n = ?', [$row['rank'], $row['n']]);
+                    $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
+                    if ($row['sum'] !== self::sum($row['id'], $row['body'])) {
+                        self::put($connection, 'dead', $row, $now, 'Its bytes are damaged in the database.');
+                        continue;
+                    }
+                    $secret = \random_int(0, \PHP_INT_MAX);
+                    $row['attempts']++;
+                    self::run($connection, 'INSERT INTO claimed (due, token, ' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [$now + $visibility, $secret, ...\array_values($row)]);
+                    $claimed[] = ['id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'], 'attempts' => $row['attempts']];
+                }
+                $taken += \count($ready);
+            } while ($ready !== [] && \count($claimed) < $most);
+            $taken === 0 || self::count($connection, -$taken);
 
             return $claimed;
         });
@@ -118,19 +87,16 @@ final class SqliteTransport implements Transport
 
     public function acknowledge(array $claims): array
     {
-        return $this->inTransaction(fn(Connection $connection): array => \array_map(fn(array $claim): bool => $this->remove($connection, $claim[0], $claim[1]), $claims));
+        return $this->database->inTransaction(static fn(Connection $connection): array => \array_map(static fn(array $claim): bool => self::remove($connection, $claim[1]), $claims));
     }
 
     public function release(string $id, string $token, int $delay, string $error): bool
     {
-        $isReleased = $this->inTransaction(function (Connection $connection) use ($id, $token, $delay, $error): bool {
-            $attempts = self::one($connection->statement('SELECT attempts FROM message WHERE n = ? AND token = ? AND state = ' . self::CLAIMED), [$id, $token]);
-            if (!\is_int($attempts)) {
-                return false;
-            }
-            $state = $attempts >= $this->retry->most ? self::DEAD : ($delay > 0 ? self::DELAYED : self::READY);
+        $isReleased = $this->database->inTransaction(function (Connection $connection) use ($token, $delay, $error): bool {
+            $row = self::taken($connection, $token);
+            $row === null || $this->giveBack($connection, $row, $delay, $error, 'It was given back');
 
-            return $this->change($connection, $id, $token, $state, self::now() + ($state === self::DEAD ? 0 : $delay), $error);
+            return $row !== null;
         });
         $isReleased && $delay <= 0 && $this->waiters->wake(1);
 
@@ -139,17 +105,26 @@ final class SqliteTransport implements Transport
 
     public function extend(string $id, string $token, int $visibility): bool
     {
-        return $this->inTransaction(fn(Connection $connection): bool => self::done($connection->statement('UPDATE message SET due = ? WHERE n = ? AND token = ? AND state = ' . self::CLAIMED), [self::now() + $visibility, $id, $token]) === 1);
+        return $this->database->inTransaction(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1);
     }
 
     public function bury(string $id, string $token, string $error): bool
     {
-        return $this->inTransaction(fn(Connection $connection): bool => $this->change($connection, $id, $token, self::DEAD, self::now(), $error));
+        return $this->database->inTransaction(static function (Connection $connection) use ($token, $error): bool {
+            $row = self::taken($connection, $token);
+            $row === null || self::put($connection, 'dead', $row, self::now(), $error === '' ? $row['error'] : $error);
+
+            return $row !== null;
+        });
     }
 
     public function size(): int
     {
-        return $this->inTransaction(fn(Connection $connection): int => $this->count($connection));
+        return $this->database->inTransaction(function (Connection $connection): int {
+            $this->expire($connection, self::now());
+
+            return self::number($connection, 'SELECT waiting FROM state');
+        });
     }
 
     public function stats(): array
@@ -170,27 +145,32 @@ final class SqliteTransport implements Transport
 
     public function dead(int $limit): array
     {
-        return $this->inTransaction(function (Connection $connection) use ($limit): array {
-            $statement = $connection->statement('SELECT n, body, attempts, error, due FROM message WHERE queue = ? AND state = ' . self::DEAD . ' ORDER BY n LIMIT ?');
-            $statement->execute([$this->queue, $limit]);
-            /** @var list<list<mixed>> $rows */
-            $rows = $statement->fetchAll(\PDO::FETCH_NUM);
+        return $this->database->inTransaction(function (Connection $connection) use ($limit): array {
+            $this->expire($connection, self::now());
 
             return \array_map(static fn(array $row): array => [
-                'id' => self::text($row[0]), 'body' => self::text($row[1]), 'attempts' => (int) self::text($row[2]), 'error' => self::text($row[3]), 'at' => (int) self::text($row[4]),
-            ], $rows);
+                'id' => $row['id'], 'body' => $row['sum'] === self::sum($row['id'], $row['body']) ? $row['body'] : '', 'attempts' => $row['attempts'], 'error' => $row['error'], 'at' => $row['due'],
+            ], self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM dead ORDER BY due, n LIMIT ?', [$limit]));
         });
     }
 
     public function retryDead(array $ids): int
     {
-        $count = $this->inTransaction(function (Connection $connection) use ($ids): int {
-            $retry = 'UPDATE OR IGNORE message SET state = ' . self::READY . ', attempts = 0, token = \'\', due = ? WHERE queue = ? AND state = ' . self::DEAD;
-            if ($ids === []) {
-                return self::done($connection->statement($retry), [self::now(), $this->queue]);
+        $count = $this->database->inTransaction(function (Connection $connection) use ($ids): int {
+            $this->expire($connection, self::now());
+            $count = 0;
+            foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
+                foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM dead WHERE id = ?', [$id]) as $row) {
+                    if (self::reserve($connection, $row['key'], $row['id']) === null) {
+                        self::run($connection, 'DELETE FROM dead WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
+                        self::put($connection, 'ready', ['attempts' => 0] + $row);
+                        $count++;
+                    }
+                }
             }
+            self::count($connection, $count);
 
-            return \array_sum(\array_map(fn(string $id): int => self::done($connection->statement("$retry AND n = ?"), [self::now(), $this->queue, $id]), $ids));
+            return $count;
         });
         $this->waiters->wake($count);
 
@@ -199,12 +179,20 @@ final class SqliteTransport implements Transport
 
     public function purge(): int
     {
-        return $this->inTransaction(fn(Connection $connection): int => self::done($connection->statement('DELETE FROM message WHERE queue = ? AND state IN (0, 1)'), [$this->queue]));
+        return $this->database->inTransaction(function (Connection $connection): int {
+            $this->expire($connection, self::now());
+            $count = self::number($connection, 'SELECT waiting FROM state');
+            foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE state SET waiting = 0'] as $sql) {
+                self::run($connection, $sql, []);
+            }
+
+            return $count;
+        });
     }
 
     public function pause(bool $isPaused): void
     {
-        $this->inTransaction(fn(Connection $connection): int => self::done($connection->statement('INSERT INTO queue (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused'), [$this->queue, (int) $isPaused]));
+        $this->database->inTransaction(static fn(Connection $connection): int => self::run($connection, 'UPDATE state SET paused = ?', [(int) $isPaused]));
         $isPaused || $this->waiters->wake(\PHP_INT_MAX);
     }
 
@@ -212,130 +200,140 @@ final class SqliteTransport implements Transport
     {
         // Registered before the last look: who commits after that sees the waiter.
         $this->waiters->register();
-        [$ready, $due] = $this->inTransaction(fn(Connection $connection): array => [
-            self::one($connection->statement('SELECT 1 FROM message WHERE queue = ? AND state = ' . self::READY . ' AND NOT EXISTS (SELECT 1 FROM queue WHERE name = ? AND paused = 1) LIMIT 1'), [$this->queue, $this->queue]),
-            self::one($connection->statement('SELECT MIN(due) FROM message WHERE queue = ? AND state IN (1, 2)'), [$this->queue]),
-        ]);
-        if ($ready === null) {
-            $this->waiters->wait(\is_int($due) ? \max(0, \min($milliseconds, $due - self::now())) : $milliseconds);
+        [[$isReady, $expires, $due]] = $this->database->inTransaction(static fn(Connection $connection): array => self::rows(
+            $connection,
+            'SELECT paused = 0 AND EXISTS (SELECT 1 FROM ready), (SELECT MIN(due) FROM claimed), (SELECT MIN(due) FROM delayed) FROM state',
+            [],
+        ));
+        if ($isReady !== 1) {
+            $next = \min(\is_int($expires) ? $expires : \PHP_INT_MAX, \is_int($due) ? $due : \PHP_INT_MAX);
+            $this->waiters->wait((int) \max(1, \min($milliseconds, $next - self::now())));
         }
-    }
-
-    /** Lets messages be ready whose time has come; a claimed one that had its last attempt is dead. */
-    private function promote(Connection $connection, int $now): void
-    {
-        $select = $connection->statement('SELECT n, state, attempts FROM message WHERE queue = ? AND state IN (1, 2) AND due <= ? ORDER BY due LIMIT ' . self::PROMOTED);
-        $select->execute([$this->queue, $now]);
-        foreach ($select->fetchAll(\PDO::FETCH_NUM) as $row) {
-            /** @var array{int, int, int} $row */
-            $isDead = $row[1] === self::CLAIMED && $row[2] >= $this->retry->most;
-            // One with its key may wait by now: then this one has been done, or will be.
-            self::done($connection->statement('UPDATE OR REPLACE message SET state = ?, token = \'\', error = CASE WHEN ? THEN ? ELSE error END WHERE n = ?'), [
-                $isDead ? self::DEAD : self::READY, (int) $isDead, 'Nobody acknowledged it in time, ' . $row[2] . ' times.', $row[0],
-            ]);
-        }
-    }
-
-    private function checkRoom(Connection $connection, int $more): void
-    {
-        $count = $this->count($connection);
-        if ($count + $more > $this->limit) {
-            throw new QueueFull("The queue \"$this->queue\" holds $count waiting messages, and may hold $this->limit (option \"limit\"). Start more workers (bin/larder queue:work $this->queue), or raise the limit.");
-        }
-    }
-
-    private function count(Connection $connection): int
-    {
-        return (int) self::text(self::one($connection->statement('SELECT (SELECT COUNT(*) FROM message WHERE queue = ? AND state = 0) + (SELECT COUNT(*) FROM message WHERE queue = ? AND state = 1)'), [$this->queue, $this->queue]));
-    }
-
-    private function waiting(Connection $connection, string $key): string
-    {
-        return self::text(self::one($connection->statement('SELECT n FROM message WHERE queue = ? AND key = ? AND state IN (0, 1)'), [$this->queue, $key]));
-    }
-
-    private function remove(Connection $connection, string $id, string $token): bool
-    {
-        return self::done($connection->statement('DELETE FROM message WHERE n = ? AND token = ? AND state = ' . self::CLAIMED), [$id, $token]) === 1;
-    }
-
-    private function change(Connection $connection, string $id, string $token, int $state, int $due, string $error): bool
-    {
-        return self::done($connection->statement('UPDATE OR REPLACE message SET state = ?, due = ?, token = \'\', error = ? WHERE n = ? AND token = ? AND state = ' . self::CLAIMED), [$state, $due, \substr($error, 0, 8_000), $id, $token]) === 1;
     }
 
     /**
-     * @template T
+     * @param non-empty-list<New> $messages
      *
-     * @param \Closure(Connection): T $work
-     *
-     * @return T
+     * @return list<string>
      */
-    private function inTransaction(\Closure $work): mixed
+    private function add(Connection $connection, array $messages): array
     {
-        Quiet::begin();
-        try {
-            $connection = $this->connection();
-            $connection->begin();
-            try {
-                $done = $work($connection);
-                $connection->commit();
-
-                return $done;
-            } catch (\Throwable $throwable) {
-                if (!$connection->rollBack()) {
-                    $this->connection = null;
+        $now = self::now();
+        $ids = $new = [];
+        $isExpired = false;
+        foreach ($messages as $message) {
+            $id = MessageId::next();
+            if ($message['key'] !== null) {
+                // What comes back has its key again.
+                $isExpired || $this->expire($connection, $now);
+                $isExpired = true;
+                $waiting = self::reserve($connection, $message['key'], $id);
+                if ($waiting !== null) {
+                    $ids[] = $waiting;
+                    continue;
                 }
-                throw $throwable;
             }
-        } catch (\PDOException $error) {
-            $this->connection = null;
-            throw new QueueFailure("The queue \"$this->queue\" in $this->directory: " . (Connection::isDamage($error) ? 'the database is damaged; move queue.db away (SQLite can recover what is readable: .recover), and start anew' : $error->getMessage()), 0, $error);
-        } catch (Failure $failure) {
-            throw new QueueFailure($failure->getMessage(), 0, $failure);
-        } finally {
-            Quiet::end();
+            $ids[] = $id;
+            $new[$id] = $message;
+        }
+        $count = \count($new);
+        $last = $count === 0 ? 0 : self::rows($connection, 'UPDATE state SET waiting = waiting + ?1, last = last + ?1 WHERE waiting + ?1 <= CAST(?2 AS INTEGER) RETURNING last', [$count, $this->limit])[0][0] ?? null;
+        if (!\is_int($last)) {
+            $waiting = self::number($connection, 'SELECT waiting FROM state');
+            throw new QueueFull("The queue \"$this->queue\" holds $waiting waiting messages, and may hold $this->limit (option \"limit\"). Start more workers (bin/larder queue:work $this->queue), or raise the limit.");
+        }
+        $n = $last - $count;
+        foreach ($new as $id => $message) {
+            self::put($connection, $message['delay'] > 0 ? 'delayed' : 'ready', [
+                'rank' => -$message['priority'], 'n' => ++$n, 'id' => $id, 'key' => $message['key'],
+                'attempts' => 0, 'error' => '', 'sum' => self::sum($id, $message['body']), 'body' => $message['body'],
+            ], $now + $message['delay']);
+        }
+
+        return $ids;
+    }
+
+    /** Takes back what nobody has acknowledged in time. */
+    private function expire(Connection $connection, int $now): void
+    {
+        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', token FROM claimed WHERE due <= ?', [$now]) as $row) {
+            self::run($connection, 'DELETE FROM claimed WHERE n = ?', [$row['n']]);
+            $this->giveBack($connection, $row, 0, '', 'Nobody acknowledged it in time');
         }
     }
 
-    private function connection(): Connection
+    /** Lets delayed messages be ready whose time has come. */
+    private static function promote(Connection $connection, int $now): void
     {
-        if ($this->connection !== null && $this->connection->isOurs()) {
-            return $this->connection;
+        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $row) {
+            self::run($connection, 'DELETE FROM delayed WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
+            self::put($connection, 'ready', $row);
         }
-        $file = $this->directory . '/queue.db';
-        if (!\is_file($file)) {
-            $this->make($file);
-        }
-        $pdo = Connection::open($file, Connection::canPersist() ? 'larder-queue' : null);
-        if (!Connection::resume($pdo, $this->timeout)) {
-            Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
-            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
-        }
-
-        return $this->connection = new Connection($pdo, Process::id(), Connection::canPersist());
     }
 
-    /** Makes the database beside its place and moves it there, so that nobody meets half of one. */
-    private function make(string $file): void
+    /**
+     * Lets a message that is no longer claimed wait again, or be dead after its last attempt. If another one waits with its
+     * key by now, it is dropped: that one will be handled.
+     *
+     * @param Row    $row
+     * @param string $error   as the worker said it; '': the last one that was said stays
+     * @param string $instead what happened, where nobody said anything
+     */
+    private function giveBack(Connection $connection, array $row, int $delay, string $error, string $instead): void
     {
-        $new = $file . '.' . \bin2hex(\random_bytes(6));
-        $old = \umask(0o077);
-        try {
-            $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . self::SCHEMA);
-            $pdo = null;
-        } finally {
-            \umask($old);
+        $row['error'] = $error === '' ? $row['error'] : \substr($error, 0, 8_000);
+        if ($row['attempts'] >= $this->retry->most) {
+            self::put($connection, 'dead', $row, self::now(), $row['error'] === '' ? "$instead, after {$row['attempts']} of {$this->retry->most} attempts." : $row['error']);
+        } elseif (self::reserve($connection, $row['key'], $row['id']) === null) {
+            self::put($connection, $delay > 0 ? 'delayed' : 'ready', $row, self::now() + $delay);
+            self::count($connection, 1);
         }
-        // link() fails where another process was first.
-        \link($new, $file);
-        \unlink($new);
+    }
+
+    /**
+     * Reserves a key for a message that will wait.
+     *
+     * @return ?string the id of another one that waits with the key; null: none, or there is no key
+     */
+    private static function reserve(Connection $connection, ?string $key, string $id): ?string
+    {
+        if ($key === null || self::run($connection, 'INSERT OR IGNORE INTO waiting (key, id) VALUES (?, ?)', [$key, $id]) === 1) {
+            return null;
+        }
+
+        return Connection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
+    }
+
+    /** @return ?Row what this token's owner had claimed, and no longer has; null: it is not this token's */
+    private static function taken(Connection $connection, string $token): ?array
+    {
+        return self::messages($connection, 'DELETE FROM claimed WHERE n = ? AND token = ? RETURNING ' . self::COLUMNS, \explode(' ', $token))[0] ?? null;
+    }
+
+    private static function remove(Connection $connection, string $token): bool
+    {
+        return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
+    }
+
+    /** @param Row $row */
+    private static function put(Connection $connection, string $table, array $row, int $due = 0, ?string $error = null): void
+    {
+        $values = [$row['rank'], $row['n'], $row['id'], $row['key'], $row['attempts'], \substr($error ?? $row['error'], 0, 8_000), $row['sum']];
+        $table === 'ready' || $values[] = $due;
+        $statement = $connection->statement("INSERT INTO $table (rank, n, id, key, attempts, error, sum" . ($table === 'ready' ? '' : ', due') . ', body) VALUES (?, ?, ?, ?, ?, ?, ?' . ($table === 'ready' ? '' : ', ?') . ', ?)');
+        $values[] = $row['body'];
+        $statement->execute($values);
+    }
+
+    private static function count(Connection $connection, int $more): void
+    {
+        self::run($connection, 'UPDATE state SET waiting = waiting + ?', [$more]);
     }
 
     /** @param list<mixed> $values */
-    private static function done(\PDOStatement $statement, array $values): int
+    private static function run(Connection $connection, string $sql, array $values): int
     {
+        $statement = $connection->statement($sql);
         $statement->execute($values);
 
         return $statement->rowCount();
@@ -344,26 +342,39 @@ final class SqliteTransport implements Transport
     /**
      * @param list<mixed> $values
      *
-     * @return ?list<mixed>
+     * @return list<list<mixed>>
      */
-    private static function row(\PDOStatement $statement, array $values): ?array
+    private static function rows(Connection $connection, string $sql, array $values): array
     {
+        $statement = $connection->statement($sql);
         $statement->execute($values);
-        /** @var list<list<mixed>> $rows */
-        $rows = $statement->fetchAll(\PDO::FETCH_NUM);
 
-        return $rows[0] ?? null;
+        /** @var list<list<mixed>> */
+        return $statement->fetchAll(\PDO::FETCH_NUM);
     }
 
-    /** @param list<mixed> $values */
-    private static function one(\PDOStatement $statement, array $values): mixed
+    /**
+     * @param list<mixed> $values
+     *
+     * @return list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string, due: int}>
+     */
+    private static function messages(Connection $connection, string $sql, array $values): array
     {
-        return self::row($statement, $values)[0] ?? null;
+        $statement = $connection->statement($sql);
+        $statement->execute($values);
+
+        /** @var list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string, due: int}> */
+        return $statement->fetchAll(\PDO::FETCH_ASSOC);
     }
 
-    private static function text(mixed $value): string
+    private static function number(Connection $connection, string $sql): int
     {
-        return \is_scalar($value) ? (string) $value : '';
+        return (int) Connection::text(self::rows($connection, $sql, [])[0][0] ?? 0);
+    }
+
+    private static function sum(string $id, string $body): int
+    {
+        return \crc32($id . $body);
     }
 
     private static function now(): int

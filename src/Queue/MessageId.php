@@ -1,0 +1,28 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\System\Process;
+
+/** Makes the ids of messages: 28 hexadecimal digits, unique, in the order of time but for the clock's jumps. */
+final class MessageId
+{
+    private static string $process = '';
+    private static int $pid = 0;
+    private static int $last = 0;
+
+    public static function next(): string
+    {
+        if (self::$pid !== Process::id()) {
+            // A forked child must not go on with its parent's.
+            self::$pid = Process::id();
+            self::$process = \bin2hex(\random_bytes(7));
+        }
+        // Each is later than the one before, also where the clock was set back meanwhile.
+        self::$last = \max(self::$last + 1, (int) (\microtime(true) * 1e6));
+
+        return \sprintf('%014x%s', self::$last, self::$process);
+    }
+}

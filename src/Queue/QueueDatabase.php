@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\Driver\Sqlite\Connection;
+use Larder\System\Failure;
+use Larder\System\Process;
+use Larder\System\Quiet;
+
+/**
+ * The SQLite database of one queue: makes it, opens it, runs its transactions, and says what is wrong with it.
+ *
+ * A message moves between four tables: ready, delayed, claimed and dead. Ready ones lie in the order in which they are handed
+ * out and delayed ones in that of their times, without an index beside. Only a few are claimed at a time.
+ */
+final class QueueDatabase
+{
+    /** "LrdQ" */
+    private const APPLICATION = 0x4C726451;
+
+    /** Pages of the write-ahead log. */
+    private const LOG = 1_000;
+
+    /**
+     * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum. The table `waiting`
+     * has the keys of what is ready or delayed. The one row of `state` counts what waits, and knows the last n.
+     */
+    private const SCHEMA = <<<'SQL'
+        CREATE TABLE state (paused INTEGER NOT NULL, waiting INTEGER NOT NULL, last INTEGER NOT NULL);
+        INSERT INTO state VALUES (0, 0, 0);
+        CREATE TABLE ready (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (rank, n)) WITHOUT ROWID;
+        CREATE TABLE delayed (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (due, n)) WITHOUT ROWID;
+        CREATE TABLE claimed (n INTEGER PRIMARY KEY, due INTEGER NOT NULL, token INTEGER NOT NULL, rank INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL);
+        CREATE TABLE dead (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (due, n)) WITHOUT ROWID;
+        CREATE TABLE waiting (key BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
+        SQL;
+
+    private ?Connection $connection = null;
+    private readonly string $file;
+
+    public function __construct(string $directory, private readonly string $queue, private readonly bool $isFull, private readonly float $timeout)
+    {
+        $this->file = "$directory/queue-$queue.db";
+    }
+
+    /**
+     * @template T
+     *
+     * @param \Closure(Connection): T $work
+     *
+     * @return T
+     *
+     * @throws QueueFailure
+     */
+    public function inTransaction(\Closure $work): mixed
+    {
+        Quiet::begin();
+        try {
+            $connection = $this->connection !== null && $this->connection->isOurs() ? $this->connection : $this->open();
+            $connection->begin();
+            try {
+                $done = $work($connection);
+                $connection->commit();
+
+                return $done;
+            } catch (\Throwable $throwable) {
+                if (!$connection->rollBack()) {
+                    $this->connection = null;
+                }
+                throw $throwable;
+            }
+        } catch (\PDOException $error) {
+            $this->connection = null;
+            throw new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database $this->file is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ($this->file)"), 0, $error);
+        } catch (Failure $failure) {
+            throw new QueueFailure($failure->getMessage(), 0, $failure);
+        } finally {
+            Quiet::end();
+        }
+    }
+
+    private function open(): Connection
+    {
+        if (!\is_file($this->file)) {
+            $this->make();
+        }
+        $pdo = Connection::open($this->file, Connection::canPersist() ? 'larder-queue' : null);
+        if (!Connection::resume($pdo, $this->timeout)) {
+            Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
+            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
+        }
+
+        return $this->connection = new Connection($pdo, Process::id(), Connection::canPersist());
+    }
+
+    /** Makes the database beside its place and moves it there, so that nobody meets half of one. */
+    private function make(): void
+    {
+        $new = $this->file . '.' . \bin2hex(\random_bytes(6));
+        $old = \umask(0o077);
+        try {
+            $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
+            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . self::SCHEMA);
+            $pdo = null;
+            // Fails where another process was first.
+            \link($new, $this->file);
+        } finally {
+            \umask($old);
+            Quiet::remove($new);
+        }
+    }
+}
