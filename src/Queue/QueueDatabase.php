@@ -24,18 +24,23 @@ final class QueueDatabase
     private const LOG = 1_000;
 
     /**
-     * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum. The table `waiting`
+     * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
+     * which a message is ready, free again, or died (milliseconds). The table `waiting`
      * has the keys of what is ready or delayed. The one row of `state` counts what waits, and knows the last n.
      */
     private const SCHEMA = <<<'SQL'
         CREATE TABLE state (paused INTEGER NOT NULL, waiting INTEGER NOT NULL, last INTEGER NOT NULL);
         INSERT INTO state VALUES (0, 0, 0);
-        CREATE TABLE ready (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (rank, n)) WITHOUT ROWID;
-        CREATE TABLE delayed (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (due, n)) WITHOUT ROWID;
-        CREATE TABLE claimed (n INTEGER PRIMARY KEY, due INTEGER NOT NULL, token INTEGER NOT NULL, rank INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL);
-        CREATE TABLE dead (rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, key BLOB, attempts INTEGER NOT NULL, error BLOB NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (due, n)) WITHOUT ROWID;
+        CREATE TABLE ready (%1$s, PRIMARY KEY (rank, n)) WITHOUT ROWID;
+        CREATE TABLE delayed (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
+        CREATE TABLE claimed (%1$s, token INTEGER NOT NULL, PRIMARY KEY (n));
+        CREATE TABLE dead (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
+        CREATE UNIQUE INDEX dead_id ON dead (id);
         CREATE TABLE waiting (key BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
         SQL;
+
+    private const COLUMNS = 'rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL,'
+        . ' error BLOB NOT NULL, sum INTEGER NOT NULL, due INTEGER NOT NULL, body BLOB NOT NULL';
 
     private ?Connection $connection = null;
     private readonly string $file;
@@ -102,7 +107,7 @@ final class QueueDatabase
         $old = \umask(0o077);
         try {
             $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . self::SCHEMA);
+            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . \sprintf(self::SCHEMA, self::COLUMNS));
             $pdo = null;
             // Fails where another process was first.
             \link($new, $this->file);

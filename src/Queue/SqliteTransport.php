@@ -16,14 +16,14 @@ use Larder\Driver\Sqlite\Connection;
  *
  * @phpstan-import-type New from Transport
  *
- * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string}
+ * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: string}
  */
 final class SqliteTransport implements Transport
 {
     /** Delayed messages that one claim lets be ready, so that a pile of them does not stop everybody. */
     private const PROMOTED = 500;
 
-    private const COLUMNS = 'rank, n, id, key, attempts, error, sum, body';
+    private const COLUMNS = 'rank, n, id, key, attempts, error, sum, due, body';
 
     private readonly QueueDatabase $database;
     private readonly Waiters $waiters;
@@ -69,12 +69,13 @@ final class SqliteTransport implements Transport
                     self::run($connection, 'DELETE FROM ready WHERE rank = ? AND n = ?', [$row['rank'], $row['n']]);
                     $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
                     if ($row['sum'] !== self::sum($row['id'], $row['body'])) {
-                        self::put($connection, 'dead', $row, $now, 'Its bytes are damaged in the database.');
+                        self::kill($connection, $row, 'Its bytes are damaged in the database.');
                         continue;
                     }
                     $secret = \random_int(0, \PHP_INT_MAX);
                     $row['attempts']++;
-                    self::run($connection, 'INSERT INTO claimed (due, token, ' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [$now + $visibility, $secret, ...\array_values($row)]);
+                    $row['due'] = $now + $visibility;
+                    self::run($connection, 'INSERT INTO claimed (token, ' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [$secret, ...\array_values($row)]);
                     $claimed[] = ['id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'], 'attempts' => $row['attempts']];
                 }
                 $taken += \count($ready);
@@ -112,7 +113,7 @@ final class SqliteTransport implements Transport
     {
         return $this->database->inTransaction(static function (Connection $connection) use ($token, $error): bool {
             $row = self::taken($connection, $token);
-            $row === null || self::put($connection, 'dead', $row, self::now(), $error === '' ? $row['error'] : $error);
+            $row === null || self::kill($connection, $row, $error === '' ? $row['error'] : $error);
 
             return $row !== null;
         });
@@ -129,16 +130,17 @@ final class SqliteTransport implements Transport
 
     public function stats(): array
     {
-        return $this->inTransaction(function (Connection $connection): array {
+        return $this->database->inTransaction(function (Connection $connection): array {
             $now = self::now();
-            $this->promote($connection, $now);
-            $count = fn(int $state): int => (int) self::text(self::one($connection->statement("SELECT COUNT(*) FROM message WHERE queue = ? AND state = $state"), [$this->queue]));
-            $due = self::one($connection->statement('SELECT due FROM message WHERE queue = ? AND state = ' . self::READY . ' ORDER BY priority DESC, n LIMIT 1'), [$this->queue]);
+            $this->expire($connection, $now);
+            /** @var array{int, int, int, int, int, ?int} $row */
+            $row = self::rows($connection, 'SELECT waiting, (SELECT COUNT(*) FROM delayed WHERE due > ?), (SELECT COUNT(*) FROM claimed), (SELECT COUNT(*) FROM dead), paused,'
+                . ' COALESCE((SELECT due FROM ready ORDER BY rank, n LIMIT 1), (SELECT MIN(due) FROM delayed)) FROM state', [$now])[0];
+            [$waiting, $delayed, $claimed, $dead, $paused, $due] = $row;
 
             return [
-                'ready' => $count(self::READY), 'delayed' => $count(self::DELAYED), 'claimed' => $count(self::CLAIMED), 'dead' => $count(self::DEAD),
-                'paused' => self::one($connection->statement('SELECT paused FROM queue WHERE name = ?'), [$this->queue]) === 1,
-                'late' => \is_int($due) ? \max(0, $now - $due) / 1000 : null,
+                'ready' => $waiting - $delayed, 'delayed' => $delayed, 'claimed' => $claimed, 'dead' => $dead,
+                'paused' => $paused === 1, 'late' => $due !== null && $due <= $now ? ($now - $due) / 1000 : null,
             ];
         });
     }
@@ -150,7 +152,7 @@ final class SqliteTransport implements Transport
 
             return \array_map(static fn(array $row): array => [
                 'id' => $row['id'], 'body' => $row['sum'] === self::sum($row['id'], $row['body']) ? $row['body'] : '', 'attempts' => $row['attempts'], 'error' => $row['error'], 'at' => $row['due'],
-            ], self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM dead ORDER BY due, n LIMIT ?', [$limit]));
+            ], self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM dead ORDER BY due, n LIMIT ?', [$limit]));
         });
     }
 
@@ -160,10 +162,10 @@ final class SqliteTransport implements Transport
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
-                foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM dead WHERE id = ?', [$id]) as $row) {
+                foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM dead WHERE id = ?', [$id]) as $row) {
                     if (self::reserve($connection, $row['key'], $row['id']) === null) {
                         self::run($connection, 'DELETE FROM dead WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
-                        self::put($connection, 'ready', ['attempts' => 0] + $row);
+                        self::put($connection, 'ready', \array_replace($row, ['attempts' => 0, 'due' => self::now()]));
                         $count++;
                     }
                 }
@@ -246,8 +248,8 @@ final class SqliteTransport implements Transport
         foreach ($new as $id => $message) {
             self::put($connection, $message['delay'] > 0 ? 'delayed' : 'ready', [
                 'rank' => -$message['priority'], 'n' => ++$n, 'id' => $id, 'key' => $message['key'],
-                'attempts' => 0, 'error' => '', 'sum' => self::sum($id, $message['body']), 'body' => $message['body'],
-            ], $now + $message['delay']);
+                'attempts' => 0, 'error' => '', 'sum' => self::sum($id, $message['body']), 'due' => $now + $message['delay'], 'body' => $message['body'],
+            ]);
         }
 
         return $ids;
@@ -256,7 +258,7 @@ final class SqliteTransport implements Transport
     /** Takes back what nobody has acknowledged in time. */
     private function expire(Connection $connection, int $now): void
     {
-        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', token FROM claimed WHERE due <= ?', [$now]) as $row) {
+        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM claimed WHERE due <= ?', [$now]) as $row) {
             self::run($connection, 'DELETE FROM claimed WHERE n = ?', [$row['n']]);
             $this->giveBack($connection, $row, 0, '', 'Nobody acknowledged it in time');
         }
@@ -265,7 +267,7 @@ final class SqliteTransport implements Transport
     /** Lets delayed messages be ready whose time has come. */
     private static function promote(Connection $connection, int $now): void
     {
-        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ', due FROM delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $row) {
+        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $row) {
             self::run($connection, 'DELETE FROM delayed WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
             self::put($connection, 'ready', $row);
         }
@@ -283,9 +285,9 @@ final class SqliteTransport implements Transport
     {
         $row['error'] = $error === '' ? $row['error'] : \substr($error, 0, 8_000);
         if ($row['attempts'] >= $this->retry->most) {
-            self::put($connection, 'dead', $row, self::now(), $row['error'] === '' ? "$instead, after {$row['attempts']} of {$this->retry->most} attempts." : $row['error']);
+            self::kill($connection, $row, $row['error'] === '' ? "$instead, after {$row['attempts']} of {$this->retry->most} attempts." : $row['error']);
         } elseif (self::reserve($connection, $row['key'], $row['id']) === null) {
-            self::put($connection, $delay > 0 ? 'delayed' : 'ready', $row, self::now() + $delay);
+            self::put($connection, $delay > 0 ? 'delayed' : 'ready', \array_replace($row, ['due' => self::now() + $delay]));
             self::count($connection, 1);
         }
     }
@@ -316,13 +318,15 @@ final class SqliteTransport implements Transport
     }
 
     /** @param Row $row */
-    private static function put(Connection $connection, string $table, array $row, int $due = 0, ?string $error = null): void
+    private static function put(Connection $connection, string $table, array $row): void
     {
-        $values = [$row['rank'], $row['n'], $row['id'], $row['key'], $row['attempts'], \substr($error ?? $row['error'], 0, 8_000), $row['sum']];
-        $table === 'ready' || $values[] = $due;
-        $statement = $connection->statement("INSERT INTO $table (rank, n, id, key, attempts, error, sum" . ($table === 'ready' ? '' : ', due') . ', body) VALUES (?, ?, ?, ?, ?, ?, ?' . ($table === 'ready' ? '' : ', ?') . ', ?)');
-        $values[] = $row['body'];
-        $statement->execute($values);
+        self::run($connection, "INSERT INTO $table (" . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)', \array_values($row));
+    }
+
+    /** @param Row $row */
+    private static function kill(Connection $connection, array $row, string $error): void
+    {
+        self::put($connection, 'dead', \array_replace($row, ['error' => \substr($error, 0, 8_000), 'due' => self::now()]));
     }
 
     private static function count(Connection $connection, int $more): void
@@ -356,14 +360,14 @@ final class SqliteTransport implements Transport
     /**
      * @param list<mixed> $values
      *
-     * @return list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string, due: int}>
+     * @return list<Row>
      */
     private static function messages(Connection $connection, string $sql, array $values): array
     {
         $statement = $connection->statement($sql);
         $statement->execute($values);
 
-        /** @var list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, body: string, due: int}> */
+        /** @var list<Row> */
         return $statement->fetchAll(\PDO::FETCH_ASSOC);
     }
 
