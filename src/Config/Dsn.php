@@ -129,6 +129,26 @@ final readonly class Dsn
         return self::redis($text, $scheme, $rest, $query);
     }
 
+    /**
+     * Checks that what the scheme needs is installed here.
+     *
+     * @throws InvalidConfiguration
+     */
+    public function needs(): void
+    {
+        $extension = self::EXTENSIONS[$this->scheme];
+        if ($extension !== '' && $extension !== 'larder' && !\extension_loaded($extension)) {
+            if ($extension !== 'redis') {
+                throw InvalidConfiguration::missingExtension($extension, $this->scheme . '://');
+            }
+            if (!\class_exists(\Predis\Client::class)) {
+                throw InvalidConfiguration::missingRedis($this->scheme . '://');
+            }
+        } elseif (($this->scheme === 'predis' || $this->scheme === 'predis+tls') && !\class_exists(\Predis\Client::class)) {
+            throw InvalidConfiguration::missingPredis($this->scheme . '://');
+        }
+    }
+
     /** The DSN without password and options, for messages and to distinguish stores. */
     public function toString(): string
     {

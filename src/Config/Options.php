@@ -311,17 +311,7 @@ final readonly class Options
         if (Dsn::TIERS[$value->scheme] !== $tier) {
             throw InvalidConfiguration::wrongTier($tier, $value);
         }
-        $extension = Dsn::EXTENSIONS[$value->scheme];
-        if ($extension !== '' && $extension !== 'larder' && !\extension_loaded($extension)) {
-            if ($extension !== 'redis') {
-                throw InvalidConfiguration::missingExtension($extension, $value->scheme . '://');
-            }
-            if (!\class_exists(\Predis\Client::class)) {
-                throw InvalidConfiguration::missingRedis($value->scheme . '://');
-            }
-        } elseif (($value->scheme === 'predis' || $value->scheme === 'predis+tls') && !\class_exists(\Predis\Client::class)) {
-            throw InvalidConfiguration::missingPredis($value->scheme . '://');
-        }
+        $value->needs();
 
         return $value;
     }

@@ -54,7 +54,7 @@ final class StoreFactory
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
             default:
-                return new RedisStore(self::redis($dsn, $options), $options->prefix);
+                return new RedisStore(self::redis($dsn, $options->timeout), $options->prefix);
         }
     }
 
@@ -96,7 +96,7 @@ final class StoreFactory
     }
 
     /** A connection to Redis by its extension or, if that is not loaded, by Predis. */
-    private static function redis(Dsn $dsn, Options $options): PhpRedisConnection|PredisConnection
+    public static function redis(Dsn $dsn, float $timeout): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(
             host: $dsn->host,
@@ -106,7 +106,7 @@ final class StoreFactory
             user: $dsn->user,
             password: $dsn->password,
             tls: $dsn->scheme === 'rediss' || $dsn->scheme === 'predis+tls',
-            timeout: $options->timeout,
+            timeout: $timeout,
         );
         if (($dsn->scheme === 'redis' || $dsn->scheme === 'rediss') && \extension_loaded('redis')) {
             return new PhpRedisConnection($endpoint);

@@ -7,6 +7,8 @@ namespace Larder\Queue;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\StoreFactory;
+use Larder\Driver\Redis\Connection;
 
 /** The options of a queue, checked; every default stands here. */
 final readonly class QueueOptions
@@ -66,7 +68,13 @@ final readonly class QueueOptions
             return new SqliteTransport($this->dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
         }
 
-        throw new InvalidConfiguration('"' . $this->dsn->toString() . '" cannot hold a queue. Write sqlite:///directory.');
+        if (Dsn::TIERS[$this->dsn->scheme] === 'far' && $this->dsn->servers === []) {
+            $this->dsn->needs();
+
+            return new RedisTransport(fn(float $timeout): Connection => StoreFactory::redis($this->dsn, $timeout), $this->timeout, $name, $this->limit, $this->retry);
+        }
+
+        throw new InvalidConfiguration('"' . $this->dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');
     }
 
     /** @param array<array-key, mixed> $options */

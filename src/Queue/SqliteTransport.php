@@ -242,7 +242,7 @@ final class SqliteTransport implements Transport
         $last = $count === 0 ? 0 : self::rows($connection, 'UPDATE state SET waiting = waiting + ?1, last = last + ?1 WHERE waiting + ?1 <= CAST(?2 AS INTEGER) RETURNING last', [$count, $this->limit])[0][0] ?? null;
         if (!\is_int($last)) {
             $waiting = self::number($connection, 'SELECT waiting FROM state');
-            throw new QueueFull("The queue \"$this->queue\" holds $waiting waiting messages, and may hold $this->limit (option \"limit\"). Start more workers (bin/larder queue:work $this->queue), or raise the limit.");
+            throw QueueFull::holding($this->queue, $waiting, $this->limit);
         }
         $n = $last - $count;
         foreach ($new as $id => $message) {

@@ -172,7 +172,7 @@ abstract class Connection
             $cause = null;
         }
 
-        return Failure::because('Redis at ' . $this->endpoint->name(), $this->endpoint->withoutPassword($what), $cause);
+        return Failure::because($this->name(), $this->endpoint->withoutPassword($what), $cause);
     }
 
     /** The failure for an error reply, with advice. */
@@ -192,7 +192,12 @@ abstract class Connection
             default => '',
         };
 
-        return $this->failure('the server refused: ' . $error . $advice);
+        return ErrorReply::because($this->name(), $this->endpoint->withoutPassword('the server refused: ' . $error . $advice));
+    }
+
+    private function name(): string
+    {
+        return 'Redis at ' . $this->endpoint->name();
     }
 
     /** The failure for a library's exception: some error replies come as exceptions, with the server's text. */

@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Redis;
+
+use Larder\System\Failure;
+
+/** The server has answered with an error: it has received the command and not executed it. */
+final class ErrorReply extends Failure {}

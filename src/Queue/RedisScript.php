@@ -1,0 +1,311 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+/**
+ * The steps that a Redis or Valkey server runs atomically (Lua). The keys, with <q> for larder:queue:{<name>}; the braces
+ * keep all keys of a queue on one server of a cluster (Redis Cluster specification, "Hash tags"):
+ *
+ *   <q>              a hash: n, the last id; w, how many messages wait; p, 1 while the queue pauses
+ *   <q>:f:<priority> the fresh messages of a priority, a list: pushed without a delay, and never handed out yet
+ *   <q>:p            the priorities that have such a list, a sorted set; an empty list leaves when a claim finds it
+ *   <q>:r            messages that are ready again, or at last, a sorted set
+ *   <q>:d            delayed ones, a sorted set by due time
+ *   <q>:c            claimed ones, a sorted set by the end of their time
+ *   <q>:x            the ids of the dead, a sorted set by time; <q>:e, a hash: id to member and error
+ *   <q>:m            the messages outside the lists, a hash by id
+ *   <q>:k            the keys of the messages that wait, a hash: key to id
+ *   <q>:wake         a list with at most one element, for which idle workers wait
+ *
+ * A message is "<id> <length of its key> <key><body>": in a list it costs little more than its body.
+ *
+ * A priority is 16 hexadecimal digits, the greatest number first: every integer has its place, where the score of a sorted set
+ * has 53 bits. A member of r, d and c is "<priority><id, 16 digits>:<attempts>", and in c ":<token>" follows. So r is in the
+ * order of its members; and who acknowledges names the member, which is gone or another one if the message is not theirs.
+ *
+ * A full server (maxmemory) refuses a script only at its first write, and only if that may take memory. So what gives memory
+ * back begins with ZREM or LPOP, and a worker goes on.
+ */
+final class RedisScript
+{
+    /** Milliseconds after which a waiting worker looks in any case: the one that was woken may have died. */
+    public const LOOK = 1_000;
+
+    /**
+     * ARGV: limit; then for each message delay, priority, key and body. Gives the ids, or a number: so many wait, and none was
+     * added.
+     *
+     * Where the server may evict the queue it refuses the first message, and looks again every thousand ids.
+     */
+    public const PUSH = <<<'LUA'
+        local base = KEYS[1]
+        local state = redis.call('HMGET', base, 'n', 'w', 'p')
+        local n, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
+        local first, ids, known = n, {}, {}
+        for i = 2, #ARGV, 4 do
+          local key = ARGV[i + 2]
+          local id = key ~= '' and (known[key] or redis.call('HGET', base .. ':k', key))
+          if not id then
+            n = n + 1
+            id = string.format('%.0f', n)
+            known[key] = key ~= '' and id or nil
+          end
+          ids[#ids + 1] = id
+        end
+        if n == first then return ids end
+        if waiting + n - first > tonumber(ARGV[1]) then return waiting end
+        if first == 0 or math.floor(first / 1000) ~= math.floor(n / 1000) then
+          local memory = redis.pcall('INFO', 'memory')
+          if type(memory) == 'string' and string.find(memory, 'maxmemory_policy:allkeys', 1, true) and not string.find(memory, 'maxmemory:0\r', 1, true) then
+            return redis.error_reply('EVICTS its maxmemory-policy may evict a queue; set noeviction or a volatile policy, or use a server of its own')
+          end
+        end
+        redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
+        local added, isDue, now = first, false, nil
+        for i = 2, #ARGV, 4 do
+          local id = ids[(i + 2) / 4]
+          if tonumber(id) > added then
+            added = tonumber(id)
+            local delay, priority, key = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
+            local message = id .. ' ' .. #key .. ' ' .. key .. ARGV[i + 3]
+            if delay == 0 then
+              if redis.call('RPUSH', base .. ':f:' .. priority, message) == 1 then redis.call('ZADD', base .. ':p', 0, priority) end
+            else
+              if not now then
+                local time = redis.call('TIME')
+                now = time[1] * 1000 + math.floor(time[2] / 1000)
+              end
+              redis.call('HSET', base .. ':m', id, message)
+              redis.call('ZADD', base .. ':d', now + delay, priority .. string.format('%016.0f', added) .. ':0')
+            end
+            isDue = isDue or delay < 1000
+            if key ~= '' then redis.call('HSET', base .. ':k', key, id) end
+          end
+        end
+        if isDue and state[3] ~= '1' and redis.call('EXISTS', base .. ':wake') == 0 then redis.call('RPUSH', base .. ':wake', '') end
+        return ids
+        LUA;
+
+    /** What the further scripts have in common. */
+    private const COMMON = <<<'LUA'
+        local base = KEYS[1]
+        local function clock()
+          local time = redis.call('TIME')
+          return time[1] * 1000 + math.floor(time[2] / 1000)
+        end
+        local function idOf(member) return string.format('%.0f', tonumber(string.sub(member, 17, 32))) end
+        local function keyOf(message)
+          local length, from = string.match(message, '^%d+ (%d+) ()')
+          return string.sub(message, from, from + length - 1)
+        end
+        local function wake()
+          if redis.call('HGET', base, 'p') ~= '1' and redis.call('EXISTS', base .. ':wake') == 0 then redis.call('RPUSH', base .. ':wake', '') end
+        end
+        -- Takes a claimed message back. Gives its member without the token, and its attempts; nil if it is not the caller's.
+        local function take(claim)
+          if redis.call('ZREM', base .. ':c', claim) == 0 then return nil end
+          local member, attempts = string.match(claim, '^(%x+:(%d+)):')
+          return member, tonumber(attempts)
+        end
+        -- If another message with its key waits, that one does.
+        local function wait(member, due)
+          local id = idOf(member)
+          local message = redis.call('HGET', base .. ':m', id)
+          if not message then return end
+          local key = keyOf(message)
+          if key ~= '' and redis.call('HSETNX', base .. ':k', key, id) == 0 then
+            redis.call('HDEL', base .. ':m', id)
+            return
+          end
+          redis.call('ZADD', base .. (due and ':d' or ':r'), due or 0, member)
+          redis.call('HINCRBY', base, 'w', 1)
+        end
+        local function bury(member, now, why)
+          redis.call('ZADD', base .. ':x', now, idOf(member))
+          redis.call('HSET', base .. ':e', idOf(member), member .. ' ' .. why)
+        end
+
+        LUA;
+
+    /**
+     * ARGV: how many, visibility, token, attempts at the most, how many messages may be due or overdue in one call; then claims
+     * to remove. Gives in how many milliseconds to look again, then a claim and a message each.
+     */
+    public const CLAIM = self::COMMON . <<<'LUA'
+        for i = 6, #ARGV do
+          if take(ARGV[i]) then redis.call('HDEL', base .. ':m', idOf(ARGV[i])) end
+        end
+        local look = 1000
+        if redis.call('HGET', base, 'p') == '1' then
+          redis.call('DEL', base .. ':wake')
+          return {look}
+        end
+        local now, most = clock(), tonumber(ARGV[1])
+        local function due(name, promote)
+          local list = redis.call('ZRANGEBYSCORE', base .. name, '-inf', now + 999, 'WITHSCORES', 'LIMIT', 0, ARGV[5])
+          for i = 1, #list, 2 do
+            local left = tonumber(list[i + 1]) - now
+            if left > 0 then
+              look = math.min(look, left)
+              return
+            end
+            promote(list[i])
+          end
+        end
+        due(':d', function(member)
+          redis.call('ZREM', base .. ':d', member)
+          redis.call('ZADD', base .. ':r', 0, member)
+        end)
+        due(':c', function(claim)
+          local member, attempts = take(claim)
+          if attempts < tonumber(ARGV[4]) then
+            wait(member)
+          else
+            bury(member, now, 'Nobody acknowledged it in time, ' .. attempts .. ' times.')
+          end
+        end)
+        local reply = {look}
+        local late = redis.call('ZRANGE', base .. ':r', 0, 0)[1]
+        while #reply < 2 * most do
+          local priority, message, id, attempts = redis.call('ZRANGE', base .. ':p', 0, 0)[1], nil, nil, 1
+          local isFresh = priority and not late
+          if priority and late then
+            local head = redis.call('LINDEX', base .. ':f:' .. priority, 0)
+            isFresh = not head or priority .. string.format('%016.0f', tonumber(string.match(head, '^%d+'))) < late
+          end
+          if isFresh then
+            message = redis.call('LPOP', base .. ':f:' .. priority)
+            if message then
+              id = string.match(message, '^%d+')
+              redis.call('HSET', base .. ':m', id, message)
+            else
+              redis.call('ZREM', base .. ':p', priority)
+            end
+          elseif late then
+            redis.call('ZREM', base .. ':r', late)
+            id, priority, attempts = idOf(late), string.sub(late, 1, 16), tonumber(string.match(late, ':(%d+)')) + 1
+            message = redis.call('HGET', base .. ':m', id)
+            late = redis.call('ZRANGE', base .. ':r', 0, 0)[1]
+          else
+            break
+          end
+          if message then
+            local key = keyOf(message)
+            if key ~= '' and redis.call('HGET', base .. ':k', key) == id then redis.call('HDEL', base .. ':k', key) end
+            local claim = priority .. string.format('%016.0f', tonumber(id)) .. ':' .. attempts .. ':' .. ARGV[3]
+            redis.call('ZADD', base .. ':c', now + ARGV[2], claim)
+            reply[#reply + 1] = claim
+            reply[#reply + 1] = message
+          end
+        end
+        local taken = (#reply - 1) / 2
+        local waiting = taken > 0 and redis.call('HINCRBY', base, 'w', -taken) or 0
+        -- Who gets a message leaves the watch to another: over what is ready, and over what will be soon.
+        if taken > 0 and (look < 1000 or taken == most and waiting > redis.call('ZCARD', base .. ':d')) then
+          wake()
+        else
+          redis.call('DEL', base .. ':wake')
+        end
+        return reply
+        LUA;
+
+    /** ARGV: claims. Gives 1 or 0 each. */
+    public const ACKNOWLEDGE = self::COMMON . <<<'LUA'
+        local reply = {}
+        for i = 1, #ARGV do
+          reply[i] = take(ARGV[i]) and redis.call('HDEL', base .. ':m', idOf(ARGV[i])) or 0
+        end
+        return reply
+        LUA;
+
+    /** ARGV: claim, delay, attempts at the most, error. Gives 1 or 0. */
+    public const RELEASE = self::COMMON . <<<'LUA'
+        local member, attempts = take(ARGV[1])
+        if not member then return 0 end
+        local delay = tonumber(ARGV[2])
+        if attempts >= tonumber(ARGV[3]) then
+          bury(member, clock(), ARGV[4])
+        else
+          wait(member, delay > 0 and clock() + delay)
+          if delay < 1000 then wake() end
+        end
+        return 1
+        LUA;
+
+    /** ARGV: claim, visibility. Gives 1 or 0. */
+    public const EXTEND = self::COMMON . <<<'LUA'
+        if not take(ARGV[1]) then return 0 end
+        redis.call('ZADD', base .. ':c', clock() + ARGV[2], ARGV[1])
+        return 1
+        LUA;
+
+    /** ARGV: claim, error. Gives 1 or 0. */
+    public const BURY = self::COMMON . <<<'LUA'
+        local member = take(ARGV[1])
+        if not member then return 0 end
+        bury(member, clock(), ARGV[2])
+        return 1
+        LUA;
+
+    /** ARGV: how many at the most. Gives id, time, message, member and error of each. */
+    public const DEAD = self::COMMON . <<<'LUA'
+        local reply = {}
+        local list = redis.call('ZRANGE', base .. ':x', 0, ARGV[1], 'WITHSCORES')
+        for i = 1, #list, 2 do
+          local message, why = redis.call('HGET', base .. ':m', list[i]), redis.call('HGET', base .. ':e', list[i])
+          if message and why then reply[#reply + 1] = {list[i], list[i + 1], message, why} end
+        end
+        return reply
+        LUA;
+
+    /** ARGV: ids of the dead. Gives how many wait again; one whose key another message waits with stays dead. */
+    public const RETRY = self::COMMON . <<<'LUA'
+        local count = 0
+        for i = 1, #ARGV do
+          local id = ARGV[i]
+          local why, message = redis.call('HGET', base .. ':e', id), redis.call('HGET', base .. ':m', id)
+          if why and message and (keyOf(message) == '' or redis.call('HEXISTS', base .. ':k', keyOf(message)) == 0) then
+            redis.call('ZREM', base .. ':x', id)
+            redis.call('HDEL', base .. ':e', id)
+            wait(string.sub(why, 1, 32) .. ':0')
+            count = count + 1
+          end
+        end
+        if count > 0 then wake() end
+        return count
+        LUA;
+
+    /** ARGV: how many messages outside the lists at the most. Gives how many it has removed, and how many are left. */
+    public const PURGE = self::COMMON . <<<'LUA'
+        local count = 0
+        for _, priority in ipairs(redis.call('ZRANGE', base .. ':p', 0, -1)) do
+          count = count + redis.call('LLEN', base .. ':f:' .. priority)
+          redis.call('UNLINK', base .. ':f:' .. priority)
+        end
+        redis.call('UNLINK', base .. ':p', base .. ':k', base .. ':wake')
+        for _, name in ipairs({':r', ':d'}) do
+          local list = redis.call('ZRANGE', base .. name, 0, ARGV[1] - 1)
+          for _, member in ipairs(list) do
+            redis.call('ZREM', base .. name, member)
+            redis.call('HDEL', base .. ':m', idOf(member))
+          end
+          count = count + #list
+        end
+        if count > 0 then redis.call('HINCRBY', base, 'w', -count) end
+        return {count, redis.call('ZCARD', base .. ':r') + redis.call('ZCARD', base .. ':d')}
+        LUA;
+
+    /** ARGV: 1 or 0. */
+    public const PAUSE = self::COMMON . <<<'LUA'
+        if ARGV[1] == '1' then
+          redis.call('DEL', base .. ':wake')
+          redis.call('HSET', base, 'p', 1)
+        else
+          redis.call('HDEL', base, 'p')
+          wake()
+        end
+        return 1
+        LUA;
+}

@@ -1,0 +1,245 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\ErrorReply;
+use Larder\System\Failure;
+
+/**
+ * A queue in a Redis (6 or newer) or Valkey server, shared by all servers that reach it. Each call is one script and one
+ * round trip; the clock is the server's.
+ *
+ * What is pushed is as durable as the server's own persistence, which is the owner's choice in redis.conf. With `appendonly
+ * yes` and `appendfsync always` a message outlives everything but its disk. With `everysec` a power cut takes the last second
+ * or two. With snapshots a restart goes back to the last one, and with neither it begins empty. A replica that takes over may
+ * lack the last messages: Redis replicates after it has answered.
+ *
+ * The server may not evict: with a limited memory and an allkeys policy it refuses the queue.
+ */
+final class RedisTransport implements Transport
+{
+    /** Messages whose time has come that one claim lets be ready, so that a pile of them does not stop everybody. */
+    private const PROMOTED = '200';
+
+    /** Messages that one step of a purge or of a retry takes, for the same reason. */
+    private const STEP = 1_000;
+
+    private readonly string $base;
+
+    private readonly Connection $connection;
+
+    /** @var array<string, string> script to its name for the server */
+    private array $hashes = [];
+
+    /** Milliseconds after which the last claim wants to look again. */
+    private int $look = RedisScript::LOOK;
+
+    /**
+     * @param \Closure(float): Connection $connect gives one that waits so many seconds for an answer
+     * @param float                       $timeout of a call, in seconds
+     */
+    public function __construct(
+        private readonly \Closure $connect,
+        private readonly float $timeout,
+        private readonly string $queue,
+        private readonly int $limit,
+        private readonly Retry $retry,
+    ) {
+        $this->connection = $connect($timeout);
+        $this->base = "larder:queue:{{$queue}}";
+    }
+
+    public function push(array $messages): array
+    {
+        $arguments = [(string) $this->limit];
+        foreach ($messages as $message) {
+            \array_push($arguments, (string) $message['delay'], self::priority($message['priority']), $message['key'] ?? '', $message['body']);
+        }
+        $reply = $this->run(RedisScript::PUSH, $arguments);
+        if (\is_int($reply)) {
+            throw QueueFull::holding($this->queue, $reply, $this->limit);
+        }
+
+        return self::texts($reply);
+    }
+
+    public function claim(int $most, int $visibility, array $acknowledged = []): array
+    {
+        $reply = $this->run(RedisScript::CLAIM, [
+            (string) $most, (string) $visibility, \bin2hex(\random_bytes(8)), (string) $this->retry->most, self::PROMOTED, ...\array_column($acknowledged, 1),
+        ]);
+        if (!\is_array($reply)) {
+            return [];
+        }
+        $this->look = \is_int($reply[0] ?? null) ? $reply[0] : RedisScript::LOOK;
+        $claimed = [];
+        for ($i = 1; $i + 1 < \count($reply); $i += 2) {
+            [$claim, $message] = self::texts([$reply[$i], $reply[$i + 1]]);
+            [$id, $body] = self::parts($message);
+            $claimed[] = ['id' => $id, 'token' => $claim, 'body' => $body, 'attempts' => self::attempts($claim)];
+        }
+
+        return $claimed;
+    }
+
+    public function acknowledge(array $claims): array
+    {
+        return \array_map(static fn(mixed $done): bool => $done === 1, self::list($this->run(RedisScript::ACKNOWLEDGE, \array_column($claims, 1))));
+    }
+
+    public function release(string $id, string $token, int $delay, string $error): bool
+    {
+        return $this->run(RedisScript::RELEASE, [$token, (string) $delay, (string) $this->retry->most, self::error($error)]) === 1;
+    }
+
+    public function extend(string $id, string $token, int $visibility): bool
+    {
+        return $this->run(RedisScript::EXTEND, [$token, (string) $visibility]) === 1;
+    }
+
+    public function bury(string $id, string $token, string $error): bool
+    {
+        return $this->run(RedisScript::BURY, [$token, self::error($error)]) === 1;
+    }
+
+    public function size(): int
+    {
+        // HMGET, as GET's nil and an error are the same to phpredis.
+        $count = self::list($this->send(['HMGET', $this->base, 'w']))[0] ?? null;
+
+        return \is_string($count) ? (int) $count : 0;
+    }
+
+    public function dead(int $limit): array
+    {
+        $dead = [];
+        foreach ($limit < 1 ? [] : self::list($this->run(RedisScript::DEAD, [(string) ($limit - 1)])) as $row) {
+            [$id, $at, $message, $why] = self::texts($row);
+            [$member, $error] = \explode(' ', $why, 2);
+            $dead[] = ['id' => $id, 'body' => self::parts($message)[1], 'attempts' => self::attempts($member), 'error' => $error, 'at' => (int) $at];
+        }
+
+        return $dead;
+    }
+
+    public function retryDead(array $ids): int
+    {
+        $ids = $ids === [] ? self::texts($this->send(['ZRANGE', "$this->base:x", '0', '-1'])) : $ids;
+
+        return \array_sum(\array_map(fn(array $some): int => self::number($this->run(RedisScript::RETRY, $some)), \array_chunk($ids, self::STEP)));
+    }
+
+    public function purge(): int
+    {
+        $count = 0;
+        do {
+            [$removed, $left] = self::list($this->run(RedisScript::PURGE, [(string) self::STEP])) + [0, 0];
+            $count += self::number($removed);
+        } while (self::number($left) > 0);
+
+        return $count;
+    }
+
+    public function pause(bool $isPaused): void
+    {
+        $this->run(RedisScript::PAUSE, [(string) (int) $isPaused]);
+    }
+
+    public function wait(int $milliseconds): void
+    {
+        // At most half of what the connection waits for an answer.
+        $most = \min(RedisScript::LOOK, (int) ($this->timeout * 500));
+        $milliseconds = \min($milliseconds, $this->look);
+        $command = ['BLPOP', "$this->base:wake", \sprintf('%.3F', $most / 1000)];
+        if ($milliseconds >= $most) {
+            // Nil, after that time, is not an error.
+            $this->send($command, 1);
+
+            return;
+        }
+        // An idle server looks for the end of a client's time only ten times a second (hz in redis.conf). So this wait has a
+        // connection of its own, and closes it when the time is over.
+        $connection = ($this->connect)(\max(1, $milliseconds) / 1000);
+        try {
+            $connection->ready();
+            $connection->run([$command], 1);
+        } catch (Failure) {
+            // Its time is over, or the server is gone: the next claim tells.
+        } finally {
+            $connection->close();
+        }
+    }
+
+    /** @param list<string> $arguments */
+    private function run(string $script, array $arguments): mixed
+    {
+        return $this->send(['EVALSHA', $this->hashes[$script] ??= \sha1($script), '1', $this->base, ...$arguments])
+            ?? $this->send(['EVAL', $script, '1', $this->base, ...$arguments]);
+    }
+
+    /**
+     * @param non-empty-list<string> $command
+     * @param int                    $attempts 1: a refusal counts as no reply
+     *
+     * @return mixed null: the server does not know the script, or has no reply
+     */
+    private function send(#[\SensitiveParameter] array $command, int $attempts = 0): mixed
+    {
+        try {
+            $this->connection->ready();
+        } catch (Failure $failure) {
+            throw new QueueFailure($failure->getMessage() . '; nothing was done.', 0, $failure);
+        }
+        try {
+            return $this->connection->run([$command], $attempts)[0];
+        } catch (ErrorReply $refusal) {
+            throw new QueueFailure($refusal->getMessage() . '; nothing was done.', 0, $refusal);
+        } catch (Failure $failure) {
+            throw new QueueFailure($failure->getMessage() . '; the server may have done it or not.', 0, $failure);
+        }
+    }
+
+    /** 16 hexadecimal digits, the first for the greatest number. */
+    private static function priority(int $priority): string
+    {
+        return \sprintf('%016x', ~($priority ^ \PHP_INT_MIN));
+    }
+
+    private static function attempts(string $member): int
+    {
+        return (int) \substr($member, 33);
+    }
+
+    /** @return array{string, string} id and body of "<id> <length of its key> <key><body>" */
+    private static function parts(string $message): array
+    {
+        [$id, $length] = \explode(' ', $message, 3) + ['', '0'];
+
+        return [$id, \substr($message, \strlen($id) + \strlen($length) + 2 + (int) $length)];
+    }
+
+    private static function error(string $error): string
+    {
+        return \substr($error, 0, 8_000);
+    }
+
+    private static function number(mixed $reply): int
+    {
+        return \is_int($reply) ? $reply : 0;
+    }
+
+    /** @return list<mixed> */
+    private static function list(mixed $reply): array
+    {
+        return \is_array($reply) ? \array_values($reply) : [];
+    }
+
+    /** @return list<string> */
+    private static function texts(mixed $reply): array
+    {
+        return \array_map(static fn(mixed $text): string => \is_scalar($text) ? (string) $text : '', self::list($reply));
+    }
+}
