@@ -14,12 +14,15 @@ namespace Larder\Queue;
  *   <q>:r            messages that are ready again, or at last, a sorted set
  *   <q>:d            delayed ones, a sorted set by due time
  *   <q>:c            claimed ones, a sorted set by the end of their time
- *   <q>:x            the ids of the dead, a sorted set by time; <q>:e, a hash: id to member and error
+ *   <q>:x            the ids of the dead, a sorted set by time; <q>:e, a hash: id to
+ *                  member and last error, of others too
  *   <q>:m            the messages outside the lists, a hash by id
  *   <q>:k            the keys of the messages that wait, a hash: key to id
  *   <q>:wake         a list with at most one element, for which idle workers wait
  *
- * A message is "<id> <length of its key> <key><body>": in a list it costs little more than its body.
+ * A message is "<id> <time> <length of its key> <key><body>", where the time is the second from which it is due, in hexadecimal
+ * digits: in a list it costs little more than its body. For users the queue's name stands before an id, since each queue counts
+ * for itself.
  *
  * A priority is 16 hexadecimal digits, the greatest number first: every integer has its place, where the score of a sorted set
  * has 53 bits. A member of r, d and c is "<priority><id, 16 digits>:<attempts>", and in c ":<token>" follows. So r is in the
@@ -62,21 +65,19 @@ final class RedisScript
             return redis.error_reply('EVICTS its maxmemory-policy may evict a queue; set noeviction or a volatile policy, or use a server of its own')
           end
         end
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
         redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
-        local added, isDue, now = first, false, nil
+        local added, isDue = first, false
         for i = 2, #ARGV, 4 do
           local id = ids[(i + 2) / 4]
           if tonumber(id) > added then
             added = tonumber(id)
             local delay, priority, key = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-            local message = id .. ' ' .. #key .. ' ' .. key .. ARGV[i + 3]
+            local message = string.format('%s %x %d %s', id, math.floor((now + delay) / 1000), #key, key) .. ARGV[i + 3]
             if delay == 0 then
               if redis.call('RPUSH', base .. ':f:' .. priority, message) == 1 then redis.call('ZADD', base .. ':p', 0, priority) end
             else
-              if not now then
-                local time = redis.call('TIME')
-                now = time[1] * 1000 + math.floor(time[2] / 1000)
-              end
               redis.call('HSET', base .. ':m', id, message)
               redis.call('ZADD', base .. ':d', now + delay, priority .. string.format('%016.0f', added) .. ':0')
             end
@@ -97,7 +98,7 @@ final class RedisScript
         end
         local function idOf(member) return string.format('%.0f', tonumber(string.sub(member, 17, 32))) end
         local function keyOf(message)
-          local length, from = string.match(message, '^%d+ (%d+) ()')
+          local length, from = string.match(message, '^%d+ %x+ (%d+) ()')
           return string.sub(message, from, from + length - 1)
         end
         local function wake()
@@ -109,6 +110,10 @@ final class RedisScript
           local member, attempts = string.match(claim, '^(%x+:(%d+)):')
           return member, tonumber(attempts)
         end
+        local function remove(id)
+          redis.call('HDEL', base .. ':m', id)
+          redis.call('HDEL', base .. ':e', id)
+        end
         -- If another message with its key waits, that one does.
         local function wait(member, due)
           local id = idOf(member)
@@ -116,15 +121,55 @@ final class RedisScript
           if not message then return end
           local key = keyOf(message)
           if key ~= '' and redis.call('HSETNX', base .. ':k', key, id) == 0 then
-            redis.call('HDEL', base .. ':m', id)
-            return
+            return remove(id)
           end
           redis.call('ZADD', base .. (due and ':d' or ':r'), due or 0, member)
           redis.call('HINCRBY', base, 'w', 1)
         end
-        local function bury(member, now, why)
-          redis.call('ZADD', base .. ':x', now, idOf(member))
-          redis.call('HSET', base .. ':e', idOf(member), member .. ' ' .. why)
+        -- The error is the last that was told.
+        local function bury(member, now, told, instead)
+          local id = idOf(member)
+          if told == '' then
+            local before = redis.call('HGET', base .. ':e', id)
+            told = before and string.match(before, '^%S+ (.*)$') or instead
+          end
+          redis.call('ZADD', base .. ':x', now, id)
+          redis.call('HSET', base .. ':e', id, member .. ' ' .. told)
+        end
+        -- Lets messages wait again whose time has come. Gives in how many milliseconds, below a second, the next is due; 0 if there
+        -- are more already.
+        local function promote(now, attempts, most)
+          local look = 1000
+          for _, name in ipairs({':d', ':c'}) do
+            local list = redis.call('ZRANGEBYSCORE', base .. name, '-inf', now + 999, 'WITHSCORES', 'LIMIT', 0, most + 1)
+            for i = 1, #list, 2 do
+              local left = math.max(0, list[i + 1] - now)
+              if left > 0 or i > 2 * most then
+                look = math.min(look, left)
+                break
+              end
+              if name == ':d' then
+                redis.call('ZREM', base .. name, list[i])
+                redis.call('ZADD', base .. ':r', 0, list[i])
+              else
+                local member, made = take(list[i])
+                if made < attempts then wait(member) else bury(member, now, '', 'Nobody acknowledged it in time, after ' .. made .. ' of ' .. attempts .. ' attempts.') end
+              end
+            end
+          end
+          return look
+        end
+        -- The next message: it and the priority of its list, or its member in r.
+        local function first()
+          local late = redis.call('ZRANGE', base .. ':r', 0, 0)[1]
+          while true do
+            local priority = redis.call('ZRANGE', base .. ':p', 0, 0)[1]
+            if not priority then return nil, nil, late end
+            local head = redis.call('LINDEX', base .. ':f:' .. priority, 0)
+            if head and late and late < priority .. string.format('%016.0f', tonumber(string.match(head, '^%d+'))) then return nil, nil, late end
+            if head then return head, priority end
+            redis.call('ZREM', base .. ':p', priority)
+          end
         end
 
         LUA;
@@ -135,59 +180,26 @@ final class RedisScript
      */
     public const CLAIM = self::COMMON . <<<'LUA'
         for i = 6, #ARGV do
-          if take(ARGV[i]) then redis.call('HDEL', base .. ':m', idOf(ARGV[i])) end
+          if take(ARGV[i]) then remove(idOf(ARGV[i])) end
         end
-        local look = 1000
         if redis.call('HGET', base, 'p') == '1' then
           redis.call('DEL', base .. ':wake')
-          return {look}
+          return {1000}
         end
         local now, most = clock(), tonumber(ARGV[1])
-        local function due(name, promote)
-          local list = redis.call('ZRANGEBYSCORE', base .. name, '-inf', now + 999, 'WITHSCORES', 'LIMIT', 0, ARGV[5])
-          for i = 1, #list, 2 do
-            local left = tonumber(list[i + 1]) - now
-            if left > 0 then
-              look = math.min(look, left)
-              return
-            end
-            promote(list[i])
-          end
-        end
-        due(':d', function(member)
-          redis.call('ZREM', base .. ':d', member)
-          redis.call('ZADD', base .. ':r', 0, member)
-        end)
-        due(':c', function(claim)
-          local member, attempts = take(claim)
-          if attempts < tonumber(ARGV[4]) then
-            wait(member)
-          else
-            bury(member, now, 'Nobody acknowledged it in time, ' .. attempts .. ' times.')
-          end
-        end)
+        local look = promote(now, tonumber(ARGV[4]), tonumber(ARGV[5]))
         local reply = {look}
-        local late = redis.call('ZRANGE', base .. ':r', 0, 0)[1]
         while #reply < 2 * most do
-          local priority, message, id, attempts = redis.call('ZRANGE', base .. ':p', 0, 0)[1], nil, nil, 1
-          local isFresh = priority and not late
-          if priority and late then
-            local head = redis.call('LINDEX', base .. ':f:' .. priority, 0)
-            isFresh = not head or priority .. string.format('%016.0f', tonumber(string.match(head, '^%d+'))) < late
-          end
-          if isFresh then
-            message = redis.call('LPOP', base .. ':f:' .. priority)
-            if message then
-              id = string.match(message, '^%d+')
-              redis.call('HSET', base .. ':m', id, message)
-            else
-              redis.call('ZREM', base .. ':p', priority)
-            end
+          local message, priority, late = first()
+          local id, attempts = nil, 1
+          if message then
+            id = string.match(message, '^%d+')
+            redis.call('LTRIM', base .. ':f:' .. priority, 1, -1)
+            redis.call('HSET', base .. ':m', id, message)
           elseif late then
             redis.call('ZREM', base .. ':r', late)
             id, priority, attempts = idOf(late), string.sub(late, 1, 16), tonumber(string.match(late, ':(%d+)')) + 1
             message = redis.call('HGET', base .. ':m', id)
-            late = redis.call('ZRANGE', base .. ':r', 0, 0)[1]
           else
             break
           end
@@ -215,7 +227,8 @@ final class RedisScript
     public const ACKNOWLEDGE = self::COMMON . <<<'LUA'
         local reply = {}
         for i = 1, #ARGV do
-          reply[i] = take(ARGV[i]) and redis.call('HDEL', base .. ':m', idOf(ARGV[i])) or 0
+          reply[i] = take(ARGV[i]) and 1 or 0
+          if reply[i] == 1 then remove(idOf(ARGV[i])) end
         end
         return reply
         LUA;
@@ -226,8 +239,9 @@ final class RedisScript
         if not member then return 0 end
         local delay = tonumber(ARGV[2])
         if attempts >= tonumber(ARGV[3]) then
-          bury(member, clock(), ARGV[4])
+          bury(member, clock(), ARGV[4], 'It was given back, after ' .. attempts .. ' of ' .. ARGV[3] .. ' attempts.')
         else
+          if ARGV[4] ~= '' then redis.call('HSET', base .. ':e', idOf(member), member .. ' ' .. ARGV[4]) end
           wait(member, delay > 0 and clock() + delay)
           if delay < 1000 then wake() end
         end
@@ -245,8 +259,24 @@ final class RedisScript
     public const BURY = self::COMMON . <<<'LUA'
         local member = take(ARGV[1])
         if not member then return 0 end
-        bury(member, clock(), ARGV[2])
+        bury(member, clock(), ARGV[2], '')
         return 1
+        LUA;
+
+    /**
+     * ARGV: attempts at the most, how many messages may be due or overdue in one call. Gives 0 if more are, how many wait, are
+     * delayed, claimed and dead, 1 while the queue pauses, and since how many seconds the next message is due or -1.
+     */
+    public const STATS = self::COMMON . <<<'LUA'
+        local now = clock()
+        local look = promote(now, tonumber(ARGV[1]), tonumber(ARGV[2]))
+        local message, _, late = first()
+        message = message or late and redis.call('HGET', base .. ':m', idOf(late))
+        return {
+          look, tonumber(redis.call('HGET', base, 'w') or 0), redis.call('ZCARD', base .. ':d'), redis.call('ZCARD', base .. ':c'),
+          redis.call('ZCARD', base .. ':x'), redis.call('HGET', base, 'p') == '1' and 1 or 0,
+          message and math.max(0, math.floor(now / 1000) - tonumber(string.match(message, '^%d+ (%x+)'), 16)) or -1,
+        }
         LUA;
 
     /** ARGV: how many at the most. Gives id, time, message, member and error of each. */
@@ -266,7 +296,7 @@ final class RedisScript
         for i = 1, #ARGV do
           local id = ARGV[i]
           local why, message = redis.call('HGET', base .. ':e', id), redis.call('HGET', base .. ':m', id)
-          if why and message and (keyOf(message) == '' or redis.call('HEXISTS', base .. ':k', keyOf(message)) == 0) then
+          if why and message and redis.call('ZSCORE', base .. ':x', id) and (keyOf(message) == '' or redis.call('HEXISTS', base .. ':k', keyOf(message)) == 0) then
             redis.call('ZREM', base .. ':x', id)
             redis.call('HDEL', base .. ':e', id)
             wait(string.sub(why, 1, 32) .. ':0')
@@ -289,7 +319,7 @@ final class RedisScript
           local list = redis.call('ZRANGE', base .. name, 0, ARGV[1] - 1)
           for _, member in ipairs(list) do
             redis.call('ZREM', base .. name, member)
-            redis.call('HDEL', base .. ':m', idOf(member))
+            remove(idOf(member))
           end
           count = count + #list
         end

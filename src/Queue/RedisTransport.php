@@ -63,7 +63,7 @@ final class RedisTransport implements Transport
             throw QueueFull::holding($this->queue, $reply, $this->limit);
         }
 
-        return self::texts($reply);
+        return \array_map($this->outside(...), self::texts($reply));
     }
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
@@ -79,7 +79,7 @@ final class RedisTransport implements Transport
         for ($i = 1; $i + 1 < \count($reply); $i += 2) {
             [$claim, $message] = self::texts([$reply[$i], $reply[$i + 1]]);
             [$id, $body] = self::parts($message);
-            $claimed[] = ['id' => $id, 'token' => $claim, 'body' => $body, 'attempts' => self::attempts($claim)];
+            $claimed[] = ['id' => $this->outside($id), 'token' => $claim, 'body' => $body, 'attempts' => self::attempts($claim)];
         }
 
         return $claimed;
@@ -107,10 +107,18 @@ final class RedisTransport implements Transport
 
     public function size(): int
     {
-        // HMGET, as GET's nil and an error are the same to phpredis.
-        $count = self::list($this->send(['HMGET', $this->base, 'w']))[0] ?? null;
+        $stats = $this->stats();
 
-        return \is_string($count) ? (int) $count : 0;
+        return $stats['ready'] + $stats['delayed'];
+    }
+
+    public function stats(): array
+    {
+        do {
+            [$look, $waiting, $delayed, $claimed, $dead, $isPaused, $late] = \array_map(self::number(...), self::list($this->run(RedisScript::STATS, [(string) $this->retry->most, self::PROMOTED]))) + \array_fill(0, 7, 1);
+        } while ($look === 0);
+
+        return ['ready' => $waiting - $delayed, 'delayed' => $delayed, 'claimed' => $claimed, 'dead' => $dead, 'paused' => $isPaused === 1, 'late' => $late < 0 ? null : (float) $late];
     }
 
     public function dead(int $limit): array
@@ -119,7 +127,7 @@ final class RedisTransport implements Transport
         foreach ($limit < 1 ? [] : self::list($this->run(RedisScript::DEAD, [(string) ($limit - 1)])) as $row) {
             [$id, $at, $message, $why] = self::texts($row);
             [$member, $error] = \explode(' ', $why, 2);
-            $dead[] = ['id' => $id, 'body' => self::parts($message)[1], 'attempts' => self::attempts($member), 'error' => $error, 'at' => (int) $at];
+            $dead[] = ['id' => $this->outside($id), 'body' => self::parts($message)[1], 'attempts' => self::attempts($member), 'error' => $error, 'at' => (int) $at];
         }
 
         return $dead;
@@ -127,7 +135,9 @@ final class RedisTransport implements Transport
 
     public function retryDead(array $ids): int
     {
-        $ids = $ids === [] ? self::texts($this->send(['ZRANGE', "$this->base:x", '0', '-1'])) : $ids;
+        $ids = $ids === []
+            ? self::texts($this->send(['ZRANGE', "$this->base:x", '0', '-1']))
+            : \array_map(fn(string $id): string => \str_starts_with($id, "$this->queue-") ? \substr($id, \strlen($this->queue) + 1) : '', $ids);
 
         return \array_sum(\array_map(fn(array $some): int => self::number($this->run(RedisScript::RETRY, $some)), \array_chunk($ids, self::STEP)));
     }
@@ -213,12 +223,17 @@ final class RedisTransport implements Transport
         return (int) \substr($member, 33);
     }
 
-    /** @return array{string, string} id and body of "<id> <length of its key> <key><body>" */
+    private function outside(string $id): string
+    {
+        return "$this->queue-$id";
+    }
+
+    /** @return array{string, string} id and body of "<id> <time> <length of its key> <key><body>" */
     private static function parts(string $message): array
     {
-        [$id, $length] = \explode(' ', $message, 3) + ['', '0'];
+        [$id, $time, $length] = \explode(' ', $message, 4) + ['', '', '0'];
 
-        return [$id, \substr($message, \strlen($id) + \strlen($length) + 2 + (int) $length)];
+        return [$id, \substr($message, \strlen("$id $time $length ") + (int) $length)];
     }
 
     private static function error(string $error): string
