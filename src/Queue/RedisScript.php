@@ -37,8 +37,8 @@ final class RedisScript
     public const LOOK = 1_000;
 
     /**
-     * ARGV: limit; then for each message delay, priority, key and body. Gives the ids, or a number: so many wait, and none was
-     * added.
+     * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay,
+     * priority, key and body. Gives the ids, or a number: so many wait, and none was added.
      *
      * Where the server may evict the queue it refuses the first message, and looks again every thousand ids.
      */
@@ -47,7 +47,7 @@ final class RedisScript
         local state = redis.call('HMGET', base, 'n', 'w', 'p')
         local n, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
         local first, ids, known = n, {}, {}
-        for i = 2, #ARGV, 4 do
+        for i = 4, #ARGV, 4 do
           local key = ARGV[i + 2]
           local id = key ~= '' and (known[key] or redis.call('HGET', base .. ':k', key))
           if not id then
@@ -69,12 +69,12 @@ final class RedisScript
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
         local added, isDue = first, false
-        for i = 2, #ARGV, 4 do
-          local id = ids[(i + 2) / 4]
+        for i = 4, #ARGV, 4 do
+          local id = ids[i / 4]
           if tonumber(id) > added then
             added = tonumber(id)
             local delay, priority, key = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-            local message = string.format('%s %x %d %s', id, math.floor((now + delay) / 1000), #key, key) .. ARGV[i + 3]
+            local message = id .. string.format(' %x %d ', math.floor((now + delay) / 1000), #key) .. key .. ARGV[i + 3]
             if delay == 0 then
               if redis.call('RPUSH', base .. ':f:' .. priority, message) == 1 then redis.call('ZADD', base .. ':p', 0, priority) end
             else
@@ -88,6 +88,9 @@ final class RedisScript
         if isDue and state[3] ~= '1' and redis.call('EXISTS', base .. ':wake') == 0 then redis.call('RPUSH', base .. ':wake', '') end
         return ids
         LUA;
+
+    /** The same, where the key of a message may be that of one whose claim has ended. */
+    public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;
 
     /** What the further scripts have in common. */
     private const COMMON = <<<'LUA'
@@ -279,8 +282,9 @@ final class RedisScript
         }
         LUA;
 
-    /** ARGV: how many at the most. Gives id, time, message, member and error of each. */
+    /** ARGV: how many at the most; then as for STATS. Gives id, time, message, member and error of each. */
     public const DEAD = self::COMMON . <<<'LUA'
+        promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))
         local reply = {}
         local list = redis.call('ZRANGE', base .. ':x', 0, ARGV[1], 'WITHSCORES')
         for i = 1, #list, 2 do
@@ -307,8 +311,9 @@ final class RedisScript
         return count
         LUA;
 
-    /** ARGV: how many messages outside the lists at the most. Gives how many it has removed, and how many are left. */
+    /** ARGV: how many messages outside the lists at the most; then as for STATS. Gives how many it has removed, and how many are left. */
     public const PURGE = self::COMMON . <<<'LUA'
+        promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))
         local count = 0
         for _, priority in ipairs(redis.call('ZRANGE', base .. ':p', 0, -1)) do
           count = count + redis.call('LLEN', base .. ':f:' .. priority)

@@ -54,11 +54,13 @@ final class RedisTransport implements Transport
 
     public function push(array $messages): array
     {
-        $arguments = [(string) $this->limit];
+        $arguments = [(string) $this->limit, (string) $this->retry->most, self::PROMOTED];
+        $script = RedisScript::PUSH;
         foreach ($messages as $message) {
+            $script = $message['key'] === null ? $script : RedisScript::PUSH_KEYED;
             \array_push($arguments, (string) $message['delay'], self::priority($message['priority']), $message['key'] ?? '', $message['body']);
         }
-        $reply = $this->run(RedisScript::PUSH, $arguments);
+        $reply = $this->run($script, $arguments);
         if (\is_int($reply)) {
             throw QueueFull::holding($this->queue, $reply, $this->limit);
         }
@@ -124,7 +126,7 @@ final class RedisTransport implements Transport
     public function dead(int $limit): array
     {
         $dead = [];
-        foreach ($limit < 1 ? [] : self::list($this->run(RedisScript::DEAD, [(string) ($limit - 1)])) as $row) {
+        foreach ($limit < 1 ? [] : self::list($this->run(RedisScript::DEAD, [(string) ($limit - 1), (string) $this->retry->most, self::PROMOTED])) as $row) {
             [$id, $at, $message, $why] = self::texts($row);
             [$member, $error] = \explode(' ', $why, 2);
             $dead[] = ['id' => $this->outside($id), 'body' => self::parts($message)[1], 'attempts' => self::attempts($member), 'error' => $error, 'at' => (int) $at];
@@ -146,7 +148,7 @@ final class RedisTransport implements Transport
     {
         $count = 0;
         do {
-            [$removed, $left] = self::list($this->run(RedisScript::PURGE, [(string) self::STEP])) + [0, 0];
+            [$removed, $left] = self::list($this->run(RedisScript::PURGE, [(string) self::STEP, (string) $this->retry->most, self::PROMOTED])) + [0, 0];
             $count += self::number($removed);
         } while (self::number($left) > 0);
 

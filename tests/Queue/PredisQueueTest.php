@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Queue;
+
+final class PredisQueueTest extends RedisQueue
+{
+    protected static function scheme(): string
+    {
+        return 'predis';
+    }
+}
