@@ -524,6 +524,13 @@ final class Cache
         $this->version = -1;
     }
 
+    /** As refresh(), for every cache that this process has open: what a worker does between two messages. */
+    public static function refreshAll(): void
+    {
+        $held = Signals::hold();
+        Request::refreshAll();
+    }
+
     /**
      * Runs $work, which holds a database transaction from BEGIN to COMMIT. What it changes in the cache counts from
      * COMMIT on.

@@ -23,7 +23,7 @@ use Symfony\Component\Console\Output\OutputInterface;
 /**
  * bin/larder: the commands, and the exit status for each kind of failure.
  *
- * This folder holds the command line, a command a file; all use only Cache and Config/. Commands write values to standard
+ * This folder holds the command line, a command a file; all use only Cache, Queue and Config/. Commands write values to standard
  * output, and which cache they used, and errors, to standard error.
  */
 final class Application extends Symfony
@@ -54,6 +54,13 @@ final class Application extends Symfony
             'page:list' => static fn(): PageListCommand => new PageListCommand(),
             'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),
             'page:warm' => static fn(): PageWarmCommand => new PageWarmCommand(),
+            'queue:work' => static fn(): QueueWorkCommand => new QueueWorkCommand(),
+            'queue:status' => static fn(): QueueStatusCommand => new QueueStatusCommand(),
+            'queue:dead' => static fn(): QueueDeadCommand => new QueueDeadCommand(),
+            'queue:retry' => static fn(): QueueRetryCommand => new QueueRetryCommand(),
+            'queue:purge' => static fn(): QueuePurgeCommand => new QueuePurgeCommand(),
+            'queue:pause' => static fn(): QueuePauseCommand => new QueuePauseCommand(),
+            'queue:resume' => static fn(): QueueResumeCommand => new QueueResumeCommand(),
             'bench' => static fn(): BenchCommand => new BenchCommand(),
             'bench:compare' => static fn(): CompareCommand => new CompareCommand(),
         ]));

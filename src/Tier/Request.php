@@ -182,6 +182,14 @@ final class Request
         $this->view->begin();
     }
 
+    /** For every request that this process has open. */
+    public static function refreshAll(): void
+    {
+        foreach (self::$open as $reference) {
+            $reference->get()?->refresh();
+        }
+    }
+
     public function store(): Store
     {
         return $this->truth->store;

@@ -44,7 +44,8 @@ final class Imports
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
-        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Page\Files', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm'],
+        'Console\Queue' => ['Queue', 'Console\Support'],
+        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */

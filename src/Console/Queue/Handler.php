@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console\Queue;
+
+use Larder\Queue\Message;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
+
+/** What the option --handler names: a PHP file that returns a callable, Class::method, or a class with __invoke(). */
+final class Handler
+{
+    private const ADVICE = 'Write --handler=handler.php, a file that returns a function (body, message), or --handler="App\Mailer::send", or a class with __invoke().';
+
+    /**
+     * @return \Closure(mixed, Message): mixed
+     *
+     * @throws InvalidArgumentException
+     */
+    public static function load(string $text): \Closure
+    {
+        if ($text === '') {
+            throw new InvalidArgumentException('No handler. ' . self::ADVICE);
+        }
+        if (\is_file($text)) {
+            $handler = (static fn(): mixed => require \realpath($text))();
+
+            return \is_callable($handler) ? $handler(...) : throw new InvalidArgumentException("The file \"$text\" returns " . \get_debug_type($handler) . ', and no callable. ' . self::ADVICE);
+        }
+        if (\str_ends_with($text, '.php') || \str_contains($text, '/')) {
+            throw new InvalidArgumentException("There is no file \"$text\". " . self::ADVICE);
+        }
+        [$class, $method] = \explode('::', $text, 2) + [1 => '__invoke'];
+        if (!\class_exists($class)) {
+            throw new InvalidArgumentException("There is no class \"$class\" that PHP can load here. " . self::ADVICE);
+        }
+        if (!\method_exists($class, $method)) {
+            throw new InvalidArgumentException("The class $class has no method $method(). " . self::ADVICE);
+        }
+        $reflection = new \ReflectionMethod($class, $method);
+        if ($reflection->isStatic()) {
+            return $reflection->getClosure();
+        }
+        $needed = (new \ReflectionClass($class))->getConstructor()?->getNumberOfRequiredParameters() ?? 0;
+        if ($needed > 0) {
+            throw new InvalidArgumentException("The constructor of $class needs $needed arguments, which are not known here. Write a file that makes the object and returns it: --handler=handler.php.");
+        }
+
+        return $reflection->getClosure(new $class());
+    }
+}

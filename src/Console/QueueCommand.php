@@ -1,0 +1,101 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console;
+
+use Larder\Config\InvalidConfiguration;
+use Larder\Queue\Link;
+use Larder\Queue\Queue;
+use Larder\Queue\QueueFailure;
+use Larder\System\Ownership;
+use Larder\System\PrivateDirectory;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
+use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Input\InputArgument;
+use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
+use Symfony\Component\Console\Output\OutputInterface;
+
+/** Shared by the commands of the queue: opens it, as the right user, and turns failures into exit statuses. */
+abstract class QueueCommand extends Command
+{
+    protected function configure(): void
+    {
+        $this
+            ->addArgument('name', InputArgument::OPTIONAL, 'The queue\'s name', 'default')
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The queue\'s DSN, as in Queue::open() (default: LARDER_QUEUE; a secret is read from LARDER_QUEUE_SECRET)')
+            ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON');
+    }
+
+    /**
+     * Does the command's work.
+     *
+     * @return int one of Application's exit statuses
+     *
+     * @throws QueueFailure
+     */
+    abstract protected function work(Queue $queue, string $name, InputInterface $input, OutputInterface $output): int;
+
+    final protected function execute(InputInterface $input, OutputInterface $output): int
+    {
+        $errors = self::errors($output);
+        $dsn = self::text($input, 'dsn') ?? self::environment('LARDER_QUEUE');
+        if ($dsn === '') {
+            throw new InvalidArgumentException('Say where the queue is: --dsn=sqlite:///var/lib/app/queue, or LARDER_QUEUE in the environment.');
+        }
+        $name = $input->getArgument('name');
+        $name = \is_string($name) ? $name : '';
+        if (\preg_match('~^sqlite://(/[^?]*)~', $dsn, $match) === 1) {
+            PrivateDirectory::become(\rawurldecode($match[1]));
+        }
+        if ($errors !== $output && !Link::isWanted()) {
+            $errors->writeln('<comment>larder: ' . OutputFormatter::escape("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
+        }
+        $secret = self::environment('LARDER_QUEUE_SECRET');
+        try {
+            return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => $secret]), $name), $name, $input, $output);
+        } catch (QueueFailure $failure) {
+            $errors->writeln('<error>' . OutputFormatter::escape($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+
+            return Application::UNREACHABLE;
+        }
+    }
+
+    final protected static function errors(OutputInterface $output): OutputInterface
+    {
+        return $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+    }
+
+    final protected static function text(InputInterface $input, string $option): ?string
+    {
+        $value = $input->getOption($option);
+
+        return \is_string($value) ? $value : null;
+    }
+
+    final protected static function isJson(InputInterface $input): bool
+    {
+        return $input->getOption('json') === true;
+    }
+
+    final protected static function number(InputInterface $input, string $option, int $least): int
+    {
+        $text = self::text($input, $option) ?? '';
+        $number = \filter_var($text, \FILTER_VALIDATE_INT, ['options' => ['min_range' => $least]]);
+
+        return \is_int($number) ? $number : throw new InvalidArgumentException("--$option=$text must be a whole number from $least on.");
+    }
+
+    private static function environment(string $name): string
+    {
+        $text = \getenv($name);
+        if ($text === false || $text === '') {
+            $text = $_SERVER[$name] ?? $_ENV[$name] ?? '';
+        }
+
+        return \is_string($text) ? $text : '';
+    }
+}

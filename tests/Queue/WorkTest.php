@@ -1,0 +1,358 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Queue;
+
+use Larder\Cache;
+use Larder\Queue\Queue;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+
+/** bin/larder queue:work, as a process of its own. What its handler can do stands in handler.php. */
+#[CoversNothing]
+#[RequiresPhpExtension('pcntl')]
+final class WorkTest extends TestCase
+{
+    private TemporaryDirectory $root;
+
+    /** Of the queue's DSN. */
+    private string $query = '';
+
+    protected function setUp(): void
+    {
+        $this->root = new TemporaryDirectory();
+    }
+
+    public function testItHandlesEachMessageAndSaysSo(): void
+    {
+        $queue = $this->queue();
+        $ids = $queue->pushMany(['a', 'print']);
+        $work = $this->work(['--stop-when-empty']);
+
+        $lines = self::jobs($work);
+        self::assertSame(0, $work->wait(), $work->errors());
+        self::assertSame($ids, \array_column($lines, 'id'));
+        self::assertSame([['mail', 'done', 1], ['mail', 'done', 1]], \array_map(static fn(array $line): array => [$line['queue'] ?? '', $line['outcome'] ?? '', $line['attempts'] ?? 0], $lines));
+        self::assertStringContainsString("printed\n", $work->errors(), 'what a handler prints is no result');
+        self::assertSame(['begin a', 'end a', 'begin print', 'end print'], $this->log());
+        self::assertSame(['ready' => 0, 'delayed' => 0, 'claimed' => 0, 'dead' => 0, 'paused' => false, 'late' => null], $queue->stats());
+    }
+
+    public function testWhatThrowsWaitsAndIsDeadInTheEndWithItsError(): void
+    {
+        $queue = $this->queue('?attempts=2');
+        $queue->push('throw');
+        $work = $this->work(['--max-jobs=2']);
+
+        self::assertSame(['released', 'dead'], \array_column(self::jobs($work), 'outcome'));
+        self::assertSame(0, $work->wait());
+        [$dead] = $queue->dead();
+        self::assertSame(['throw', 2], [$dead['body'], $dead['attempts']]);
+        self::assertStringStartsWith('LogicException: it is wrong in ' . __DIR__ . '/handler.php:', $dead['error']);
+        self::assertStringContainsString("\ncaused by DomainException: for a reason in " . __DIR__ . '/handler.php:', $dead['error']);
+    }
+
+    /** @return iterable<string, array{string, string}> */
+    public static function ends(): iterable
+    {
+        yield 'exit' => ['exit', '/^The handler ended the process \(exit\)\.$/'];
+        yield 'no memory left' => ['fatal', '/^Fatal error: Allowed memory size .* in .*handler\.php:\d+$/'];
+        yield 'kill -9' => ['die', '/^Its worker, process \d+, died of it: signal 9\.$/'];
+    }
+
+    #[DataProvider('ends')]
+    public function testAHandlerThatEndsTheProcessLosesNothing(string $how, string $error): void
+    {
+        $queue = $this->queue('?attempts=1');
+        [$id] = $queue->pushMany([$how, 'a']);
+        $work = $this->work([]);
+
+        // Long before the message's time has passed.
+        self::assertSame([[$id, 'dead'], ['done']], [\array_slice(\array_values(self::job($work)), 2, 2), [self::job($work)['outcome']]]);
+        self::assertMatchesRegularExpression($error, $queue->dead()[0]['error']);
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait());
+    }
+
+    public function testAHandlerMayEndItsMessageItself(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(['bury', 'a']);
+        self::assertCount(2, self::jobs($this->work(['--stop-when-empty'])));
+
+        self::assertSame('not wanted', $queue->dead()[0]['error']);
+        self::assertSame(0, $queue->size());
+    }
+
+    public function testItExtendsTheMessageOfAHandlerThatSleeps(): void
+    {
+        $queue = $this->queue();
+        $queue->push(['sleep', 3.5]);
+        $work = $this->work(['--visibility=2', '--processes=2']);
+
+        self::assertSame('done', self::job($work)['outcome']);
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait());
+        self::assertSame(['begin sleep', 'end sleep'], $this->log());
+        self::assertSame(0, $queue->stats()['ready'] + $queue->stats()['claimed']);
+    }
+
+    public function testItExtendsTheMessageOfAHandlerThatADatabaseLetsWait(): void
+    {
+        $file = $this->root->file('other.db');
+        $other = new \PDO("sqlite:$file");
+        $other->exec('CREATE TABLE t (n); BEGIN IMMEDIATE');
+        $queue = $this->queue();
+        $queue->push(['database', $file]);
+        $work = $this->work(['--visibility=2', '--processes=2']);
+        $this->awaitLog(['begin database']);
+        // Longer than the message is hidden.
+        \usleep(3_500_000);
+        $other->exec('COMMIT');
+
+        self::assertSame('done', self::job($work)['outcome']);
+        self::assertSame(['begin database', 'end database'], $this->log());
+    }
+
+    public function testItKillsAWorkerWhoseHandlerTakesTooLong(): void
+    {
+        $queue = $this->queue('?attempts=1');
+        $queue->pushMany([['sleep', 60], 'a']);
+        $work = $this->work(['--timeout=1']);
+
+        self::assertSame('dead', self::job($work)['outcome']);
+        self::assertSame('done', self::job($work)['outcome']);
+        self::assertStringStartsWith('It took longer than 1 s', $queue->dead()[0]['error']);
+    }
+
+    public function testSigtermLetsItFinishTheMessage(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany([['sleep', 1], 'a']);
+        $work = $this->work([]);
+        $this->awaitLog(['begin sleep']);
+        $work->signal(\SIGTERM);
+
+        self::assertSame(['done'], \array_column(self::jobs($work), 'outcome'));
+        self::assertSame(0, $work->wait());
+        self::assertSame(['begin sleep', 'end sleep'], $this->log());
+        self::assertSame(1, $queue->size());
+    }
+
+    public function testTheSecondSignalEndsItAtOnceAndTheMessageWaitsAgain(): void
+    {
+        $queue = $this->queue();
+        $queue->push(['sleep', 600]);
+        $work = $this->work([]);
+        $this->awaitLog(['begin sleep']);
+        $work->signal(\SIGINT);
+        \usleep(200_000);
+        $work->signal(\SIGINT);
+
+        self::assertSame(['released'], \array_column(self::jobs($work), 'outcome'));
+        self::assertSame(0, $work->wait());
+        self::assertSame(1, $queue->stats()['ready']);
+    }
+
+    public function testSighupReplacesTheWorkersByNewOnesWithNewCode(): void
+    {
+        $code = '<?php return static function (): void { usleep(20_000); file_put_contents((string) getenv("TEST_LOG"), posix_getpid() . " %s\n", FILE_APPEND); };';
+        $handler = $this->root->write('changing.php', \sprintf($code, 'old'));
+        $work = $this->work(['--processes=2'], $handler);
+        $old = $this->awaitWorkers($work, []);
+        $this->root->write('changing.php', \sprintf($code, 'new'));
+        $work->signal(\SIGHUP);
+        $new = $this->awaitWorkers($work, $old);
+
+        foreach ($this->log() as $line) {
+            [$worker, $version] = \explode(' ', $line);
+            self::assertSame(\in_array((int) $worker, $old, true) ? 'old' : 'new', $version);
+        }
+        self::assertSame([], \array_intersect($old, $new));
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait(), $work->errors());
+        self::assertStringNotContainsString('ended', $work->errors());
+    }
+
+    public function testWorkersEndAfterTheirMessageWhenTheSupervisorIsKilled(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany([['sleep', 1], 'a']);
+        $work = $this->work([]);
+        $this->awaitLog(['begin sleep']);
+        $worker = (int) \trim((string) \shell_exec('pgrep -P ' . $work->pid));
+        $work->kill();
+
+        self::assertGreaterThan(0, $worker);
+        self::assertTrue(Process::ends($worker));
+        self::assertSame(['begin sleep', 'end sleep'], $this->log());
+        self::assertSame(['ready' => 1, 'claimed' => 0], \array_intersect_key($queue->stats(), ['ready' => 1, 'claimed' => 1]));
+    }
+
+    public function testALimitEndsTheCommandOrItsWorkersAreReplaced(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(['a', 'a', 'a', 'a', 'a']);
+        $alone = $this->work(['--max-jobs=2']);
+        self::assertCount(2, self::jobs($alone));
+        self::assertSame(0, $alone->wait());
+        self::assertSame(3, $queue->size());
+
+        $many = $this->work(['--max-jobs=1', '--processes=2']);
+        $workers = [self::job($many)['worker'], self::job($many)['worker'], self::job($many)['worker']];
+        self::assertCount(3, \array_unique($workers));
+        $many->signal(\SIGTERM);
+        self::assertSame(0, $many->wait());
+
+        $queue->pushMany(['hoard', 'hoard', 'hoard']);
+        $large = $this->work(['--memory=60']);
+        self::assertCount(2, self::jobs($large));
+        $short = $this->work(['--max-time=1']);
+        self::assertSame(0, $short->wait());
+    }
+
+    public function testAWorkerThatCannotBeginIsReplacedMoreAndMoreSlowly(): void
+    {
+        $handler = $this->root->write('breaking.php', '<?php file_put_contents((string) getenv("TEST_LOG"), "loaded\n", FILE_APPEND); if (is_file(__DIR__ . "/broken")) { exit(7); } return static function (): void {};');
+        $this->root->write('broken', '');
+        $work = $this->work(['--processes=1'], $handler);
+        $this->awaitLog(['loaded', 'loaded', 'loaded', 'loaded']);
+        \unlink($this->root->file('broken'));
+        $this->queue()->push('a');
+        self::assertSame('done', self::job($work)['outcome']);
+        self::assertStringContainsString('ended: exit status 7', $work->errors());
+        // 0.1, 0.2, 0.4 and 0.8 seconds: 30 starts would be a loop.
+        self::assertLessThan(10, \count($this->log()));
+    }
+
+    public function testTheCacheIsRefreshedBetweenMessages(): void
+    {
+        $queue = $this->queue();
+        $cache = Cache::open($this->cache());
+        $cache->set('k', 'old');
+        $queue->push('read');
+        $work = $this->work([]);
+        self::job($work);
+        $cache->set('k', 'new');
+        $queue->push('read');
+        self::job($work);
+
+        self::assertSame(["read 'old'", "read 'new'"], \array_values(\preg_grep('/^read/', $this->log()) ?: []));
+    }
+
+    /** @return iterable<string, array{string, string}> */
+    public static function wrongHandlers(): iterable
+    {
+        yield 'none' => ['', 'No handler.'];
+        yield 'no file' => ['/nowhere/handler.php', 'There is no file "/nowhere/handler.php".'];
+        yield 'a file that returns something else' => [__DIR__ . '/../../composer.json', 'no callable'];
+        yield 'no class' => ['Nobody::send', 'There is no class "Nobody"'];
+        yield 'no method' => ['ArrayObject::send', 'has no method send()'];
+        yield 'a constructor that needs something' => ['ReflectionClass::getName', 'The constructor of ReflectionClass needs 1 arguments'];
+    }
+
+    #[DataProvider('wrongHandlers')]
+    public function testAWrongHandlerIsSaidAtOnce(string $handler, string $error): void
+    {
+        $work = $this->work(['--processes=2'], $handler);
+
+        self::assertSame(2, $work->wait());
+        self::assertStringContainsString($error, $work->errors());
+        self::assertStringContainsString('--handler=handler.php', $work->errors());
+    }
+
+    public function testAHandlerMayBeAMethodOrAClass(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(['a', 'b']);
+        foreach ([Handlers::class, Handlers::class . '::send'] as $handler) {
+            self::assertSame(['done'], \array_column(self::jobs($this->work(['--max-jobs=1'], $handler)), 'outcome'));
+        }
+        self::assertSame(['invoked a', 'sent b'], $this->log());
+    }
+
+    private function queue(string $query = ''): Queue
+    {
+        $this->query = $query;
+
+        return Queue::open($this->dsn(), 'mail');
+    }
+
+    private function dsn(): string
+    {
+        return 'sqlite://' . $this->root->path . '/queue' . $this->query;
+    }
+
+    private function cache(): string
+    {
+        return 'sqlite://' . $this->root->path . '/cache';
+    }
+
+    /** @param list<string> $options */
+    private function work(array $options, string $handler = __DIR__ . '/handler.php'): Process
+    {
+        return new Process(
+            [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', "--handler=$handler", ...$options],
+            ['LARDER_QUEUE' => $this->dsn(), 'TEST_LOG' => $this->root->file('log'), 'TEST_CACHE' => $this->cache()],
+        );
+    }
+
+    /** @return array<array-key, mixed> the next message that it tells of */
+    private static function job(Process $work): array
+    {
+        $line = $work->line(30.0);
+        $job = \json_decode((string) $line, true);
+
+        return \is_array($job) ? $job : throw new \RuntimeException("No job: $line. " . $work->errors());
+    }
+
+    /** @return list<array<array-key, mixed>> all until its end */
+    private static function jobs(Process $work): array
+    {
+        return \array_map(static fn(string $line): array => (array) \json_decode($line, true), \array_filter(\explode("\n", $work->output())));
+    }
+
+    /**
+     * Pushes messages, which all are handled, until two other workers than these have had one.
+     *
+     * @param list<mixed> $but
+     *
+     * @return list<mixed>
+     */
+    private function awaitWorkers(Process $work, array $but): array
+    {
+        $queue = $this->queue();
+        $workers = [];
+        for ($i = 0; \count($workers) < 2 && $i < 500; ++$i) {
+            $queue->pushMany(['x', 'x', 'x']);
+            foreach ([self::job($work), self::job($work), self::job($work)] as $job) {
+                self::assertSame('done', $job['outcome']);
+                \in_array($job['worker'], [...$but, ...$workers], true) || $workers[] = $job['worker'];
+            }
+        }
+        self::assertCount(2, $workers);
+
+        return $workers;
+    }
+
+    /** @return list<string> */
+    private function log(): array
+    {
+        return \is_file($this->root->file('log')) ? \array_values(\array_filter(\explode("\n", (string) \file_get_contents($this->root->file('log'))))) : [];
+    }
+
+    /** @param list<string> $lines */
+    private function awaitLog(array $lines): void
+    {
+        $end = \hrtime(true) + 30_000_000_000;
+        while ($this->log() !== $lines) {
+            \hrtime(true) < $end || self::fail('The log is ' . \implode(', ', $this->log()));
+            \usleep(5_000);
+        }
+    }
+}
