@@ -46,7 +46,7 @@ final class PagePurgeCommand extends PageCommand
         if ($isAll ? $urls !== [] || $tags !== [] || $isExpired : $urls === [] && $tags === []) {
             throw new InvalidArgumentException($isAll ? 'With --all, name no URL and no tag, and not --expire.' : 'Name URLs or tags, or write --all.');
         }
-        $done = $isAll ? (new PageCache($cache))->purgeAll() : self::purge($cache, $input, $urls, $tags, $isExpired);
+        $done = self::purge($cache, self::truth($place, $input), $input, $urls, $tags, $isExpired, $isAll);
         if ($input->getOption('json') === true) {
             Text::json($output, ['urls' => $urls, 'tags' => $tags, 'all' => $isAll, 'expired' => $isExpired, 'done' => $done]);
         } else {
@@ -60,13 +60,21 @@ final class PagePurgeCommand extends PageCommand
      * @param list<string> $urls
      * @param list<string> $tags
      */
-    private static function purge(Cache $cache, InputInterface $input, array $urls, array $tags, bool $isExpired): bool
+    private static function purge(Cache $cache, Cache $truth, InputInterface $input, array $urls, array $tags, bool $isExpired, bool $isAll): bool
     {
         $owners = self::owners($cache, $input);
-        $pages = new PageCache($cache, $owners->given());
-        $done = $isExpired ? $pages->expireTags(...$tags) : $pages->purgeTags(...$tags);
+        $isEverywhere = $isAll || $tags !== [] || \preg_grep('~^/(?!/)~', $urls) !== [];
+        $all = $isEverywhere ? new PageCache($cache, $owners->everywhere($truth, self::text($input, 'group') ?? '')) : null;
+        $done = true;
+        if ($all !== null && ($isAll || $tags !== [])) {
+            $done = match (true) {
+                $isAll => $all->purgeAll(),
+                $isExpired => $all->expireTags(...$tags),
+                default => $all->purgeTags(...$tags),
+            };
+        }
         foreach ($urls as $url) {
-            $pages = new PageCache($cache, $owners->for($url));
+            $pages = $all !== null && \str_starts_with($url, '/') ? $all : new PageCache($cache, $owners->for($url));
             $done = ($isExpired ? $pages->expire($url) : $pages->purge($url)) && $done;
         }
 

@@ -49,10 +49,12 @@ final class PageWhyCommand extends PageCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $visit = Visit::of(self::argument($input, 'url'), self::words($input->getOption('header')), self::words($input->getOption('cookie')), self::text($input, 'method') ?? '');
-        $pages = new Pages($cache);
         $owners = self::owners($cache, $input);
-        $explanation = (new Exchange($pages, Settings::from($owners->for($visit->url)), $visit->variables()))->explain();
-        $story = new Story($explanation, $explanation->stored === null ? [] : $pages->tags($explanation->stored['name']));
+        $settings = Settings::from($owners->for($visit->url));
+        $pages = new Pages($cache, $settings);
+        $explanation = (new Exchange($pages, $settings, $visit->variables()))->explain();
+        $stored = $explanation->stored;
+        $story = $stored === null ? new Story($explanation, []) : new Story($explanation, $pages->tags($stored['name']), $pages->elsewhere((string) $explanation->key, $stored['name'], $stored['page']));
         $others = $explanation->stored === null ? self::others(self::truth($place, $input), self::text($input, 'group') ?? '', $visit->url) : [];
         $status = $story->isServed() ? Application::OK : Application::NOT_DONE;
         if ($input->getOption('json') === true) {

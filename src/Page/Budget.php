@@ -42,18 +42,15 @@ final readonly class Budget
     public function __construct(private Cache $pages, private Cache $notes, private int $bytes) {}
 
     /**
-     * Makes room for a page. Call it before the page is stored.
+     * Makes room for a page that holds() takes. Call it before the page is stored.
      *
      * @param string $name under which it will lie
      *
-     * @return bool false: it would take more than a quarter of all there is, or the cache cannot be written
+     * @return bool false: the cache cannot be written
      */
     public function admit(string $name, int $bytes): bool
     {
-        $needs = \max(1, \intdiv($bytes + self::SLOT - 1, self::SLOT));
-        if ($needs > \intdiv($this->slots(), 4)) {
-            return false;
-        }
+        $needs = self::needs($bytes);
         $spared = self::SPARED;
         for ($queue = [[$name, $needs]]; $queue !== [];) {
             [$name, $needs] = \array_shift($queue);
@@ -78,6 +75,12 @@ final readonly class Budget
         }
 
         return true;
+    }
+
+    /** Whether a page takes a quarter of all there is, at the most. */
+    public function holds(int $bytes): bool
+    {
+        return self::needs($bytes) <= \intdiv($this->slots(), 4);
     }
 
     /** Notes that a page was used: now and then, by chance. */
@@ -134,6 +137,11 @@ final readonly class Budget
             $this->pages->deleteMultiple([...\array_map(static fn(string $name): string => "p$name", $names), ...\array_map(static fn(string $name): string => "s$name", $names)]);
             $this->notes->deleteMultiple(\array_map(static fn(string $name): string => "r$name", $names));
         }
+    }
+
+    private static function needs(int $bytes): int
+    {
+        return \max(1, \intdiv($bytes + self::SLOT - 1, self::SLOT));
     }
 
     private function slots(): int

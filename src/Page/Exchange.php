@@ -116,6 +116,10 @@ final class Exchange
             default => self::isPrefetch() ? Outcome::Busy : Outcome::Waits,
         };
 
+        if ($outcome === Outcome::Built) {
+            $this->detail = $this->pages->refusal((string) $this->key) ?? '';
+        }
+
         return new Explanation($outcome, $this->forward, $this->detail, $this->url, $this->key, $stored, $stored === null ? 0 : self::age($stored));
     }
 
@@ -507,12 +511,14 @@ final class Exchange
         $urls = [Tags::url($url), Tags::url(\substr($url, \strlen(Tags::origin($url)))), ...($rule === null ? [] : [Tags::url($rule->url($url))])];
         $groups = \array_map(static fn(string $group): string => Tags::group(Tags::origin($url), $group), Tags::groups($fields, 'cache-groups'));
         $keep = \max(1, $policy->life - $policy->age) + \max($policy->stale, $policy->broken, $made['page']['asked'] !== '' || $made['page']['modified'] !== 0 ? self::CONFIRMABLE : 0);
-        $isStored = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$groups, ...$tags], $keep);
-        if ($this->detail !== '') {
+        $refusal = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$groups, ...$tags], $keep);
+        if ($refusal !== '') {
+            $this->pages->setRefusal($key, $refusal);
+        } elseif ($this->detail !== '') {
             $this->pages->removeMark($key);
         }
 
-        return self::from($made + ['isExpired' => false, 'name' => $key], $policy->age === 0 ? -1 : $policy->age, "fwd=$this->forward" . ($status === $response->status ? '' : "; fwd-status=$status") . ($isStored ? '; stored' : ''));
+        return self::from($made + ['isExpired' => false, 'name' => $key], $policy->age === 0 ? -1 : $policy->age, "fwd=$this->forward" . ($status === $response->status ? '' : "; fwd-status=$status") . ($refusal === '' ? '; stored' : self::detail($refusal)));
     }
 
     /**
@@ -580,7 +586,12 @@ final class Exchange
 
     private function passed(Reply $response, string $detail): Reply
     {
-        return new Reply($response->status, [...Reply::outward($response->lines), "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"')], $response->body);
+        return new Reply($response->status, [...Reply::outward($response->lines), "Cache-Status: Larder; fwd=$this->forward" . ($detail === '' ? '' : self::detail($detail))], $response->body);
+    }
+
+    private static function detail(string $detail): string
+    {
+        return '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"';
     }
 
     /**

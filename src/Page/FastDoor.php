@@ -99,6 +99,15 @@ final class FastDoor
         }
     }
 
+    /** Whether there is a copy as good as the stored page. What lies in another process's memory cannot be seen. */
+    public function has(string $key, string $name): bool
+    {
+        $counter = $this->counter->value();
+        $found = \array_map(static fn(Copies $copies): ?int => $copies->counter(Serve::name($name, Serve::name($key)), $name), $this->copies);
+
+        return $counter !== null && \in_array($counter, $found, true);
+    }
+
     /**
      * Stores or removes pages of a key, so that no copy is older at any moment.
      *

@@ -20,6 +20,7 @@ use Larder\System\ProcessId;
  * and in `page-notes`
  *
  *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
+ *     t  why the store did not take the page last time, although another one may be taken
  *     b  its builder
  *     i, r, u and ring: see Budget
  *     w  by host name: how many may wait there
@@ -55,6 +56,10 @@ final class Pages
 
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
+
+    /** Why store() did not take a page. */
+    private const TOO_LARGE = 'it takes more than a quarter of the bytes that all pages together may take';
+    private const UNWRITTEN = 'it was purged while it was made, or the cache could not be written';
 
     /** Judges by its own request: what the application does with its cache does not concern it. */
     private readonly Cache $own;
@@ -136,14 +141,17 @@ final class Pages
      * @param list<string> $tags
      * @param int          $seconds that it is kept
      *
-     * @return bool false: not stored, because somebody has purged it meanwhile, or the cache cannot be written
+     * @return string why it was not stored; '': it was
      */
-    public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): bool
+    public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): string
     {
         $name = $key . ($vary === [] ? '' : Serve::variant($vary));
         $page['headers'] = [...$page['headers'], ...$this->proxies->lines($tags)];
+        if (!$this->budget->holds(\strlen($body) + self::HEADER)) {
+            return self::TOO_LARGE;
+        }
         if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
-            return false;
+            return self::UNWRITTEN;
         }
         $work = fn(): bool => $this->put($key, $name, $page, $body, $vary, $tags, $seconds);
 
@@ -153,7 +161,7 @@ final class Pages
             $this->publish();
         }
 
-        return $done;
+        return $done ? '' : self::UNWRITTEN;
     }
 
     /**
@@ -230,6 +238,23 @@ final class Pages
     }
 
     /**
+     * Where else on this server a stored page lies, for people.
+     *
+     * @param string $name that it lies under
+     * @param Page   $page
+     *
+     * @return array{file: ?string, reason: ?string, copy: ?bool} the web server's file, or why there is none (both null: nobody
+     *                                                            wants files); whether larder-serve.php has a copy (null: it is not used here)
+     */
+    public function elsewhere(string $key, string $name, array $page): array
+    {
+        $reason = null;
+        $file = $this->files === null ? null : $this->tree?->file($this->files, $key, $page, $reason);
+
+        return ['file' => $file, 'reason' => $reason, 'copy' => $this->door?->has($key, $name)];
+    }
+
+    /**
      * What a local copy of a key's page may be made from, read anew.
      *
      * @return ?Copyable
@@ -273,6 +298,21 @@ final class Pages
         $this->notes->delete("x$key");
     }
 
+    /** Why the store did not take the page last time; null: nothing is known. It says nothing about the next time. */
+    public function refusal(string $key): ?string
+    {
+        $reason = $this->notes->get("t$key");
+
+        return \is_string($reason) ? $reason : null;
+    }
+
+    /** @param string $reason that store() gave */
+    public function setRefusal(string $key, string $reason): void
+    {
+        // One that is too large will be so again, so nobody waits for it.
+        $this->notes->set(($reason === self::TOO_LARGE ? 'x' : 't') . $key, $reason, self::UNSTORED);
+    }
+
     /** The rule that the last response with one had, of all URLs with this path. */
     public function search(string $path): ?NoVarySearch
     {
@@ -296,6 +336,26 @@ final class Pages
         $options = $this->notes->get("o$origin");
 
         return \is_array($options) ? $options : [];
+    }
+
+    /**
+     * The origins that options are noted of. Reads the truth tier through.
+     *
+     * @param Cache  $cache as the page cache has it
+     * @param string $group in which $cache is; '': in none
+     *
+     * @return list<string>
+     */
+    public static function origins(Cache $cache, string $group): array
+    {
+        $origins = [];
+        foreach ($cache->entries() as $key => $entry) {
+            if ($entry['group'] === \ltrim("$group/page-notes", '/') && \str_starts_with((string) $key, 'ohttp')) {
+                $origins[] = \substr((string) $key, 1);
+            }
+        }
+
+        return $origins;
     }
 
     /** @param array<array-key, mixed> $options */

@@ -77,7 +77,8 @@ final class PagesTest extends TestCase
     {
         $cache = Cache::open($this->dsn);
         $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
-        $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group)), Settings::from($options), $variables);
+        $settings = Settings::from($options);
+        $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group), $settings), $settings, $variables);
         $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], $body ?? \str_repeat('<p>page</p>', 100)), $tags, $broken);
 
         return $reply->fields()['cache-status'][0] ?? '';
@@ -124,6 +125,44 @@ final class PagesTest extends TestCase
         self::assertIsString($told['because']);
         self::assertStringStartsWith('other variants of the page are stored', $told['because']);
         self::assertSame(['https://shop.example/a; Accept-Language: de'], $told['stored_for_this_path']);
+    }
+
+    public function testWhyTellsThatTheStoreDidNotTakeAPage(): void
+    {
+        $this->visit('https://shop.example/large', body: \bin2hex(\random_bytes(6 << 20)), options: ['largest' => 32 << 20]);
+        $told = $this->json('page:why', ['url' => 'https://shop.example/large'], Application::NOT_DONE);
+        self::assertSame(['marked', 'it takes more than a quarter of the bytes that all pages together may take'], [$told['outcome'], $told['reason']]);
+        self::assertNotSame('', $told['advice']);
+
+        $cache = Cache::open($this->dsn);
+        $exchange = new Exchange(new Pages($cache), Settings::from([]), ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => '/purged']);
+        self::assertNull($exchange->answer());
+        self::assertTrue((new PageCache(Cache::open($this->dsn)))->purge('/purged'));
+        $exchange->conclude(new Reply(200, ['Cache-Control: max-age=60'], 'page'));
+        $told = $this->json('page:why', ['url' => 'https://shop.example/purged'], Application::NOT_DONE);
+        self::assertSame(['built', 'nothing is stored under its key; last time: it was purged while it was made, or the cache could not be written'], [$told['outcome'], $told['because']]);
+        self::assertNotSame('', $told['advice']);
+        $this->visit('https://shop.example/purged');
+        self::assertSame(['hit', ''], [($told = $this->json('page:why', ['url' => 'https://shop.example/purged']))['outcome'], $told['reason']]);
+    }
+
+    public function testWhyTellsOfTheWebServersFile(): void
+    {
+        $static = $this->root->file('static');
+        $lines = ['Content-Type: text/html; charset=utf-8', 'Cache-Control: max-age=3600'];
+        $this->visit('https://shop.example/a', $lines, options: ['static' => $static]);
+        $file = fn(string $url): mixed => \is_array($page = $this->json('page:why', ['url' => $url])['page']) ? $page['file'] ?? $page['no_file'] : null;
+        self::assertIsString($path = $file('https://shop.example/a'));
+        self::assertStringEndsWith('/https/shop.example:443/a.html', $path);
+        self::assertFileExists($path);
+        self::assertStringContainsString("without PHP, to visitors whose fields and cookies do not matter: $static", $this->tell('page:why', ['url' => 'https://shop.example/a'])[1]);
+
+        $this->visit('https://shop.example/b', [...$lines, 'X-Frame-Options: DENY'], options: ['static' => $static]);
+        self::assertSame('the web server does not send "x-frame-options" (staticHeaders)', $file('https://shop.example/b'));
+        $this->visit('https://shop.example/c', ['Content-Type: text/html; charset=utf-8', 'Cache-Control: max-age=1'], options: ['static' => $static]);
+        self::assertSame('no request has had it made yet, or its life ends soon', $file('https://shop.example/c'));
+        $this->visit('https://other.example/a');
+        self::assertNull($file('https://other.example/a'), 'nobody wants files there');
     }
 
     public function testWhyTellsThatAPageHasBeenExpired(): void
@@ -302,6 +341,24 @@ final class PagesTest extends TestCase
         self::assertSame(['urls' => [], 'tags' => [], 'all' => true, 'expired' => false, 'done' => true], $this->json('page:purge', ['--all' => true]));
         self::assertSame([], $this->listed());
         self::assertSame('another value', Cache::open($this->dsn)->get('k'));
+    }
+
+    public function testAPurgeTellsTheProxiesThatTheWebHasNoted(): void
+    {
+        $server = \stream_socket_server('tcp://127.0.0.1:0');
+        self::assertIsResource($server);
+        $address = (string) \stream_socket_get_name($server, false);
+        // Nobody answers there, so the purge is not done.
+        foreach ([['--tag' => ['menu']], ['url' => ['/a']], ['--all' => true], ['--tag' => ['menu'], '--expire' => true]] as $arguments) {
+            $this->visit('https://shop.example/a', options: ['proxies' => [$address]]);
+            $this->visit('https://other.example/a');
+            self::assertSame(Application::NOT_DONE, $this->tell('page:purge', $arguments)[0], (string) \json_encode($arguments));
+            $connection = \stream_socket_accept($server, 0.0);
+            self::assertIsResource($connection);
+            self::assertStringStartsWith('BAN ', (string) \fgets($connection));
+            \fclose($connection);
+        }
+        self::assertSame(Application::OK, $this->tell('page:purge', ['--tag' => ['menu'], '--options' => '{}'])[0], 'who gives options has said all');
     }
 
     public function testExpire(): void

@@ -75,7 +75,8 @@ final class BudgetTest extends TestCase
 
     public function testAPageOfAQuarterIsRefused(): void
     {
-        self::assertFalse($this->budget->admit('large', self::BYTES / 4 + Budget::SLOT));
+        self::assertTrue($this->budget->holds(self::BYTES >> 2));
+        self::assertFalse($this->budget->holds((self::BYTES >> 2) + 1));
     }
 
     public function testNotesThatAreGoneOrHostileDoNoHarm(): void

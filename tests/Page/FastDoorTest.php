@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Page\Middleware;
 use Larder\Page\PageCache;
 use Larder\Page\Pages;
+use Larder\Page\Settings;
 use Larder\System\PurgeCounter;
 use Larder\Tests\Support\FastCgiFailure;
 use Larder\Tests\Support\FpmServer;
@@ -66,6 +67,23 @@ final class FastDoorTest extends TestCase
         self::assertArrayHasKey('age', $answer->headers);
         self::assertArrayNotHasKey('x-powered-by', $answer->headers);
         self::assertSame('', $answer->errors);
+    }
+
+    public function testItsCopiesCanBeAskedFor(): void
+    {
+        $site = self::site([], []);
+        $has = static function () use ($site): ?bool {
+            $pages = new Pages($site->cache(), Settings::from([]));
+            $stored = $pages->find('http://site.example/a');
+
+            return $stored === null ? null : $pages->elsewhere('http://site.example/a', $stored['name'], $stored['page'])['copy'];
+        };
+        $site->warm('/a');
+        self::assertTrue($has());
+        self::assertTrue($site->pages()->purge('/b'));
+        self::assertFalse($has(), 'it is not known to be good any more');
+        $site->get('/a');
+        self::assertTrue($has());
     }
 
     /** As in a PHP that has no APCu: none of its functions is there. */

@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Console\Page;
 
+use Larder\Cache;
 use Larder\Config\InvalidConfiguration;
 use Larder\Page\Pages;
+use Larder\Page\Proxies;
 use Larder\Page\Settings;
 use Larder\Page\Tags;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
@@ -47,6 +49,27 @@ final readonly class OwnersOptions
     public function for(string $url): array
     {
         return $this->given ?? $this->pages->options(Tags::origin($url));
+    }
+
+    /**
+     * Those for a purge that concerns all origins: it tells all their proxies.
+     *
+     * @param Cache  $truth the cache's truth tier, which is read through
+     * @param string $group in which $truth is; '': in none
+     *
+     * @return array<array-key, mixed>
+     */
+    public function everywhere(Cache $truth, string $group): array
+    {
+        if ($this->given !== null) {
+            return $this->given;
+        }
+        $proxies = [];
+        foreach (Pages::origins($truth, $group) as $origin) {
+            $proxies = [...$proxies, ...Proxies::from($this->pages->options($origin)['proxies'] ?? [])->addresses];
+        }
+
+        return ['proxies' => \array_values(\array_unique($proxies))];
     }
 
     /** Where they come from, for people. */

@@ -29,6 +29,8 @@ final readonly class Rule
         'an error does not replace a page' => ['the stored page is kept for RFC 5861, section 4', 'Nothing: the next page that is no error is stored.'],
         'it is longer than' => ['the option largest', 'Raise the option largest, or let the web server send files of that size.'],
         'it has too many tags' => ['a page that cannot be purged by all its tags is not stored', 'Give the page fewer tags, or shorter ones.'],
+        'it takes more than a quarter' => ['the budget of all pages in the cache', 'Make the page shorter, or let the web server send it as a file of its own.'],
+        'it was purged while' => ['a page that may be older than a purge is not stored', 'Nothing: the next page is stored. If it is not, the application purges the page while it makes it, or the cache cannot be written: bin/larder doctor says so.'],
         'its Content-Length' => ['RFC 9111, section 3.3: a truncated page is not stored', 'Let the application print what it announces.'],
         'the application changes its header' => ['what is added to the header when it is sent may make the page private', 'Let the application set its header before it ends, and not in header_register_callback().'],
         'the application ended with a fatal error' => ['an error is not stored, whatever its status', 'PHP\'s error log says what it was.'],

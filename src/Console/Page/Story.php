@@ -17,8 +17,11 @@ final readonly class Story
 {
     private ?Rule $rule;
 
-    /** @param list<string> $tags of the stored page */
-    public function __construct(private Explanation $explanation, private array $tags)
+    /**
+     * @param list<string>                                               $tags      of the stored page
+     * @param array{file: ?string, reason: ?string, copy: ?bool} $elsewhere see Pages::elsewhere()
+     */
+    public function __construct(private Explanation $explanation, private array $tags, private array $elsewhere = ['file' => null, 'reason' => null, 'copy' => null])
     {
         $this->rule = Rule::of($explanation->detail);
     }
@@ -49,6 +52,7 @@ final readonly class Story
                 'stale_while_revalidate' => $page['stale'], 'stale_if_error' => $page['broken'],
                 'forms' => $page['forms'], 'etag' => $page['etag'], 'tags' => $this->tags,
                 'depends_on' => Depends::words($this->explanation->stored['name'] ?? ''),
+                'file' => $this->elsewhere['file'], 'no_file' => $this->elsewhere['reason'], 'copy' => $this->elsewhere['copy'],
             ],
         ];
     }
@@ -112,7 +116,7 @@ final readonly class Story
     private function missing(): string
     {
         return match ($this->explanation->forward) {
-            'uri-miss' => 'nothing is stored under its key',
+            'uri-miss' => 'nothing is stored under its key' . ($this->explanation->outcome === Outcome::Built && $this->explanation->detail !== '' ? '; last time: ' . $this->explanation->detail : ''),
             'vary-miss' => 'other variants of the page are stored, and none for this request\'s fields (RFC 9111, section 4.1)',
             'stale' => $this->wasExpired() ? 'somebody has expired the page, and it may not be served stale'
                 : 'the stored page\'s life is over (RFC 9111, section 4.2), and it may not be served stale',
@@ -171,6 +175,20 @@ final readonly class Story
                 : 'never served stale'],
             ['tags', $this->tags === [] ? 'none' : \implode(' ', $this->tags)],
             ['depends on', \implode('; ', ['the URL', ...$depends])],
+            ...$this->elsewhere(),
         ];
+    }
+
+    /** @return list<array{string, string}> */
+    private function elsewhere(): array
+    {
+        ['file' => $file, 'reason' => $reason, 'copy' => $copy] = $this->elsewhere;
+        $lines = $copy === null ? [] : [['copy', $copy ? 'larder-serve.php answers, before the autoloader' : 'none that larder-serve.php could answer from: the next request has one made']];
+
+        return match (true) {
+            $file !== null => [...$lines, ['file', "the web server sends it without PHP, to visitors whose fields and cookies do not matter: $file"]],
+            $reason !== null => [...$lines, ['file', "none that the web server could send: $reason"]],
+            default => $lines,
+        };
     }
 }

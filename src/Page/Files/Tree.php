@@ -119,6 +119,27 @@ final class Tree
     }
 
     /**
+     * The file that the web server sends of a page, for people.
+     *
+     * @param array{status: int, headers: list<string>, ...} $page
+     * @param ?string                                        $reason set where there is none
+     */
+    public function file(FileOptions $options, string $key, array $page, ?string &$reason): ?string
+    {
+        $path = Address::of($key, $page['status'], $page['headers'], $options->headers, $reason);
+        $now = \time();
+        foreach ($path === null ? [] : Quiet::call($this->mirror->folders(...)) as $label) {
+            $file = "$this->directory/$label/$path" . self::ENDINGS[''];
+            if (!Buckets::unix()->isOver($label, $now) && \is_file($file)) {
+                return $file;
+            }
+        }
+        $reason ??= 'no request has had it made yet, or its life ends soon';
+
+        return null;
+    }
+
+    /**
      * Takes out the files of all pages that have changed.
      *
      * @param list<string> $names of changes that the journal may not have yet
