@@ -322,7 +322,7 @@ final readonly class Options
     }
 
     /** @param array<string, string> $known name to the extension it needs */
-    private static function choice(string $option, mixed $value, array $known): string
+    public static function choice(string $option, mixed $value, array $known): string
     {
         $value = self::text($option, $value);
         $extension = $known[$value] ?? throw InvalidConfiguration::choice($option, $value, \array_keys($known));
@@ -343,7 +343,7 @@ final readonly class Options
         return \is_int($value) && $value > 0 ? $value : throw InvalidConfiguration::size($option, $value);
     }
 
-    private static function seconds(string $option, mixed $value, string $example): float
+    public static function seconds(string $option, mixed $value, string $example): float
     {
         if (\is_string($value) && !\is_numeric($value) || !\is_scalar($value) || \is_bool($value)) {
             throw InvalidConfiguration::seconds($option, $value, $example);
@@ -353,7 +353,7 @@ final readonly class Options
         return $seconds > 0.0 && $seconds < 1e9 ? $seconds : throw InvalidConfiguration::seconds($option, $value, $example);
     }
 
-    private static function flag(string $option, mixed $value): bool
+    public static function flag(string $option, mixed $value): bool
     {
         return match (true) {
             \is_bool($value) => $value,

@@ -95,7 +95,11 @@ final class StoreFactory
         return $path;
     }
 
-    /** A connection to Redis by its extension or, if that is not loaded, by Predis. */
+    /**
+     * A connection to Redis by its extension or, if that is not loaded, by Predis.
+     *
+     * @param float $timeout seconds for connecting and for each answer
+     */
     public static function redis(Dsn $dsn, float $timeout): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(

@@ -33,8 +33,9 @@ final class Imports
         'Tier\Near' => ['System', 'Codec', 'Store\Journal', 'Store'],
         'Tier' => ['System', 'Codec', 'Store\Journal', 'Store', 'Tier\Near'],
         'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Tier', 'Tier\Near'],
-        // Cache, the front door.
-        '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config'],
+        'Counter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
+        // Cache, the front door, and Counter.
+        '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config', 'Counter'],
         'Psr' => ['System', 'Codec', ''],
         'Page\Http' => [],
         'Page\Files' => ['System', 'Config', ''],

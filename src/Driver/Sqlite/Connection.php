@@ -6,6 +6,7 @@ namespace Larder\Driver\Sqlite;
 
 use Larder\System\Failure;
 use Larder\System\Process;
+use Larder\System\Quiet;
 
 /**
  * A connection to an SQLite database: opens it, prepares its statements, runs its transactions and explains its errors.
@@ -69,6 +70,32 @@ class Connection
             self::OPEN_FLAGS => self::READ_WRITE_NO_MUTEX,
             self::EXTENDED_CODES => true,
         ]);
+    }
+
+    /**
+     * Makes a database file for open(), beside its place, and moves it there: nobody meets half of one.
+     *
+     * @param int    $application the file's application_id
+     * @param string $schema      its statements
+     *
+     * @throws \PDOException
+     */
+    public static function make(string $file, int $application, string $schema): void
+    {
+        $new = $file . '.' . \bin2hex(\random_bytes(6));
+        $old = \umask(0o077);
+        Quiet::begin();
+        try {
+            $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
+            $pdo->exec("PRAGMA application_id=$application;$schema");
+            $pdo = null;
+            // link() fails where another process was first.
+            \link($new, $file);
+        } finally {
+            \umask($old);
+            \is_file($new) && \unlink($new);
+            Quiet::end();
+        }
     }
 
     /** Whether PHP may keep connections: not on the command line, where a process has one request and forked children must be able to close. */
@@ -220,7 +247,8 @@ class Connection
         return \is_int($code) ? $code : 0;
     }
 
-    protected static function advice(\PDOException $error): string
+    /** What an error means, for messages. */
+    public static function advice(\PDOException $error): string
     {
         return match (self::code($error) & 0xff) {
             5, 6 => 'another program keeps the database locked',

@@ -1,0 +1,86 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Counter;
+
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
+use Larder\Config\SegmentPlace;
+use Larder\Config\StoreFactory;
+use Larder\System\Failure;
+use Larder\System\WrongUser;
+
+/** Makes the engine that a DSN and options name; every default of a counter stands here. */
+final class Engines
+{
+    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout'];
+
+    /** Seconds that a call waits for other processes, or for a server. */
+    private const TIMEOUT = 5.0;
+
+    private const LONGEST_NAME = 200;
+
+    /**
+     * @param string|array<array-key, mixed> $source
+     *
+     * @throws InvalidConfiguration|WrongUser|CounterFailure
+     */
+    public static function make(#[\SensitiveParameter] string|array $source, string $name): Engine
+    {
+        if ($name === '' || \strlen($name) > self::LONGEST_NAME) {
+            throw new InvalidConfiguration('A counter\'s name has 1 to ' . self::LONGEST_NAME . ' bytes. Write for example page-views.');
+        }
+        $options = \is_string($source) ? ['dsn' => $source] : $source;
+        if (!\is_string($options['dsn'] ?? null)) {
+            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/counters', $options['dsn'] ?? null);
+        }
+        $dsn = Dsn::parse($options['dsn']);
+        foreach ($options += $dsn->query as $option => $_) {
+            if (!\in_array($option, self::KNOWN, true)) {
+                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
+            }
+        }
+        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
+        $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
+        switch ($dsn->scheme) {
+            case 'sqlite':
+                return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
+            case 'redis':
+            case 'rediss':
+            case 'predis':
+            case 'predis+tls':
+                if ($isCombined || isset($options['synchronous'])) {
+                    throw new InvalidConfiguration('The option "' . ($isCombined ? 'combine' : 'synchronous') . '" is for sqlite:// counters. Leave it out: a Redis server counts in its memory, and its own configuration says what it keeps.');
+                }
+
+                return new RedisEngine(StoreFactory::redis($dsn, $timeout), $name);
+            default:
+                throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold a counter, because it may forget. Write sqlite:///directory or redis://host; for a number that may vanish use Cache::increment().");
+        }
+    }
+
+    private static function sqlite(Dsn $dsn, string $name, bool $isFull, float $timeout, bool $isCombined): Engine
+    {
+        if ($isCombined && !SegmentPlace::isUsable()) {
+            throw InvalidConfiguration::missingExtension('larder', 'The option "combine"');
+        }
+        $directory = $dsn->path === '' ? Directory::default() . '/counters' : $dsn->path;
+        try {
+            Directory::prepare($directory);
+            $engine = new SqliteEngine($directory, $name, $isFull, $timeout);
+            if (!$isCombined) {
+                return $engine;
+            }
+            // A file of its own, beside that of the caches, which never evicts what nobody has written down.
+            $file = \dirname(SegmentPlace::path(new Dsn('segment'))) . '/counters-' . \substr(\md5((string) \realpath($directory)), 0, 16);
+
+            return new CombiningEngine(SegmentPlace::open(new Dsn('segment', $file, bytes: CombiningEngine::BYTES), CombiningEngine::BYTES), $engine, $name);
+        } catch (Failure $failure) {
+            throw new CounterFailure($failure->getMessage(), 0, $failure);
+        }
+    }
+}
