@@ -16,12 +16,24 @@ use PHPUnit\Framework\TestCase;
 /**
  * Visitors, members, purges, failing pages, kill -9 of workers and a full disk, all at once. Nobody gets a page that is older
  * than a purge which had returned before he asked, nobody another's page, nobody half a page, and nobody an error of ours.
+ *
+ * As soon as a purge has returned, somebody asks for its page, and mostly it is purged again while that is made.
+ *
+ * Ten minutes of it:
+ *
+ *     make test-long ARGS="--filter ChaosTest::testTenMinutesOfChaos"
  */
 #[CoversNothing]
 final class ChaosTest extends TestCase
 {
     /** Requests under way at once. */
     private const AT_ONCE = 10;
+
+    /** Purges of one page that follow one another, at the most. */
+    private const ROUNDS = 6;
+
+    /** Of what happened, so much is told with a failure. */
+    private const TOLD = 40;
 
     private ?Site $site = null;
     private ?RedisServer $redis = null;
@@ -33,6 +45,14 @@ final class ChaosTest extends TestCase
 
     /** @var array<int, int> the version that each page has at the least, for a purge of what was before has returned */
     private array $least = [];
+
+    /** @var list<array{int, int, int}> purges to come: when (hrtime), the page, and how many more follow */
+    private array $due = [];
+
+    private int $start = 0;
+
+    /** @var array<int, list<string>> what happened last, by page */
+    private array $events = [];
 
     /** @var array<string, int> */
     private array $counts = ['hit' => 0, 'stored' => 0, 'busy' => 0, 'killed' => 0, 'purged' => 0, 'kept' => 0, 'full' => 0];
@@ -64,7 +84,7 @@ final class ChaosTest extends TestCase
     #[DataProvider('stacks')]
     public function testALittleChaos(string $store, bool $hasFastDoor, int $servers): void
     {
-        $this->chaos($store, $hasFastDoor, $servers, 3.0);
+        $this->chaos($store, $hasFastDoor, $servers, 2.0);
     }
 
     #[DataProvider('stacks')]
@@ -82,23 +102,37 @@ final class ChaosTest extends TestCase
         $this->turn = \hrtime(true) + 1_000_000_000;
         $site = $this->site = new Site($this->store($store), $hasFastDoor, $servers);
         $visits = $purges = [];
-        $start = \hrtime(true);
+        $this->start = $start = \hrtime(true);
         // Where the machine was too slow for anything to happen, it gets more time.
         $isOn = fn(): bool => \hrtime(true) - $start < $seconds * 1e9 || (\min($this->counts['hit'], $this->counts['purged']) === 0 && \hrtime(true) - $start < 60e9);
-        while ($isOn() || $visits !== [] || $purges !== []) {
+        while ($isOn() || $visits !== [] || $purges !== [] || $this->due !== []) {
             if ($isOn() && \count($visits) < self::AT_ONCE) {
-                $visits[] = $this->visit($site);
-                if (\random_int(1, 6) === 1) {
-                    $page = \random_int(0, Site::PAGES - 1);
-                    $purges[] = [$page, $site->change($page), $site->purge($page)];
+                $visits[] = $this->visit($site, \random_int(0, Site::PAGES - 1));
+                if (\random_int(1, 20) === 1) {
+                    $this->due[] = [0, \random_int(0, Site::PAGES - 1), \random_int(0, self::ROUNDS)];
                 }
                 \random_int(1, 300) === 1 && $site->killAWorker();
                 $this->fillOrFree();
             }
-            foreach ($purges as $key => [$page, $version, $purge]) {
+            foreach ($this->due as $key => [$time, $page, $rounds]) {
+                if (\hrtime(true) >= $time) {
+                    unset($this->due[$key]);
+                    $version = $site->change($page);
+                    $by = ['tag', 'url', 'path'][\random_int(0, 2)];
+                    $this->note($page, "version $version is there, and a purge by $by begins");
+                    $purges[] = [$page, $version, $rounds, $site->purge($page, $by)];
+                }
+            }
+            foreach ($purges as $key => [$page, $version, $rounds, $purge]) {
                 if ($purge->hasAnswer()) {
-                    $this->purged($page, $version, $purge->answer());
                     unset($purges[$key]);
+                    $this->purged($page, $version, $purge->answer());
+                    // One makes the page, and the other waits for it, or comes when it is there.
+                    $visits[] = $this->visit($site, $page, isPlain: true);
+                    $visits[] = $this->visit($site, $page, isPlain: true);
+                    if ($rounds > 0 && $isOn()) {
+                        $this->due[] = [\hrtime(true) + \random_int(0, 60_000_000), $page, $rounds - 1];
+                    }
                 }
             }
             foreach ($visits as $key => [$page, $member, $least, $visit]) {
@@ -121,12 +155,11 @@ final class ChaosTest extends TestCase
     }
 
     /** @return array{int, ?string, int, Question} */
-    private function visit(Site $site): array
+    private function visit(Site $site, int $page, bool $isPlain = false): array
     {
-        $page = \random_int(0, Site::PAGES - 1);
-        $member = \random_int(1, 8) === 1 ? 'member' . \random_int(1, 3) : null;
+        $member = !$isPlain && \random_int(1, 8) === 1 ? 'member' . \random_int(1, 3) : null;
         $variables = $member === null ? [] : ['HTTP_COOKIE' => "member=$member"];
-        if (\random_int(1, 10) === 1) {
+        if (!$isPlain && \random_int(1, 10) === 1) {
             $variables['HTTP_X_FATE'] = ['fail', 'die', 'session'][\random_int(0, 2)];
         }
 
@@ -135,6 +168,7 @@ final class ChaosTest extends TestCase
 
     private function purged(int $page, int $version, ?FastCgiResponse $answer): void
     {
+        $this->note($page, "the purge of what is older than version $version: " . ($answer->body ?? 'killed'));
         if ($answer?->body === 'purged') {
             $this->least[$page] = \max($this->least[$page] ?? 0, $version);
         }
@@ -145,10 +179,14 @@ final class ChaosTest extends TestCase
     {
         if ($answer === null) {
             $this->counts['killed']++;
+            $this->note($page, 'a visitor\'s worker was killed');
 
             return;
         }
-        $text = \substr($answer->body, 0, 200) . "\n" . \json_encode($answer->headers) . "\n$answer->errors";
+        $version = \preg_match('/^page \d+ version (\d+)/', $answer->body, $part) === 1 ? (int) $part[1] : null;
+        $this->note($page, ($member ?? 'a visitor') . " who asked after version $least was purged for: status $answer->status, version " . ($version ?? 'none') . ', ' . ($answer->headers['cache-status'][0] ?? 'no Cache-Status'));
+        $text = \sprintf("page %d, %.3f s after the beginning: version %d or later expected, %s served\n", $page, $this->seconds(), $least, $version ?? 'none')
+            . \substr($answer->body, 0, 200) . "\n" . \json_encode($answer->headers) . "\n$answer->errors\n" . \json_encode($this->counts) . "\n" . \implode("\n", $this->events[$page]);
         if (isset($answer->headers['retry-after'])) {
             self::assertSame(503, $answer->status, $text);
             $this->counts['busy']++;
@@ -165,14 +203,24 @@ final class ChaosTest extends TestCase
         }
         if ($answer->status === 500) {
             // The application's own, made for this visitor.
-            self::assertStringNotContainsString('hit', $text);
+            self::assertFalse(\str_contains($status, 'hit'), $text);
 
             return;
         }
         self::assertSame(200, $answer->status, $text);
         self::assertMatchesRegularExpression("/^page $page version (\\d+) \\.* end$/D", $answer->body, $text);
-        self::assertGreaterThanOrEqual($least, (int) \explode(' ', $answer->body)[3], $text);
+        self::assertGreaterThanOrEqual($least, $version, $text);
         self::assertFalse(\str_contains($status, 'hit') && isset($answer->headers['set-cookie']), $text);
+    }
+
+    private function note(int $page, string $event): void
+    {
+        $this->events[$page] = [...\array_slice($this->events[$page] ?? [], 1 - self::TOLD), \sprintf('%8.3f s  %s', $this->seconds(), $event)];
+    }
+
+    private function seconds(): float
+    {
+        return (\hrtime(true) - $this->start) / 1e9;
     }
 
     /** @return array<string, mixed> */

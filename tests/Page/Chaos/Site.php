@@ -95,9 +95,10 @@ final class Site
         return new Question($this->socket(), $this->page, [], $variables + ['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => "/p$page", 'QUERY_STRING' => '']);
     }
 
-    public function purge(int $page): Question
+    /** @param string $by tag, url or path */
+    public function purge(int $page, string $by): Question
     {
-        return new Question($this->socket(), $this->purge, ['page' => $page, 'by' => ['tag', 'url', 'path'][\random_int(0, 2)]], []);
+        return new Question($this->socket(), $this->purge, ['page' => $page, 'by' => $by], []);
     }
 
     public function killAWorker(): void
