@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin
+.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -125,6 +125,15 @@ debian: setup ## build and test everything on another release of Debian (SUITE=t
 ext-costs: ## measure what decided the extension's design: locks, fences, probes, copying
 	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
 	@build/ext-costs
+
+frameworks: build/frameworks/autoload.php ## fetch Symfony and Laravel, for the tests of src/Bridge/ (about 120 MB, in build/frameworks/)
+
+build/frameworks/autoload.php: tests/Bridge/composer.json
+	@composer update --working-dir=tests/Bridge --no-progress --prefer-dist --no-scripts --quiet
+	@touch $@
+
+test-bridge: setup frameworks ## test the queue behind Symfony Messenger and Laravel
+	$(PHPUNIT) --filter '/^Larder.Tests.Bridge./' $(ARGS)
 
 plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 	@wordpress/build

@@ -41,6 +41,8 @@ final class Imports
         'Page\Files' => ['System', 'Config', ''],
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
+        'Bridge\Symfony' => ['Config', 'Queue'],
+        'Bridge\Laravel' => ['Queue'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],

@@ -1,0 +1,58 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Bridge\Symfony;
+
+use Larder\Config\InvalidConfiguration;
+use Larder\Queue\Queue;
+use Symfony\Component\Messenger\Exception\InvalidArgumentException;
+use Symfony\Component\Messenger\Transport\Serialization\SerializerInterface;
+use Symfony\Component\Messenger\Transport\TransportFactoryInterface;
+use Symfony\Component\Messenger\Transport\TransportInterface;
+
+/**
+ * Makes Messenger's transports of DSNs that begin with "larder+": larder+sqlite:///var/lib/app/queue, larder+redis://….
+ *
+ * Options, in the DSN's query or in the transport's configuration: `queue` ("messages"), `visibility` (seconds that a message
+ * is one worker's; 60), and those of Queue::open().
+ *
+ * This folder is the queue behind Symfony Messenger, and nothing more.
+ *
+ * @implements TransportFactoryInterface<LarderTransport>
+ */
+final class LarderTransportFactory implements TransportFactoryInterface
+{
+    private const SCHEME = 'larder+';
+
+    /** @param array<array-key, mixed> $options */
+    public function createTransport(#[\SensitiveParameter] string $dsn, #[\SensitiveParameter] array $options, SerializerInterface $serializer): TransportInterface
+    {
+        [$place, $query] = \explode('?', \substr($dsn, \strlen(self::SCHEME)), 2) + [1 => ''];
+        \parse_str($query, $given);
+        $options += $given;
+        // Symfony's own.
+        unset($options['transport_name']);
+        $name = $options['queue'] ?? 'messages';
+        $visibility = \filter_var($options['visibility'] ?? 60, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
+        unset($options['queue'], $options['visibility']);
+        if (!\is_string($name) || !\is_int($visibility)) {
+            throw new InvalidArgumentException('The option "queue" is a name, and "visibility" a whole number of seconds: larder+sqlite:///var/lib/app/queue?queue=mail&visibility=60.');
+        }
+        $source = ['dsn' => $place];
+        foreach ($options as $option => $value) {
+            $source[(string) $option] = $value;
+        }
+        try {
+            return new LarderTransport(Queue::open($source, $name), $serializer, $visibility);
+        } catch (InvalidConfiguration $wrong) {
+            throw new InvalidArgumentException($wrong->getMessage(), 0, $wrong);
+        }
+    }
+
+    /** @param array<array-key, mixed> $options */
+    public function supports(#[\SensitiveParameter] string $dsn, #[\SensitiveParameter] array $options): bool
+    {
+        return \str_starts_with($dsn, self::SCHEME);
+    }
+}

@@ -1,0 +1,11 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Bridge;
+
+/** A message. */
+final class Note
+{
+    public function __construct(public string $text) {}
+}
