@@ -273,7 +273,7 @@ final readonly class Dsn
             if ($path === '' || $path === '/') {
                 throw InvalidConfiguration::malformed($text, 'it names no server', 'write ' . $scheme . '://127.0.0.1:6379/0, or ' . $scheme . ':///run/redis.sock for a socket');
             }
-            if (\ctype_digit(\substr($path, 1))) {
+            if (\preg_match('/^\d+$/D', \substr($path, 1)) === 1) {
                 throw InvalidConfiguration::malformed($text, 'it has a database number and no server', 'write ' . $scheme . '://127.0.0.1:6379' . $path);
             }
             if ($scheme === 'rediss' || $scheme === 'predis+tls') {
@@ -285,7 +285,7 @@ final readonly class Dsn
 
         [$host, $port] = self::address($text, $authority, self::REDIS_PORT);
         if ($path !== '' && $path !== '/') {
-            if (!\ctype_digit(\substr($path, 1))) {
+            if (\preg_match('/^\d+$/D', \substr($path, 1)) !== 1) {
                 throw InvalidConfiguration::malformed(
                     $text,
                     'after the host comes the number of a database',
@@ -376,7 +376,7 @@ final readonly class Dsn
         }
         if ($tail !== '') {
             $digits = \substr($tail, 1);
-            if ($tail[0] !== ':' || !\ctype_digit($digits) || \strlen($digits) > 5 || (int) $digits < 1 || (int) $digits > 65535) {
+            if ($tail[0] !== ':' || \preg_match('/^\d+$/D', $digits) !== 1 || \strlen($digits) > 5 || (int) $digits < 1 || (int) $digits > 65535) {
                 throw InvalidConfiguration::malformed($text, 'its port is not a number from 1 to 65535', 'write for example 127.0.0.1:' . $port);
             }
             $port = (int) $digits;
@@ -387,7 +387,7 @@ final readonly class Dsn
 
     private static function number(#[\SensitiveParameter] string $text, #[\SensitiveParameter] string $digits): int
     {
-        if (!\ctype_digit($digits) || \strlen($digits) > 5) {
+        if (\preg_match('/^\d+$/D', $digits) !== 1 || \strlen($digits) > 5) {
             throw InvalidConfiguration::malformed($text, 'its database is not a number', 'write 0, the number Redis starts with, or another below its "databases" setting');
         }
 

@@ -61,7 +61,7 @@ final class ProcessId
         self::current();
         $parts = \explode('.', $name);
         if (\count($parts) !== 4 || $parts[1] === self::UNKNOWN || $parts[0] . '.' . $parts[1] !== self::$host
-            || !\ctype_digit($parts[2]) || ($pid = (int) $parts[2]) === 0) {
+            || \preg_match('/^\d+$/D', $parts[2]) !== 1 || ($pid = (int) $parts[2]) === 0) {
             return null;
         }
         if (\function_exists('posix_kill') && \function_exists('posix_get_last_error')
@@ -74,7 +74,7 @@ final class ProcessId
             return \function_exists('posix_kill') ? true : null;
         }
 
-        return !($stat[1] === 'Z' || $stat[1] === 'X' || (\ctype_digit($parts[3]) && $parts[3] !== self::UNKNOWN && $parts[3] !== $stat[2]));
+        return !($stat[1] === 'Z' || $stat[1] === 'X' || (\preg_match('/^\d+$/D', $parts[3]) === 1 && $parts[3] !== self::UNKNOWN && $parts[3] !== $stat[2]));
     }
 
     /** The pid as kill(2) takes it; 0 if every function that tells it is disabled. */

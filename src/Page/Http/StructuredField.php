@@ -157,7 +157,7 @@ final class StructuredField
                 return $this->display();
             default:
                 $next = $this->next();
-                if ($next === '-' || \ctype_digit($next)) {
+                if ($next === '-' || \preg_match('/^\d+$/D', $next) === 1) {
                     return $this->number();
                 }
 
