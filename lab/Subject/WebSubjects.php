@@ -7,15 +7,18 @@ namespace Larder\Lab\Subject;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Web\Endpoint;
 
 /**
- * What answers over HTTP in the scenarios `fpm` and `pages`. Of the parameters "script" is what the web server runs, and
- * "server" one of nginx's own ways. {socket}, {host} and {port} in a DSN stand for the service's address, {directory} for a
+ * What answers over HTTP in the scenarios `fpm`, `pages`, `counters` and `queues`. Of the parameters "script" is what the web
+ * server runs, "server" one of nginx's own ways, and "driver" what an endpoint stands on. {socket}, {host} and {port} in a DSN stand for the service's address, {directory} for a
  * directory of the subject's own.
  */
 final class WebSubjects
 {
     public const EMPTY = 'empty';
+    public const FAKE = 'fake';
+    public const ZMQ = 'zmq';
     public const ECHO = 'echo';
     public const APPLICATION = 'application';
     public const FAST = 'larder-door-apcu';
@@ -65,9 +68,50 @@ final class WebSubjects
         ];
     }
 
-    public static function isLarder(Subject $subject): bool
+    /** @return list<Subject> */
+    public static function counters(): array
+    {
+        return [
+            self::endpoint(self::FAKE, 'fake'),
+            self::endpoint('memcached', 'counter/memcached', [Need::extension('memcached')], 'memcached-socket'),
+            self::endpoint('redis', 'counter/redis', [Need::extension('redis')], 'redis'),
+            self::endpoint('predis', 'counter/predis', [self::predis()], 'redis'),
+            self::endpoint('larder-sqlite', 'counter/larder', [self::sqlite()], dsn: 'sqlite://{directory}'),
+            self::endpoint('larder-combine', 'counter/larder', [self::sqlite(), LarderExtension::need()], dsn: 'sqlite://{directory}?combine=1'),
+            self::endpoint('larder-redis', 'counter/larder', [Need::extension('redis')], 'redis', 'redis://{socket}'),
+            self::endpoint('larder-predis', 'counter/larder', [self::predis()], 'redis', 'predis://{socket}'),
+            self::endpoint('larder-cache', 'counter/cache', [self::sqlite()], dsn: self::SQLITE),
+        ];
+    }
+
+    /** @return list<Subject> */
+    public static function queues(): array
+    {
+        return [
+            self::endpoint(self::FAKE, 'fake'),
+            self::endpoint(self::ZMQ, 'queue/zmq', [Need::extension('zmq')], dsn: 'ipc://{directory}/zmq.sock'),
+            self::endpoint('redis', 'queue/redis', [Need::extension('redis')], 'redis'),
+            self::endpoint('predis', 'queue/predis', [self::predis()], 'redis'),
+            self::endpoint('larder-sqlite', 'queue/larder', [self::sqlite()], dsn: 'sqlite://{directory}?limit=100000000'),
+            self::endpoint('larder-redis', 'queue/larder', [Need::extension('redis')], 'redis', 'redis://{socket}?limit=100000000'),
+            self::endpoint('larder-predis', 'queue/larder', [self::predis()], 'redis', 'predis://{socket}?limit=100000000'),
+        ];
+    }
+
+    public static function isLarder(Subject|Cell $subject): bool
     {
         return \str_starts_with($subject->engine, 'larder-');
+    }
+
+    private static function predis(): Need
+    {
+        return Need::library(\Predis\Client::class, 'predis/predis');
+    }
+
+    /** @param list<Need> $needs */
+    private static function endpoint(string $engine, string $driver, array $needs = [], ?string $service = null, string $dsn = ''): Subject
+    {
+        return self::subject($engine, ['script' => Endpoint::SCRIPT, 'server' => 'counted', 'driver' => $driver, 'dsn' => $dsn], $needs, $service);
     }
 
     private static function sqlite(): Need

@@ -17,9 +17,9 @@ final class Load
     private const SCRIPT = <<<'LUA'
         done = function(summary, latency, requests)
             local errors = summary.errors
-            io.write(string.format("LARDER %d %d %d %d %d %d %d\n", summary.requests, summary.duration,
+            io.write(string.format("LARDER %d %d %d %d %d %d %d %.1f\n", summary.requests, summary.duration,
                 errors.connect + errors.read + errors.write + errors.status + errors.timeout,
-                latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
+                latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max, latency.stdev))
         end
         LUA;
 
@@ -67,17 +67,17 @@ final class Load
      * @param list<string> $fields of the request's header
      * @param string       $file   for a script; written anew
      *
-     * @return array{rate: float, requests: int, p50: float, p95: float, p99: float, max: float} requests a second; microseconds
+     * @return array{rate: float, requests: int, p50: float, p95: float, p99: float, max: float, stdev: float} requests a second; microseconds
      */
-    public static function wrk(string $url, float $seconds, int $atOnce, array $fields, string $file): array
+    public static function wrk(string $url, float $seconds, int $atOnce, array $fields, string $file, int $threads = 1): array
     {
         \file_put_contents($file, self::SCRIPT);
-        $run = self::run('wrk', ['-t', '1', '-c', (string) $atOnce, '-d', \max(1, (int) \round($seconds)) . 's', '--timeout', '60s', ...self::headers($fields), '-s', $file, $url]);
-        if (\preg_match('/^LARDER (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)$/m', $run, $found) !== 1 || (int) $found[1] === 0 || (int) $found[3] !== 0) {
+        $run = self::run('wrk', ['-t', (string) $threads, '-c', (string) $atOnce, '-d', \max(1, (int) \round($seconds)) . 's', '--timeout', '60s', ...self::headers($fields), '-s', $file, $url]);
+        if (\preg_match('/^LARDER (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) ([\d.]+)$/m', $run, $found) !== 1 || (int) $found[1] === 0 || (int) $found[3] !== 0) {
             throw new ServiceFailure("wrk does not get all answers of $url: " . \substr(\trim($run), 0, 500));
         }
 
-        return ['rate' => (int) $found[1] / (int) $found[2] * 1e6, 'requests' => (int) $found[1], 'p50' => (float) $found[4], 'p95' => (float) $found[5], 'p99' => (float) $found[6], 'max' => (float) $found[7]];
+        return ['rate' => (int) $found[1] / (int) $found[2] * 1e6, 'requests' => (int) $found[1], 'p50' => (float) $found[4], 'p95' => (float) $found[5], 'p99' => (float) $found[6], 'max' => (float) $found[7], 'stdev' => (float) $found[8]];
     }
 
     /**

@@ -29,6 +29,8 @@ final readonly class LoadTask implements Task
      * @param \Closure(Answer): ?string $check    what is wrong with an answer
      * @param int                       $requests that ab and hey make
      * @param float                     $seconds  that wrk asks for
+     * @param int                       $threads  of wrk
+     * @param ?Audit                    $audit    of what the requests did on the server
      */
     public function __construct(
         private Stand $stand,
@@ -40,6 +42,8 @@ final readonly class LoadTask implements Task
         private \Closure $check,
         private int $requests,
         private float $seconds,
+        private int $threads = 1,
+        private ?Audit $audit = null,
     ) {}
 
     public function id(): string
@@ -60,7 +64,9 @@ final readonly class LoadTask implements Task
     public function perform(Context $context): array
     {
         [$scenario, $subject] = [$this->sides[0]->cell->scenario, $this->sides[0]->subject];
-        $url = $this->stand->url($scenario, $subject, $context) . $this->path;
+        $site = $this->stand->url($scenario, $subject, $context);
+        $url = $site . $this->path;
+        $account = $this->audit?->begin($this->stand->root($scenario, $subject), $site);
         for ($i = 0; $i < self::WARM; ++$i) {
             Answer::of($url, $this->fields);
         }
@@ -77,12 +83,14 @@ final readonly class LoadTask implements Task
                 $figures = match ($tool) {
                     'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, $this->path !== Application::LOGIN, $this->fields), 'requests' => $this->requests],
                     'hey' => Load::hey($url, $this->requests, $atOnce) + ['requests' => $this->requests],
-                    default => Load::wrk($url, $this->seconds, $atOnce, $this->fields, $this->stand->file('wrk.lua', $context)),
+                    default => Load::wrk($url, $this->seconds, $atOnce, $this->fields, $this->stand->file('wrk.lua', $context), $this->threads),
                 };
                 $found["$tool $atOnce"] = $figures + ['cpu' => \round((Processor::microseconds($pids) - $before) / $figures['requests'], 1)];
             }
         }
         $this->check($url);
+        $wrong = $account === null ? null : $account();
+        $wrong === null || throw new ServiceFailure("$url: $wrong. " . \substr($this->stand->complaints(), -500));
 
         return \array_map(function (Side $side) use ($found): Measured {
             $atOnce = $side->cell->concurrency;

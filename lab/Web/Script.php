@@ -22,7 +22,12 @@ final class Script
         $application = '\\' . Application::class . '::run();';
         $value = \var_export(self::VALUE, true);
         $socket = \var_export((string) ($address['socket'] ?? ''), true);
+        foreach (Endpoint::scripts($subject, $dsn, $address) as $name => $code) {
+            $put($name, $code);
+        }
         switch ($subject->parameters['script'] ?? '') {
+            case Endpoint::SCRIPT:
+                break;
             case 'empty':
                 $put('index.php', '<?php');
                 break;

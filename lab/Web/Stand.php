@@ -21,7 +21,7 @@ use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\WebSubjects;
 
 /**
- * The web servers of the scenarios `fpm` and `pages`: one php-fpm for all subjects, and for each a web server with a directory
+ * The web servers of the scenarios `fpm`, `pages`, `counters` and `queues`: one php-fpm for all subjects, and for each a web server with a directory
  * of its own, brought up when it is first asked for and there until the run ends.
  */
 final class Stand
@@ -52,6 +52,9 @@ final class Stand
     /** @var array<string, Server> by scenario and subject: what is asked */
     private array $servers = [];
 
+    /** @var array<string, Directory> by scenario and subject: what it serves */
+    private array $roots = [];
+
     /** @var array<string, NginxServer> those behind Varnish */
     private array $behind = [];
 
@@ -77,6 +80,12 @@ final class Stand
         return [...Processes::of($this->servers[$name]->pid()), ...isset($this->behind[$name]) ? [$this->behind[$name]->pid()] : [], ...$this->fpm?->workers() ?? [], ...$service?->pids() ?? []];
     }
 
+    /** The directory of a subject's scripts, once it has an address. */
+    public function root(string $scenario, Subject $subject): Directory
+    {
+        return $this->roots["$scenario/$subject->name"];
+    }
+
     /** A file for whoever needs one. */
     public function file(string $name, Context $context): string
     {
@@ -93,7 +102,7 @@ final class Stand
     {
         $account = Account::own();
         $site = $this->directory($context)->sub("$scenario-$subject->engine")->open();
-        $root = $site->sub('www')->open();
+        $root = $this->roots["$scenario/$subject->name"] = $site->sub('www')->open();
         $fpm = $this->fpm ??= $this->fpm($context, $account);
         Script::write($root, $subject, self::dsn($subject, $site, $context), self::service($subject, $context));
         $zone = "larder$subject->engine";
@@ -102,6 +111,8 @@ final class Stand
             'file' => [[], ['default_type "text/html; charset=utf-8";', 'types { }', 'gzip_static on;', 'gzip_vary on;', 'add_header Cache-Control "public, s-maxage=3600, max-age=60";', 'etag on;']],
             'cache' => [[$cache], [...self::GZIP, "fastcgi_cache $zone;", 'fastcgi_cache_key $scheme$host$request_uri$http_accept_encoding;', 'add_header X-Cache $upstream_cache_status;']],
             'cache-lock' => [[$cache], [...self::GZIP, "fastcgi_cache $zone;", 'fastcgi_cache_lock on;', 'fastcgi_cache_key $scheme$host$request_uri$http_accept_encoding;', 'add_header X-Cache $upstream_cache_status;']],
+            // Each request goes on to its end, and is in the log with what php-fpm said.
+            'counted' => [["log_format answered '\$request_uri \$upstream_status';"], ["access_log $root->path/" . Audit::LOG . ' answered buffer=64k flush=100ms;', 'fastcgi_ignore_client_abort on;']],
             default => [[], $subject->parameters['script'] === 'application' ? self::GZIP : []],
         };
         $nginx = static fn(): NginxServer => new NginxServer($site, $account, $root->path, $fpm->socket(), ['fastcgi_buffers 32 16k;', 'fastcgi_busy_buffers_size 64k;', ...$directives], $http);
