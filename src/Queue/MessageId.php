@@ -25,4 +25,10 @@ final class MessageId
 
         return \sprintf('%014x%s', self::$last, self::$process);
     }
+
+    /** When the message was pushed. */
+    public static function milliseconds(string $id): int
+    {
+        return \intdiv((int) \hexdec(\substr($id, 0, 14)), 1000);
+    }
 }

@@ -8,6 +8,7 @@ use Larder\Driver\Sqlite\Connection;
 use Larder\System\Failure;
 use Larder\System\Process;
 use Larder\System\Quiet;
+use Larder\System\Signals;
 
 /**
  * The SQLite database of one queue: makes it, opens it, runs its transactions, and says what is wrong with it.
@@ -20,17 +21,21 @@ final class QueueDatabase
     /** "LrdQ" */
     private const APPLICATION = 0x4C726451;
 
+    /** The first version with RETURNING (sqlite.org/lang_returning.html). */
+    private const OLDEST = '3.35.0';
+
     /** Pages of the write-ahead log. */
     private const LOG = 1_000;
 
     /**
      * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
      * which a message is ready, free again, or died (milliseconds). The table `waiting`
-     * has the keys of what is ready or delayed. The one row of `state` counts what waits, and knows the last n.
+     * has the keys of what is ready or delayed. The one row of `state` counts what waits, and knows the last n; up to where
+     * the log of pushes (PushLog) is in the tables, that before it too; and how many messages the log may yet add.
      */
     private const SCHEMA = <<<'SQL'
-        CREATE TABLE state (paused INTEGER NOT NULL, waiting INTEGER NOT NULL, last INTEGER NOT NULL);
-        INSERT INTO state VALUES (0, 0, 0);
+        CREATE TABLE state (paused INTEGER NOT NULL, waiting INTEGER NOT NULL, last INTEGER NOT NULL, epoch BLOB NOT NULL, applied INTEGER NOT NULL, was BLOB NOT NULL, was_applied INTEGER NOT NULL, room INTEGER NOT NULL);
+        INSERT INTO state VALUES (0, 0, 0, '', 0, '', 0, 0);
         CREATE TABLE ready (%1$s, PRIMARY KEY (rank, n)) WITHOUT ROWID;
         CREATE TABLE delayed (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
         CREATE TABLE claimed (%1$s, token INTEGER NOT NULL, PRIMARY KEY (n));
@@ -61,6 +66,7 @@ final class QueueDatabase
      */
     public function inTransaction(\Closure $work): mixed
     {
+        $held = Signals::hold();
         Quiet::begin();
         try {
             $connection = $this->connection !== null && $this->connection->isOurs() ? $this->connection : $this->open();
@@ -83,6 +89,7 @@ final class QueueDatabase
             throw new QueueFailure($failure->getMessage(), 0, $failure);
         } finally {
             Quiet::end();
+            unset($held);
         }
     }
 
@@ -94,6 +101,9 @@ final class QueueDatabase
         $pdo = Connection::open($this->file, Connection::canPersist() ? 'larder-queue' : null);
         if (!Connection::resume($pdo, $this->timeout)) {
             Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
+            if (\version_compare(Connection::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
+                throw Failure::because('sqlite', 'a queue needs SQLite ' . self::OLDEST . ' or later; update it, or use Redis');
+            }
             $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
         }
 

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Sqlite\Connection;
+use Larder\System\Quiet;
+use Larder\System\Signals;
 
 /**
  * A queue in an SQLite database of its own.
@@ -26,7 +28,14 @@ final class SqliteTransport implements Transport
     private const COLUMNS = 'rank, n, id, key, attempts, error, sum, due, body';
 
     private readonly QueueDatabase $database;
+    private readonly PushLog $log;
     private readonly Waiters $waiters;
+
+    /** Bytes of the log when it was last looked at. */
+    private int $logged = 0;
+
+    /** @var ?array{string, int} epoch and room of the log that begins after this transaction */
+    private ?array $renewal = null;
 
     public function __construct(
         string $directory,
@@ -37,12 +46,15 @@ final class SqliteTransport implements Transport
         float $timeout,
     ) {
         $this->database = new QueueDatabase($directory, $queue, $isFull, $timeout);
+        $this->log = new PushLog("$directory/queue-$queue.log", $isFull);
         $this->waiters = new Waiters("$directory/queue-$queue.waiters");
     }
 
     public function push(array $messages): array
     {
-        $ids = $this->database->inTransaction(fn(Connection $connection): array => $this->add($connection, $messages));
+        $isPlain = \count($messages) === 1 && $messages[0]['key'] === null && $messages[0]['delay'] === 0;
+        $id = $isPlain ? MessageId::next() : '';
+        $ids = $isPlain && $this->append($id, $messages[0]) ? [$id] : $this->look(fn(Connection $connection): array => $this->add($connection, $messages, $isPlain));
         $this->waiters->wake(\count($messages));
 
         return $ids;
@@ -50,7 +62,7 @@ final class SqliteTransport implements Transport
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
-        return $this->database->inTransaction(function (Connection $connection) use ($most, $visibility, $acknowledged): array {
+        $claimed = $this->look(function (Connection $connection) use ($most, $visibility, $acknowledged): array {
             foreach ($acknowledged as [, $token]) {
                 self::remove($connection, $token);
             }
@@ -81,9 +93,15 @@ final class SqliteTransport implements Transport
                 $taken += \count($ready);
             } while ($ready !== [] && \count($claimed) < $most);
             $taken === 0 || self::count($connection, -$taken);
+            if ($this->logged >= PushLog::LONG && $this->log->close()) {
+                $this->renew($connection);
+            }
 
             return $claimed;
         });
+        $claimed === [] || $this->waiters->leave();
+
+        return $claimed;
     }
 
     public function acknowledge(array $claims): array
@@ -121,7 +139,7 @@ final class SqliteTransport implements Transport
 
     public function size(): int
     {
-        return $this->database->inTransaction(function (Connection $connection): int {
+        return $this->look(function (Connection $connection): int {
             $this->expire($connection, self::now());
 
             return self::number($connection, 'SELECT waiting FROM state');
@@ -130,7 +148,7 @@ final class SqliteTransport implements Transport
 
     public function stats(): array
     {
-        return $this->database->inTransaction(function (Connection $connection): array {
+        return $this->look(function (Connection $connection): array {
             $now = self::now();
             $this->expire($connection, $now);
             /** @var array{int, int, int, int, int, ?int} $row */
@@ -181,7 +199,7 @@ final class SqliteTransport implements Transport
 
     public function purge(): int
     {
-        return $this->database->inTransaction(function (Connection $connection): int {
+        return $this->look(function (Connection $connection): int {
             $this->expire($connection, self::now());
             $count = self::number($connection, 'SELECT waiting FROM state');
             foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE state SET waiting = 0'] as $sql) {
@@ -202,7 +220,7 @@ final class SqliteTransport implements Transport
     {
         // Registered before the last look: who commits after that sees the waiter.
         $this->waiters->register();
-        [[$isReady, $expires, $due]] = $this->database->inTransaction(static fn(Connection $connection): array => self::rows(
+        [[$isReady, $expires, $due]] = $this->look(static fn(Connection $connection): array => self::rows(
             $connection,
             'SELECT paused = 0 AND EXISTS (SELECT 1 FROM ready), (SELECT MIN(due) FROM claimed), (SELECT MIN(due) FROM delayed) FROM state',
             [],
@@ -213,12 +231,113 @@ final class SqliteTransport implements Transport
         }
     }
 
+    /** @param New $message */
+    private function append(string $id, array $message): bool
+    {
+        $held = Signals::hold();
+        Quiet::begin();
+        try {
+            return $this->log->append($id, $message['priority'], $message['body']);
+        } finally {
+            Quiet::end();
+            unset($held);
+        }
+    }
+
+    /**
+     * Runs a transaction that has all messages that were pushed before it.
+     *
+     * @template T
+     *
+     * @param \Closure(Connection): T $work
+     *
+     * @return T
+     */
+    private function look(\Closure $work): mixed
+    {
+        $held = Signals::hold();
+        $this->renewal = null;
+        Quiet::begin();
+        try {
+            $done = $this->database->inTransaction(function (Connection $connection) use ($work): mixed {
+                $this->apply($connection);
+
+                return $work($connection);
+            });
+            $this->restart();
+
+            return $done;
+        } finally {
+            $this->log->unlock();
+            Quiet::end();
+            unset($held);
+        }
+    }
+
+    /** Begins a new log: not before the messages of the old one are in the database for good. */
+    private function restart(): void
+    {
+        $this->renewal === null || $this->log->restart(...$this->renewal);
+    }
+
+    /**
+     * Brings the log's messages into the database.
+     *
+     * @return ?array{string, int} the log's epoch, and up to where it is in the database; null: there is no log
+     */
+    private function apply(Connection $connection): ?array
+    {
+        /** @var array{string, int, string, int} $state */
+        $state = self::rows($connection, 'SELECT epoch, applied, was, was_applied FROM state', [])[0];
+        [$epoch, $applied, $was, $wasApplied] = $state;
+        $this->logged = $this->log->size();
+        if ($this->logged === 0 || $this->logged === $applied) {
+            return $this->logged > 0 ? [$epoch, $applied] : null;
+        }
+        $log = $this->log->read([$was => $wasApplied, $epoch => $applied]);
+        if ($log === null) {
+            return null;
+        }
+        [$of, $end, $records] = $log;
+        $count = \count($records);
+        $damaged = \count(\array_filter(\array_column($records, 'isDamaged')));
+        if ($of === $epoch) {
+            self::run($connection, 'UPDATE state SET applied = ?, room = room - ?', [$end, $count]);
+        } else {
+            // One that the database has ended, or does not know: it has outlived another database, or this one's last commits.
+            self::run($connection, 'UPDATE state SET was = ?, was_applied = ?', [$of, $end]);
+        }
+        $n = self::number($connection, 'UPDATE state SET waiting = waiting + ?, last = last + ? RETURNING last', [$count - $damaged, $count]) - $count;
+        foreach ($records as $record) {
+            $row = [
+                'rank' => -$record['priority'], 'n' => ++$n, 'id' => $record['id'], 'key' => null,
+                'attempts' => 0, 'error' => '', 'sum' => self::sum($record['id'], $record['body']), 'due' => MessageId::milliseconds($record['id']), 'body' => $record['body'],
+            ];
+            $record['isDamaged'] ? self::kill($connection, $row, 'Its bytes are damaged in the log.') : self::put($connection, 'ready', $row);
+        }
+
+        return [$of, $end];
+    }
+
+    /** Lets the log, which this process has closed, begin anew after the transaction. */
+    private function renew(Connection $connection): void
+    {
+        [$was, $end] = $this->apply($connection) ?? ['', 0];
+        // Never a number, which would be another array key.
+        $epoch = "\xff" . \random_bytes(7);
+        $room = \max(0, \min(PushLog::ROOM, $this->limit - self::number($connection, 'SELECT waiting FROM state')));
+        self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, epoch = ?, applied = ?, room = ?', [$was, $end, $epoch, PushLog::HEADER, $room]);
+        $this->renewal = [$epoch, $room];
+    }
+
     /**
      * @param non-empty-list<New> $messages
      *
+     * @param bool                 $isPlain to be appended to the log the next time
+     *
      * @return list<string>
      */
-    private function add(Connection $connection, array $messages): array
+    private function add(Connection $connection, array $messages, bool $isPlain): array
     {
         $now = self::now();
         $ids = $new = [];
@@ -239,18 +358,24 @@ final class SqliteTransport implements Transport
             $new[$id] = $message;
         }
         $count = \count($new);
-        $last = $count === 0 ? 0 : self::rows($connection, 'UPDATE state SET waiting = waiting + ?1, last = last + ?1 WHERE waiting + ?1 <= CAST(?2 AS INTEGER) RETURNING last', [$count, $this->limit])[0][0] ?? null;
-        if (!\is_int($last)) {
+        $waiting = self::number($connection, 'SELECT waiting + room FROM state');
+        // What the log may yet add counts as waiting, unless nobody can append to it now.
+        $isClosed = ($isPlain || $waiting + $count > $this->limit) && $this->log->close();
+        if ($isClosed) {
+            $this->apply($connection);
             $waiting = self::number($connection, 'SELECT waiting FROM state');
+        }
+        if ($count > 0 && $waiting + $count > $this->limit) {
             throw QueueFull::holding($this->queue, $waiting, $this->limit);
         }
-        $n = $last - $count;
+        $n = self::number($connection, 'UPDATE state SET waiting = waiting + ?1, last = last + ?1 RETURNING last', [$count]) - $count;
         foreach ($new as $id => $message) {
             self::put($connection, $message['delay'] > 0 ? 'delayed' : 'ready', [
                 'rank' => -$message['priority'], 'n' => ++$n, 'id' => $id, 'key' => $message['key'],
                 'attempts' => 0, 'error' => '', 'sum' => self::sum($id, $message['body']), 'due' => $now + $message['delay'], 'body' => $message['body'],
             ]);
         }
+        $isClosed && $this->renew($connection);
 
         return $ids;
     }
@@ -371,9 +496,10 @@ final class SqliteTransport implements Transport
         return $statement->fetchAll(\PDO::FETCH_ASSOC);
     }
 
-    private static function number(Connection $connection, string $sql): int
+    /** @param list<mixed> $values */
+    private static function number(Connection $connection, string $sql, array $values = []): int
     {
-        return (int) Connection::text(self::rows($connection, $sql, [])[0][0] ?? 0);
+        return (int) Connection::text(self::rows($connection, $sql, $values)[0][0] ?? 0);
     }
 
     private static function sum(string $id, string $body): int

@@ -8,11 +8,12 @@ use Larder\System\Process;
 use Larder\System\Quiet;
 
 /**
- * Lets processes wait for a message without asking again and again: each has a named pipe in a directory, and who pushes
- * writes a byte to as many as there are messages.
+ * Lets processes wait for a message without asking again and again: each has a named pipe in a directory while it waits, and
+ * who pushes writes a byte to as many as there are messages, and removes them.
  *
  * A waiter opens its pipe before it looks for the last time, and who pushes commits before it looks for pipes: so one of the
- * two sees the other. A pipe that nobody reads is a dead process's, and is removed.
+ * two sees the other. A pipe that nobody reads is a dead process's, and is removed. So is the directory where nobody waits:
+ * then a push pays for one look.
  */
 final class Waiters
 {
@@ -31,28 +32,48 @@ final class Waiters
 
     public function __destruct()
     {
-        if ($this->pipe !== null && $this->pid === Process::id()) {
-            Quiet::call(fn(): bool => \unlink($this->path));
-        }
+        $this->leave();
     }
 
     /** Makes this process's pipe, if it has none. */
     public function register(): void
     {
-        if (($this->pipe !== null && $this->pid === Process::id() && \is_file($this->path) === false && \file_exists($this->path)) || !\function_exists('posix_mkfifo')) {
+        if ($this->isRegistered() || !\function_exists('posix_mkfifo')) {
             return;
         }
+        $this->leave();
         Quiet::call(function (): void {
-            \is_dir($this->directory) || \mkdir($this->directory, 0o700);
             $this->pid = Process::id();
             $this->path = "$this->directory/$this->pid-" . \bin2hex(\random_bytes(4));
-            if (\posix_mkfifo($this->path, 0o600)) {
-                // Open for both: so it has no end when a writer closes it.
-                $pipe = \fopen($this->path, 'r+');
-                $this->pipe = $pipe === false ? null : $pipe;
-                $this->pipe === null || \stream_set_blocking($this->pipe, false);
+            // The last one that left may remove the directory just now.
+            for ($try = 0; $try < 5; $try++) {
+                \is_dir($this->directory) || \mkdir($this->directory, 0o700);
+                if (\posix_mkfifo($this->path, 0o600)) {
+                    // Open for both: so it has no end when a writer closes it.
+                    $pipe = \fopen($this->path, 'r+');
+                    $this->pipe = $pipe === false ? null : $pipe;
+                    $this->pipe === null || \stream_set_blocking($this->pipe, false);
+
+                    return;
+                }
             }
         });
+    }
+
+    /** Removes this process's pipe. */
+    public function leave(): void
+    {
+        if ($this->pipe === null) {
+            return;
+        }
+        $this->pipe = null;
+        if ($this->pid === Process::id()) {
+            Quiet::call(function (): void {
+                \unlink($this->path);
+                // Fails where another one waits.
+                \rmdir($this->directory);
+            });
+        }
     }
 
     public function wait(int $milliseconds): void
@@ -73,6 +94,7 @@ final class Waiters
     /** Wakes so many waiters, or all there are. */
     public function wake(int $most): void
     {
+        \clearstatcache(true, $this->directory);
         if ($most < 1 || !\is_dir($this->directory)) {
             return;
         }
@@ -82,16 +104,24 @@ final class Waiters
             foreach ($names as $name) {
                 // Not blocking: it fails where nobody reads (fifo(7), ENXIO).
                 $pipe = \fopen("$this->directory/$name", 'wn');
-                if ($pipe === false) {
-                    \unlink("$this->directory/$name");
-                    continue;
+                if ($pipe !== false) {
+                    \fwrite($pipe, '.');
+                    \fclose($pipe);
+                    $most--;
                 }
-                \fwrite($pipe, '.');
-                \fclose($pipe);
-                if (--$most < 1) {
+                // The next one who pushes wakes another.
+                \unlink("$this->directory/$name");
+                if ($most < 1) {
                     return;
                 }
             }
         });
+    }
+
+    private function isRegistered(): bool
+    {
+        \clearstatcache(true, $this->path);
+
+        return $this->pipe !== null && $this->pid === Process::id() && \file_exists($this->path);
     }
 }

@@ -1,0 +1,248 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\System\Ownership;
+use Larder\System\Process;
+use Larder\System\Quiet;
+
+/**
+ * Messages on their way into a queue's database: a push appends a record to this file, and whoever looks into the database
+ * first brings them there. So a push neither opens SQLite nor waits for its lock.
+ *
+ *     header    "LrdQlog1" | epoch 8 | room 4 | checksum 4
+ *     record    length 4 | checksum 4 | payload | index 4 | epoch 8          index: 1 for the first
+ *     payload   id 28 | priority 4 | body
+ *
+ * Only who holds the database's write lock begins a log: so it can give room for so many messages as the queue's limit allows.
+ * Who appends holds the file's lock, and appends only behind a whole record: then nothing ever follows a torn one, which a
+ * process leaves that is killed while it writes. The epoch is random, so that no body can look like the end of a record.
+ *
+ * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call.
+ *
+ * @phpstan-type Pushed array{id: string, priority: int, body: string, isDamaged: bool}
+ */
+final class PushLog
+{
+    private const MAGIC = 'LrdQlog1';
+    public const HEADER = 24;
+    private const TAIL = 12;
+    private const AROUND = 8 + 28 + 4 + self::TAIL;
+
+    /** Bytes of a log after which a claim begins a new one. */
+    public const LONG = 65_536;
+
+    /** Bytes of a log; whoever would make it longer empties it into the database first. */
+    private const SIZE = 262_144;
+
+    /** Messages that a log may take. */
+    public const ROOM = 4_000;
+
+    /** Bytes of a body; larger ones go to the database directly. */
+    private const BODY = 32_768;
+
+    /** How often an appender tries to get the lock, which others hold for microseconds. */
+    private const TRIES = 8;
+
+    /** @var ?resource */
+    private mixed $handle = null;
+    private int $pid = 0;
+
+    public function __construct(private readonly string $file, private readonly bool $isFull) {}
+
+    /**
+     * Appends a message.
+     *
+     * @return bool false: it cannot be done here now, and nothing was done
+     *
+     * @throws QueueFailure it may be there or not
+     */
+    public function append(string $id, int $priority, string $body): bool
+    {
+        if (\strlen($body) > self::BODY || !$this->open('r+') || ($size = $this->lock(self::TRIES)) === null) {
+            return false;
+        }
+        try {
+            $start = $size < self::HEADER || $size >= self::SIZE ? '' : $this->bytes(0, self::HEADER);
+            $header = self::header($start);
+            $tail = $header === null || $size === self::HEADER ? '' : $this->bytes($size - self::TAIL, self::TAIL);
+            if ($header === null || ($tail !== '' && \substr($tail, 4) !== $header[0])) {
+                return false;
+            }
+            $index = 1 + ($tail === '' ? 0 : self::int($tail, 0));
+            if ($index > $header[1]) {
+                return false;
+            }
+            $payload = $id . \pack('N', $priority & 0xFFFFFFFF) . $body;
+            $this->write($size, \pack('NN', \strlen($payload), \crc32($payload)) . $payload . \pack('N', $index) . $header[0]);
+
+            return true;
+        } finally {
+            $this->unlock();
+        }
+    }
+
+    /** Bytes of the log; 0: there is none. */
+    public function size(): int
+    {
+        \clearstatcache(true, $this->file);
+
+        return (int) \filesize($this->file);
+    }
+
+    /**
+     * Reads records.
+     *
+     * @param array<string, int> $applied epochs, and up to where the log of each is in the database
+     *
+     * @return ?array{string, int, list<Pushed>} epoch, end of the last whole record, and records; null: there is no log
+     */
+    public function read(array $applied): ?array
+    {
+        $handle = Ownership::flaw($this->file) === null ? \fopen($this->file, 'r') : false;
+        if ($handle === false) {
+            return null;
+        }
+        \stream_set_read_buffer($handle, 0);
+        $header = self::header((string) \fread($handle, self::HEADER));
+        if ($header === null) {
+            return null;
+        }
+        [$epoch] = $header;
+        $start = $applied[$epoch] ?? self::HEADER;
+        $all = (string) \stream_get_contents($handle, null, $start);
+        $at = 0;
+        $records = [];
+        while ($at < \strlen($all)) {
+            $length = \strlen($all) < $at + self::AROUND ? 0 : self::int($all, $at);
+            $payload = \substr($all, $at + 8, $length);
+            $end = $at + 8 + $length + self::TAIL;
+            $isWhole = $length > 31 && $end <= \strlen($all) && \crc32($payload) === self::int($all, $at + 4) && \substr($all, $end - 8, 8) === $epoch;
+            if ($isWhole) {
+                $priority = self::int($payload, 28);
+                $records[] = ['id' => \substr($payload, 0, 28), 'priority' => $priority > 0x7FFFFFFF ? $priority - 0x100000000 : $priority, 'body' => \substr($payload, 32), 'isDamaged' => false];
+            } else {
+                $end = \strpos($all, $epoch, $at);
+                if ($end === false) {
+                    // Torn, or being written just now.
+                    break;
+                }
+                $end += 8;
+                $records[] = ['id' => MessageId::next(), 'priority' => 0, 'body' => '', 'isDamaged' => true];
+            }
+            $at = $end;
+        }
+
+        return [$epoch, $start + $at, $records];
+    }
+
+    /** Keeps everybody from appending; false: somebody appends now. */
+    public function close(): bool
+    {
+        return ($this->open('r+') || $this->open('x+')) && $this->lock(1) !== null;
+    }
+
+    /** Begins anew, after close() and after all is in the database. Lets others append. */
+    public function restart(string $epoch, int $room): void
+    {
+        if ($this->handle === null) {
+            return;
+        }
+        try {
+            $header = self::MAGIC . $epoch . \pack('N', $room);
+            \ftruncate($this->handle, 0);
+            \fseek($this->handle, 0);
+            \fwrite($this->handle, $header . \pack('N', \crc32($header)));
+            $this->isFull && \fsync($this->handle);
+        } finally {
+            $this->unlock();
+        }
+    }
+
+    /** Lets others append. */
+    public function unlock(): void
+    {
+        $this->handle === null || \flock($this->handle, \LOCK_UN);
+    }
+
+    private function open(string $mode): bool
+    {
+        // A lock belongs to parent and child: a forked child opens its own.
+        if ($this->handle !== null && $this->pid === Process::id() && $mode === 'r+') {
+            return true;
+        }
+        $this->handle = null;
+        $old = $mode === 'x+' ? \umask(0o077) : null;
+        $handle = \fopen($this->file, $mode);
+        $old === null || \umask($old);
+        if ($handle === false) {
+            return false;
+        }
+        $this->handle = $handle;
+        $this->pid = Process::id();
+        \stream_set_read_buffer($handle, 0);
+        \stream_set_write_buffer($handle, 0);
+
+        return true;
+    }
+
+    /** @return ?int<0, max> bytes of the file, which is locked now; null: somebody else has it locked */
+    private function lock(int $tries): ?int
+    {
+        for ($try = 0; $this->handle !== null; $try++) {
+            if (\flock($this->handle, \LOCK_EX | \LOCK_NB)) {
+                $stat = \fstat($this->handle);
+                if ($stat !== false && $stat['nlink'] === 1) {
+                    return \max(0, $stat['size']);
+                }
+                // It was deleted. The next call opens the new one.
+                $this->handle = null;
+            } elseif ($try < $tries) {
+                Process::pause(20 << $try);
+            } else {
+                break;
+            }
+        }
+
+        return null;
+    }
+
+    /**
+     * @param int<0, max> $size where
+     *
+     * @throws QueueFailure
+     */
+    private function write(int $size, string $record): void
+    {
+        \assert($this->handle !== null);
+        \fseek($this->handle, $size);
+        if (\fwrite($this->handle, $record) !== \strlen($record)) {
+            $reason = Quiet::$reason;
+            \ftruncate($this->handle, $size);
+            throw new QueueFailure("The message was not accepted: $this->file cannot be written ($reason).");
+        }
+        if ($this->isFull && !\fdatasync($this->handle)) {
+            throw new QueueFailure("It is not certain that the disk has the message: $this->file cannot be synchronized.");
+        }
+    }
+
+    private function bytes(int $from, int $length): string
+    {
+        return $this->handle === null || $length < 1 || \fseek($this->handle, $from) !== 0 ? '' : (string) \fread($this->handle, $length);
+    }
+
+    /** @return ?array{string, int} epoch and room; null: it is no header */
+    private static function header(string $bytes): ?array
+    {
+        return \strlen($bytes) >= self::HEADER && \str_starts_with($bytes, self::MAGIC) && self::int($bytes, 20) === \crc32(\substr($bytes, 0, 20))
+            ? [\substr($bytes, 8, 8), self::int($bytes, 16)]
+            : null;
+    }
+
+    private static function int(string $bytes, int $at): int
+    {
+        return \ord($bytes[$at]) << 24 | \ord($bytes[$at + 1]) << 16 | \ord($bytes[$at + 2]) << 8 | \ord($bytes[$at + 3]);
+    }
+}

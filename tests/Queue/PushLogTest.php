@@ -1,0 +1,264 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Queue;
+
+use Larder\Queue\Queue;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** Pushes go by a log into the database: none is lost, none comes twice, whoever dies when. */
+final class PushLogTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
+            throw new \ErrorException($message, 0, $level, $file, $line);
+        });
+    }
+
+    protected function tearDown(): void
+    {
+        \restore_error_handler();
+    }
+
+    private function dsn(): string
+    {
+        return "sqlite://$this->directory";
+    }
+
+    private function queue(): Queue
+    {
+        return Queue::open($this->dsn() . '?timeout=1', 'mail');
+    }
+
+    private function log(): string
+    {
+        return $this->directory->file('queue-mail.log');
+    }
+
+    /** The log has three messages, and the database none of them. */
+    private function pushThree(): Queue
+    {
+        $queue = $this->queue();
+        $queue->push('makes the log');
+        self::assertSame('makes the log', $queue->pop()?->body);
+        foreach (['one', 'two', 'three'] as $body) {
+            $queue->push($body);
+        }
+
+        return $queue;
+    }
+
+    /** @return list<mixed> bodies of all messages, also of those that a killed process has claimed */
+    private static function drain(Queue $queue, float $wait = 0): array
+    {
+        $bodies = [];
+        while (($message = $queue->pop(60, $wait)) !== null) {
+            $bodies[] = \is_string($message->body) ? \rtrim($message->body) : $message->body;
+            self::assertTrue($message->ack());
+        }
+
+        return $bodies;
+    }
+
+    public function testAPushNeitherOpensNorLocksTheDatabase(): void
+    {
+        $this->pushThree();
+        $database = new \PDO('sqlite:' . $this->directory->file('queue-mail.db'));
+        $database->exec('BEGIN IMMEDIATE');
+        $queue = $this->queue();
+        $queue->push('four');
+        $database->exec('COMMIT');
+        self::assertSame(0o600, \fileperms($this->log()) & 0o777);
+        self::assertSame(['one', 'two', 'three', 'four'], self::drain($queue));
+    }
+
+    /** @return iterable<string, array{int}> */
+    public static function cuts(): iterable
+    {
+        foreach ([1, 8, 12, 13, 30, 55, 57] as $bytes) {
+            yield "$bytes bytes too few" => [$bytes];
+        }
+    }
+
+    #[DataProvider('cuts')]
+    public function testATornRecordIsLeftOutAndWhatFollowsIsNot(int $bytes): void
+    {
+        foreach ([false, true] as $looks) {
+            $this->directory = new TemporaryDirectory();
+            $queue = $this->pushThree();
+            $file = \fopen($this->log(), 'r+');
+            self::assertIsResource($file);
+            \ftruncate($file, (int) \filesize($this->log()) - $bytes);
+            \clearstatcache();
+            $looks && self::assertSame(2, $this->queue()->size());
+            $queue->push('later');
+            $this->queue()->push('and later');
+            $queue->push('and last');
+            self::assertSame(['one', 'two', 'later', 'and later', 'and last'], self::drain($queue));
+            self::assertSame([], $queue->dead());
+        }
+    }
+
+    public function testADamagedRecordIsADeadLetterAndTheOthersAreNot(): void
+    {
+        $queue = $this->pushThree();
+        $bytes = (string) \file_get_contents($this->log());
+        \file_put_contents($this->log(), \str_replace('two', 'owt', $bytes));
+        $queue->push('four');
+        self::assertSame(['one', 'three', 'four'], self::drain($this->queue()));
+        self::assertSame(0, $queue->size());
+        [$dead] = $queue->dead();
+        self::assertNull($dead['body']);
+        self::assertStringContainsString('damaged', $dead['error']);
+    }
+
+    public function testALogThatHasGoneIsMadeAnew(): void
+    {
+        $queue = $this->pushThree();
+        self::assertSame(3, $queue->size());
+        \unlink($this->log());
+        $queue->push('four');
+        $queue->push('five');
+        self::assertFileExists($this->log());
+        self::assertSame(['one', 'two', 'three', 'four', 'five'], self::drain($this->queue()));
+    }
+
+    public function testALogOutlivesItsDatabase(): void
+    {
+        $this->pushThree();
+        \array_map(\unlink(...), \glob($this->directory->file('queue-mail.db*')) ?: []);
+        $queue = $this->queue();
+        $queue->push('four');
+        self::assertSame(['one', 'two', 'three', 'four'], self::drain($queue));
+        self::assertSame([], self::drain($this->queue()));
+    }
+
+    public function testWhereAnotherProcessKeepsTheLogLockedPushesGoToTheDatabase(): void
+    {
+        $queue = $this->pushThree();
+        $stopped = \fopen($this->log(), 'r');
+        self::assertIsResource($stopped);
+        self::assertTrue(\flock($stopped, \LOCK_EX));
+        $queue->push('four');
+        self::assertSame(4, $queue->size());
+        \flock($stopped, \LOCK_UN);
+        $queue->push('five');
+        self::assertSame(['one', 'two', 'three', 'four', 'five'], self::drain($queue));
+    }
+
+    public function testTheLogBeginsAnewBeforeItIsLong(): void
+    {
+        $queue = $this->queue();
+        $expected = [];
+        for ($n = 0; $n < 60; $n++) {
+            $queue->push(\str_pad($expected[] = "$n", 20_000));
+            self::assertLessThan(300_000, (int) \filesize($this->log()));
+            \clearstatcache();
+        }
+        self::assertSame($expected, self::drain($queue));
+    }
+
+    public function testALimitCountsWhatTheLogHas(): void
+    {
+        $queue = Queue::open($this->dsn() . '?limit=5', 'mail');
+        for ($n = 0; $n < 4; $n++) {
+            $queue->push($n);
+        }
+        $queue->push('delayed', 3600);
+        try {
+            $queue->push('too many');
+            self::fail('The queue is not full.');
+        } catch (\Larder\Queue\QueueFull) {
+            self::assertSame(5, $queue->size());
+        }
+    }
+
+    public function testWithSynchronousFullTheDiskHasAMessageBeforePushReturns(): void
+    {
+        $this->pushThree();
+        $trace = $this->directory->file('trace');
+        $process = new Process(['strace', '-o', $trace, '-e', 'trace=fdatasync,write', \PHP_BINARY, __DIR__ . '/child.php', $this->dsn() . '?synchronous=full', 'push', 'four', 'five']);
+        self::assertStringContainsString("pushed five\ndone\n", $process->output());
+        self::assertMatchesRegularExpression('/"push four.*\n.*write.*\n.*fdatasync.*\n.*"pushed four/', (string) \file_get_contents($trace));
+    }
+
+    /** @return iterable<string, array{string, string, list<int>}> */
+    public static function kills(): iterable
+    {
+        foreach (['push', 'large', 'handle'] as $work) {
+            foreach (['write' => 10, 'pwrite64' => 40, 'ftruncate' => 2, 'flock' => 12] as $call => $most) {
+                yield "$work, $call" => [$work, $call, \range(1, $most)];
+            }
+        }
+    }
+
+    /** @param list<int> $steps */
+    #[DataProvider('kills')]
+    #[Group('long')]
+    public function testAProcessIsKilledAnywhere(string $work, string $call, array $steps): void
+    {
+        $this->killAt($work, $call, $steps);
+    }
+
+    public function testAProcessIsKilledSomewhere(): void
+    {
+        $this->killAt('push', 'write', [2]);
+        $this->killAt('large', 'ftruncate', [1]);
+        $this->killAt('handle', 'pwrite64', [3, 9]);
+        $this->killAt('handle', 'ftruncate', [1]);
+    }
+
+    /** @param list<int> $steps */
+    private function killAt(string $work, string $call, array $steps): void
+    {
+        foreach ($steps as $step) {
+            $this->directory = new TemporaryDirectory();
+            $queue = $this->pushThree();
+            $more = $work === 'large' ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'] : ['a', 'b'];
+            if ($work === 'handle') {
+                foreach (['x', 'y', 'z'] as $body) {
+                    $queue->push(\str_pad($body, 30_000));
+                }
+            }
+            $process = new Process([
+                'strace', '-o', $this->directory->file('trace'), '-e', "trace=$call", '-e', "inject=$call:signal=KILL:when=$step",
+                \PHP_BINARY, __DIR__ . '/child.php', $this->dsn(), $work, ...$more,
+            ]);
+            $said = $process->output();
+            $process->wait();
+            \preg_match_all('/^(push|pushed|handle|handled) (\w+)$/m', $said, $lines, \PREG_SET_ORDER);
+            $of = static fn(string $verb): array => \array_column(\array_filter($lines, static fn(array $line): bool => $line[1] === $verb), 2);
+            $isDone = \str_contains($said, 'done');
+            self::assertNotSame($isDone, \str_contains((string) \file_get_contents($this->directory->file('trace')), 'killed by SIGKILL'));
+
+            $this->queue()->push('after');
+            $queue->push('and after');
+            $left = self::drain($this->queue(), 1.2);
+            $before = ['one', 'two', 'three', ...($work === 'handle' ? ['x', 'y', 'z'] : [])];
+            $where = "$work, killed before $call number $step: " . \implode(' ', $left);
+            self::assertSame($left, \array_values(\array_unique($left)), "None comes twice: $where");
+            self::assertSame([], \array_diff([...$before, ...$of('pushed'), 'after', 'and after'], $left, $of('handled'), \array_diff($of('handle'), $of('handled'))), "None is lost: $where");
+            self::assertSame([], \array_intersect($left, $of('handled')), "What was acknowledged is gone: $where");
+            self::assertSame([], \array_diff($left, $before, $of('push'), ['after', 'and after']), $where);
+            $order = \array_values(\array_intersect([...$before, ...$more, 'after', 'and after'], $left));
+            if ($work === 'handle' && $left !== $order) {
+                // What was claimed comes behind.
+                $order[] = \array_shift($order);
+            }
+            self::assertSame($order, $left, "The order is kept: $where");
+            self::assertSame([0, []], [$queue->size(), $queue->dead()]);
+            if ($isDone) {
+                break;
+            }
+        }
+    }
+}
