@@ -1,0 +1,168 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Queue;
+
+use Larder\Queue\Queue;
+use Larder\Queue\QueueFailure;
+use Larder\Tests\Contract\Forks;
+use Larder\Tests\Contract\QueueDeaths;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** What a queue in SQLite survives: deaths at random, a full disk, damaged files. */
+final class SqliteDeathsTest extends TestCase
+{
+    use Forks;
+    use QueueDeaths;
+
+    private const FORKS = true;
+
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+    }
+
+    protected function tearDown(): void
+    {
+        $this->endChildren();
+    }
+
+    private function queue(): Queue
+    {
+        return Queue::open("sqlite://$this->directory", 'mail');
+    }
+
+    public function testNothingIsLostByDeathsAtRandom(): void
+    {
+        $count = $this->dieAtRandom($this->queue(...), 1_200, 2, 3, 20_000);
+        self::assertGreaterThan(0, $count['deaths']);
+    }
+
+    #[Group('long')]
+    public function testNothingIsLostByDeathsAtRandomOfTwelveProcesses(): void
+    {
+        $count = $this->dieAtRandom($this->queue(...), 100_000, 4, 8, 50_000);
+        self::assertGreaterThan(20, $count['deaths']);
+        \fprintf(\STDERR, "%s\n", \json_encode($count));
+    }
+
+    public function testOnAFullDiskAProducerHearsWhatWasNotAccepted(): void
+    {
+        \exec("mount -t tmpfs -o size=1500k,mode=0700 larder $this->directory 2>&1", $said, $status);
+        if ($status !== 0) {
+            self::markTestSkipped('Needs root and the right to mount: ' . \implode(' ', $said));
+        }
+        try {
+            $queue = $this->queue();
+            $accepted = [];
+            $refused = 0;
+            for ($n = 0; $refused < 20 && $n < 5_000; $n++) {
+                $body = \str_pad("$n ", $n % 7 * 1_000 + 1);
+                try {
+                    match ($n % 5) {
+                        0 => $queue->push($body, key: "$n"),
+                        1 => $queue->pushMany([$body]),
+                        default => $queue->push($body),
+                    };
+                    $accepted[] = $n;
+                } catch (QueueFailure $failure) {
+                    self::assertMatchesRegularExpression('/full|space/', $failure->getMessage());
+                    $refused++;
+                }
+            }
+            self::assertSame(20, $refused);
+            \exec("mount -o remount,size=8m $this->directory");
+            $queue->push('and 9999');
+            $handled = [];
+            $worker = $this->queue();
+            while (($message = $worker->pop()) !== null) {
+                $handled[] = (int) \trim(\str_replace('and', '', $message->body));
+                self::assertTrue($message->ack());
+            }
+            self::assertSame([], $worker->dead());
+            self::assertSame([...$accepted, 9999], $handled);
+            unset($queue, $worker, $message);
+        } finally {
+            \exec("umount -l $this->directory");
+        }
+    }
+
+    public function testADamagedDatabaseIsSaidAndNotServed(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(\array_map(static fn(int $n): string => \str_pad("$n", 500), \range(1, 200)));
+        unset($queue);
+        $file = $this->directory->file('queue-mail.db');
+        (new \PDO("sqlite:$file"))->exec('PRAGMA wal_checkpoint(TRUNCATE)');
+        $bytes = (string) \file_get_contents($file);
+        \file_put_contents($file, \substr($bytes, 0, 4_096) . \random_bytes(\strlen($bytes) - 4_096));
+        foreach ([static fn(Queue $queue) => $queue->pop(), static fn(Queue $queue) => $queue->push('keyed', key: 'k'), static fn(Queue $queue) => $queue->size()] as $call) {
+            try {
+                $call($this->queue());
+                self::fail('It served a damaged database.');
+            } catch (QueueFailure $failure) {
+                self::assertStringContainsString($file, $failure->getMessage());
+                self::assertStringContainsString('damaged', $failure->getMessage());
+            }
+        }
+        \file_put_contents($file, 'no database at all, but some other text that is long enough');
+        $this->expectException(QueueFailure::class);
+        $this->queue()->pop();
+    }
+
+    public function testADamagedBodyIsADeadLetter(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(['first', 'second', 'third']);
+        (new \PDO('sqlite:' . $this->directory->file('queue-mail.db')))->exec("UPDATE ready SET body = replace(body, 'second', 'sEcond')");
+        self::assertSame('first', $queue->pop()?->body);
+        self::assertSame('third', $queue->pop()?->body);
+        self::assertSame([null, 0], [$queue->pop(), $queue->size()]);
+        [$dead] = $queue->dead();
+        self::assertNull($dead['body']);
+        self::assertStringContainsString('damaged', $dead['error']);
+    }
+
+    public function testTheCountIsThatOfTheTables(): void
+    {
+        $queue = $this->queue();
+        self::assertSame(0, $queue->size());
+        $database = new \PDO('sqlite:' . $this->directory->file('queue-mail.db'));
+        \mt_srand(7);
+        $held = [];
+        for ($n = 0; $n < 300; $n++) {
+            match (\mt_rand(0, 9)) {
+                0, 1, 2 => $queue->push($n, key: \mt_rand(0, 2) === 0 ? 'k' . \mt_rand(0, 3) : null),
+                3 => $queue->pushMany([$n, $n], \mt_rand(0, 1) * 0.001),
+                4, 5, 6 => \array_push($held, ...$queue->popMany(\mt_rand(1, 3))),
+                7 => $held === [] ? null : \array_pop($held)->release(\mt_rand(0, 1) * 0.001),
+                8 => $held === [] ? null : (\mt_rand(0, 1) === 0 ? \array_pop($held)->bury() : \array_pop($held)->extend(0.001)),
+                9 => \mt_rand(0, 5) === 0 ? $queue->purge() : $queue->retryDead(),
+            };
+            $size = $queue->size();
+            $counted = $database->query('SELECT (SELECT COUNT(*) FROM ready) + (SELECT COUNT(*) FROM delayed)');
+            self::assertSame($counted === false ? null : $counted->fetchAll(\PDO::FETCH_COLUMN), [$size], "after step $n");
+        }
+    }
+
+    public function testAnIdleWorkerWakesAtMostOnceASecond(): void
+    {
+        $trace = $this->directory->file('trace');
+        $this->queue()->push('done');
+        $process = new Process(['strace', '-o', $trace, '-e', 'trace=poll,select,pselect6,nanosleep,clock_nanosleep,epoll_wait', \PHP_BINARY, '-r', \sprintf(
+            'require %s; $q = Larder\Queue\Queue::open(%s, "mail"); $q->pop()->ack(); echo "idle\n"; $q->pop(60, 3.0); echo "end\n";',
+            \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true),
+            \var_export("sqlite://$this->directory", true),
+        )]);
+        self::assertStringContainsString('end', $process->output());
+        $waits = \preg_match_all('/^(poll|p?select6?|nanosleep|clock_nanosleep|epoll_wait)\(/m', (string) \file_get_contents($trace));
+        self::assertGreaterThan(0, $waits);
+        self::assertLessThanOrEqual(5, $waits);
+    }
+}
