@@ -41,9 +41,12 @@ final class PageCache
      *                                         and of those pages together; 64M), `proxies` (addresses of Varnish in front, as
      *                                         "127.0.0.1:6081", which are told what is purged)
      *
+     * @param ?\Closure(array<string, string>, string, float): bool $defer lets another process call Renewal::request() with these;
+     *                                                                     false: it cannot
+     *
      * @throws InvalidConfiguration
      */
-    public function __construct(Cache $cache, array $options = [])
+    public function __construct(Cache $cache, array $options = [], private readonly ?\Closure $defer = null)
     {
         $this->settings = Settings::from($options);
         $this->pages = new Pages($cache, $this->settings);
@@ -60,7 +63,7 @@ final class PageCache
         $reply = $exchange->answer();
         if ($reply !== null) {
             Sapi::send($reply);
-            if ($exchange->renewal !== null) {
+            if ($exchange->renewal !== null && !$this->defers($exchange->renewal)) {
                 $isSent = Renewal::request($_SERVER, $exchange->renewal, $this->settings->wait);
                 // Without an early end of the response nobody has waited for more than the sending.
                 if (Sapi::canFinish() ? !$exchange->isHandedOver() : !$isSent) {
@@ -87,6 +90,11 @@ final class PageCache
         \header_register_callback(Sapi::setOutward(...));
         // Twice, so that it comes after the application's own shutdown functions, which may change something as well.
         \register_shutdown_function(static fn() => \register_shutdown_function(static fn(): Reply => $exchange->conclude(Sapi::response(''))));
+    }
+
+    private function defers(string $token): bool
+    {
+        return $this->defer !== null && ($this->defer)(Renewal::repeated($_SERVER), $token, $this->settings->wait);
     }
 
     /** Gives the page that this request makes tags, by which purgeTags() and expireTags() find it. */

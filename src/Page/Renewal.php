@@ -5,16 +5,31 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 /**
- * Renews a page by a request to this server, after the visitor has got the stale one. It runs in a request of its own,
- * because only there header() and setcookie() still work: a page that has become private must look so.
+ * Renews a page by a request to this server, after the visitor has got the stale one, at the end of his request or in a worker
+ * of a queue. It runs in a request of its own, because only there header() and setcookie() still work: a page that has become private must look so.
  */
 final class Renewal
 {
     /** Fields of the visitor's request that are not repeated. */
     private const NOT_REPEATED = ['HTTP_HOST', 'HTTP_CONNECTION', 'HTTP_KEEP_ALIVE', 'HTTP_UPGRADE', 'HTTP_TE', 'HTTP_TRANSFER_ENCODING', 'HTTP_CONTENT_LENGTH', 'HTTP_CONTENT_TYPE', 'HTTP_EXPECT', 'HTTP_CACHE_CONTROL', 'HTTP_PRAGMA', 'HTTP_RANGE', 'HTTP_IF_RANGE', 'HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_MATCH', 'HTTP_IF_UNMODIFIED_SINCE', 'HTTP_PROXY', Exchange::RENEWAL];
 
+    private const NEEDED = ['SERVER_SOFTWARE', 'SERVER_ADDR', 'SERVER_PORT', 'HTTPS', 'REQUEST_URI'];
+
     /** Seconds to connect. */
     private const TIMEOUT = 1.0;
+
+    /**
+     * What request() needs of a request's variables, so that another process can call it.
+     *
+     * @param array<array-key, mixed> $variables
+     *
+     * @return array<string, string>
+     */
+    public static function repeated(array $variables): array
+    {
+        return \array_filter($variables, static fn(mixed $value, int|string $name): bool => \is_string($value) && \is_string($name)
+            && (\in_array($name, self::NEEDED, true) || (\str_starts_with($name, 'HTTP_') && ($name === 'HTTP_HOST' || !\in_array($name, self::NOT_REPEATED, true)))), \ARRAY_FILTER_USE_BOTH);
+    }
 
     /**
      * @param array<array-key, mixed> $variables of the visitor's request
@@ -29,7 +44,7 @@ final class Renewal
             // Apache takes the port from the visitor (UseCanonicalName Off, its default), who could have any port asked.
             return false;
         }
-        $isFinished = Sapi::finish();
+        $isFinished = Sapi::finish() || \PHP_SAPI === 'cli';
         \ignore_user_abort(true);
         $address = $variable('SERVER_ADDR');
         $isTls = $variable('HTTPS') !== '' && \strcasecmp($variable('HTTPS'), 'off') !== 0;

@@ -49,6 +49,7 @@ final class Supervisor
      * @param float                      $timeout    seconds after which a message's worker is killed; 0: never
      * @param bool                       $replaces   whether a worker that has reached a limit is replaced
      * @param \Closure(Event): mixed     $tell       what happens: "job", "started", "ended", "failure"
+     * @param ?\Closure(): mixed         $beat       is called at least once a second
      */
     public function __construct(
         private readonly Queue $queue,
@@ -58,6 +59,7 @@ final class Supervisor
         private readonly float $timeout,
         private readonly bool $replaces,
         private readonly \Closure $tell,
+        private readonly ?\Closure $beat = null,
     ) {}
 
     /**
@@ -84,6 +86,7 @@ final class Supervisor
         $this->missing = \array_fill(0, $this->processes, 0.0);
         while (true) {
             $this->start();
+            $this->beat === null || ($this->beat)();
             if ($this->workers === [] && $this->missing === []) {
                 return $this->unusable;
             }

@@ -17,7 +17,7 @@ use PHPUnit\Framework\TestCase;
 #[CoversNothing]
 final class ExamplesTest extends TestCase
 {
-    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md'];
+    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md', 'docs/queue.md'];
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
@@ -52,7 +52,7 @@ final class ExamplesTest extends TestCase
     public function testItRunsAndGivesWhatThePageSays(Example $example): void
     {
         $directory = new TemporaryDirectory();
-        $places = ['/var/cache/app' => $directory->file('app'), '/dev/shm/app' => $directory->file('memory')];
+        $places = ['/var/lib/app' => $directory->file('lib'), '/var/cache/app' => $directory->file('app'), '/dev/shm/app' => $directory->file('memory')];
         foreach ($example->needs as $need) {
             $places += $this->start($need);
         }

@@ -276,6 +276,21 @@ final class WorkTest extends TestCase
         self::assertSame(['invoked a', 'sent b'], $this->log());
     }
 
+    public function testTheFiveLinesOfThePage(): void
+    {
+        $project = \dirname(__DIR__, 2);
+        self::assertSame(1, \preg_match('/^```sh\n(.*?)^```$/ms', (string) \file_get_contents("$project/docs/queue.md"), $match));
+        $lines = \explode("\n", \trim($match[1]));
+        self::assertCount(5, $lines);
+        self::assertStringStartsWith('composer require ', \array_shift($lines));
+        \symlink("$project/vendor", $this->root->file('vendor'));
+        $script = \strtr(\implode("\n", $lines), ['/var/lib/app' => $this->root->file('lib'), 'vendor/bin/larder' => "$project/bin/larder"]) . ' --stop-when-empty';
+        $process = new Process(['sh', '-ec', $script], [], $this->root->path);
+
+        self::assertSame(['done'], \array_column(self::jobs($process), 'outcome'), $process->errors());
+        self::assertStringContainsString("order 7\n", $process->errors());
+    }
+
     private function queue(string $query = ''): Queue
     {
         $this->query = $query;

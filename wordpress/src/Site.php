@@ -64,6 +64,20 @@ final class Site
         return $source;
     }
 
+    /**
+     * @return ?array<string, string> what Larder\Queue\Queue::open() gets; null: the place of the cache cannot hold a queue
+     */
+    public function queue(): ?array
+    {
+        $dsn = self::setting('DSN');
+        $directory = $this->directory();
+        if ($directory !== null) {
+            return $directory === '' || !\extension_loaded('pdo_sqlite') ? null : ['dsn' => 'sqlite://' . \strtr(\rawurlencode("$directory/queue"), ['%2F' => '/'])];
+        }
+
+        return \preg_match('~^(?:rediss?|predis(?:\+tls)?)://[^?]*~', $dsn, $match) === 1 ? ['dsn' => $match[0], 'secret' => $this->key('queue')] : null;
+    }
+
     /** The data directory; null where the DSN names another place, '' where none can be made. */
     public function directory(): ?string
     {

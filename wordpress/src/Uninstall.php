@@ -29,7 +29,7 @@ final class Uninstall
         \wp_clear_scheduled_hook(Plugin::UPDATED);
         $directory = Site::current()->directory() ?? '';
         $directory === '' || Owner::expect($directory);
-        foreach ([self::flush(...), self::memory(...), self::far(...)] as $step) {
+        foreach ([self::flush(...), self::memory(...), self::queue(...), self::far(...)] as $step) {
             Owner::run(static fn() => self::step($step));
         }
         // Where it lies may be root's.
@@ -67,6 +67,12 @@ final class Uninstall
         if ($options->near?->scheme === 'segment') {
             SegmentPlace::open($options->near, $options->nearBudget)->flush();
         }
+    }
+
+    private static function queue(Site $site, Options $options): void
+    {
+        $directory = $site->directory() ?? '';
+        $directory === '' ? Background::queue()?->purge() : DataDirectory::remove("$directory/queue");
     }
 
     private static function far(Site $site, Options $options): void

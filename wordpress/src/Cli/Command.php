@@ -30,6 +30,7 @@ final class Command extends CommandNamespace
         'stats' => Stats::class,
         'top' => Top::class,
         'why' => Why::class,
+        'queue' => Queue::class,
         'bench' => Bench::class,
     ];
 

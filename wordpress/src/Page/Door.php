@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Page\PageCache;
 use Larder\Page\Reply;
 use Larder\System\ErrorLog;
+use Larder\WordPress\Background;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Presence;
 use Larder\WordPress\Quietly;
@@ -45,7 +46,7 @@ final class Door
             if ($root === null) {
                 return;
             }
-            $pages = new PageCache(self::pages($root), $settings->options);
+            $pages = new PageCache(self::pages($root), $settings->options, static fn(array $variables, string $token, float $wait): bool => Background::push($root, [Background::RENEW, $variables, $token, $wait]));
         } catch (\Throwable $failure) {
             ErrorLog::write('Larder: no page is cached: ' . $failure->getMessage());
 
