@@ -28,6 +28,9 @@ final class Exchange
     /** The field by which this server's own request proves that it may renew a page. */
     public const RENEWAL = 'HTTP_LARDER_RENEWAL';
 
+    /** By this variable a page cache tells the ones behind it, in the same request, which key it records. */
+    public const RECORDED = 'LARDER_RECORDED';
+
     /** Of so many visitors of a page that cannot be stored, one notes that again. */
     private const VISITORS = 16;
 
@@ -167,6 +170,8 @@ final class Exchange
             return false;
         }
         $this->detail = match (true) {
+            // It would wait for itself, or be renewed with the stale page.
+            ($this->variables[self::RECORDED] ?? null) === $this->key => 'a page cache before this one records it',
             isset($this->control['no-store']) => 'the request says no-store',
             Serve::variable('HTTP_RANGE') !== null => 'the request asks for a part',
             // No cache may judge these (RFC 9111, section 4.3.2).
@@ -193,6 +198,7 @@ final class Exchange
         foreach (self::PARTIAL as $name) {
             unset($variables[$name]);
         }
+        $variables[self::RECORDED] = $this->key;
         $capabilities = Serve::field('surrogate-capability');
         $variables['HTTP_SURROGATE_CAPABILITY'] = ($capabilities === null ? '' : "$capabilities, ") . SurrogateControl::CAPABILITY;
         $page = $this->old['page'] ?? null;

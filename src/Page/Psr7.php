@@ -34,6 +34,10 @@ final class Psr7
         if ($cookies !== []) {
             $variables['HTTP_COOKIE'] = \implode('; ', $cookies);
         }
+        $recorded = $request->getAttribute(Exchange::RECORDED);
+        if (\is_string($recorded)) {
+            $variables[Exchange::RECORDED] = $recorded;
+        }
         if ($uri->getUserInfo() !== '') {
             $variables['PHP_AUTH_USER'] ??= $uri->getUserInfo();
         }
@@ -51,6 +55,7 @@ final class Psr7
      */
     public static function with(ServerRequestInterface $request, array $variables): ServerRequestInterface
     {
+        $request = $request->withAttribute(Exchange::RECORDED, $variables[Exchange::RECORDED] ?? null);
         foreach (['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Range', 'If-Range', 'Larder-Renewal', 'Surrogate-Capability'] as $name) {
             $value = $variables['HTTP_' . \strtoupper(\strtr($name, '-', '_'))] ?? null;
             $request = \is_string($value) ? $request->withHeader($name, $value) : $request->withoutHeader($name);

@@ -180,6 +180,38 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertStringStartsWith('Larder; hit', $this->get('/')->getHeaderLine('Cache-Status'));
     }
 
+    /** As where start() runs before a framework that has the middleware too: the inner one would wait for the outer one. */
+    public function testTheSameRequestDoesNotWaitForItself(): void
+    {
+        $factory = new Psr17Factory();
+        $options = ['overflow' => 'busy', 'waiters' => 0];
+        $inner = new Middleware($this->cache, $options, $factory, $factory);
+        $outer = new Middleware($this->cache, $options, $factory, $factory);
+        $between = new class ($inner, $this) implements RequestHandlerInterface {
+            public function __construct(private readonly Middleware $inner, private readonly RequestHandlerInterface $application) {}
+
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                return $this->inner->process($request, $this->application);
+            }
+        };
+        $request = new ServerRequest('GET', 'http://shop.example/');
+
+        self::assertSame([200, 'page'], [($response = $outer->process($request, $between))->getStatusCode(), (string) $response->getBody()]);
+        $response = $outer->process($request, $between);
+        self::assertStringStartsWith('Larder; hit', $response->getHeaderLine('Cache-Status'));
+        self::assertSame(1, $this->runs);
+        self::assertFalse((new Pages($this->cache))->isBuilt('http://shop.example/'));
+
+        // Nor does it renew a stale page with that page.
+        self::assertTrue((new PageCache($this->cache))->purge('/'));
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60, stale-while-revalidate=60', 'Age' => '100', 'ETag' => '"1"'], 'stale');
+        $outer->process($request, $between);
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], 'renewed');
+        $outer->process($request, $between);
+        self::assertSame('renewed', (string) $outer->process($request, $between)->getBody());
+    }
+
     public function testAStreamKeepsItsOwnHeader(): void
     {
         $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60', 'Age' => '100', 'ETag' => '"1"', 'X-Of' => 'the page'], 'page');

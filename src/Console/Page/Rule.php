@@ -14,6 +14,7 @@ final readonly class Rule
         'the visitor has a cookie' => ['a cookie that nobody knows makes a page private', 'If no page depends on this cookie, name it in the option ignoredCookies; if pages differ by it and everybody with the same value gets the same, in varyCookies.'],
         'may change what the application does' => ['a field that may give the request another method, host or target makes its page private', 'Let the web server or the proxy remove this field.'],
         'is no address' => ['a field that should hold an address, and that the application may print, makes the page private if it holds anything else', 'Let the web server or the proxy set this field anew.'],
+        'a page cache before this one' => ['of several page caches in one request the first one stores the page', 'Nothing; or leave one of them out: start(), or the middleware.'],
         'the request has a body' => ['RFC 9110, section 9.3.1: the body of a GET means nothing, but an application may read it', 'Nothing: a request without a body is stored.'],
         'the host is none' => ['RFC 9110, section 7.2', 'Ask for a host by its name or address.'],
         'the target is none' => ['what is no path, or too long, is not looked for', 'Encode what may not stand in a URL, and shorten it.'],
