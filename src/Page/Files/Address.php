@@ -22,7 +22,7 @@ final class Address
      * so that nothing has two spellings which an application takes for one. The groups have names, for nginx encodes
      * numbered ones once more.
      */
-    public const PATH = '(?<larder_path>(?:/(?:[A-Za-z0-9_~-]|%[89A-Fa-f][0-9A-Fa-f])+)*(?:\.html?)?)(?<larder_end>/?)';
+    public const PATH = '(?<larder_path>(?:/(?:[A-Za-z0-9_~-]++|%[89A-Fa-f][0-9A-Fa-f])++)*+(?:\.html?)?)(?<larder_end>/?)';
 
     /** What stands in a URL and in a request between its scheme and its path, but for the port. */
     public const HOST = '[a-z0-9._-]+';

@@ -39,27 +39,23 @@ final class NginxConfiguration
             # Larder: pages that lie in $static, and for every other request the location @php,
             # which your own configuration defines. nginx goes on without the directory: then all is for @php.
 
-            # The bucket of time: Unix time without its last digits.
+            # The bucket of time, Unix time without its last digits; and the page: host, port and path, as they were sent. One
+            # pattern for all of it, because each takes time. A path has no space, so nothing stands in another's place. Nor is a
+            # port named that needs no name.
             set \$larder_long "";
             set \$larder_short "";
-            if (\$msec ~ "^(([0-9]+)[0-9][0-9])[0-9][.]") { set \$larder_short \$1; set \$larder_long \$2; }
-
-            # The page: its scheme, host, port and path, as they were sent.
             set \$larder_host "";
             set \$larder_path "";
             set \$larder_end "";
-            if (\$http_host ~ "^$host$") { set \$larder_host "\$http_host:\$server_port"; }
-            if (\$http_host ~ "^$host:[0-9]+$") { set \$larder_host \$http_host; }
-            if (\$request_uri ~ "^$patterns->target$") { set \$larder_found yes; }
+            set \$larder_asked "\$msec \$request_method \$http_host:\$server_port \$request_uri";
+            if (\$larder_asked ~ "^(?<larder_short>(?<larder_long>[0-9]{7})[0-9]{2})[0-9][.][0-9]+ (?:GET|HEAD) (?<larder_host>$host:(?!0*(?:80|443):)[0-9]+)(?::[0-9]+)? $patterns->target$") { set \$larder_found yes; }
             if (\$larder_end = "/") { set \$larder_end "$slash"; }
             set \$larder_page "\$scheme/\$larder_host\$larder_path\$larder_end.html";
 
-            # Requests that no file may answer: that change something, want no page, name a port that needs no name, with
-            # cookies that somebody may own, and with fields that an application may listen to.
+            # Requests that no file may answer: that want no page, with cookies that somebody may own, and with fields that an
+            # application may listen to.
             set \$larder_fields "$fields";
-            if (\$request_method !~ "^(?:GET|HEAD)$") { set \$larder_page "none"; }
             if (\$http_accept !~ "$accept") { set \$larder_page "none"; }
-            if (\$http_host ~ ":0*(?:80|443)$") { set \$larder_page "none"; }
             if (\$http_cookie !~ "$patterns->cookies") { set \$larder_page "none"; }
             if (\$larder_fields != "") { set \$larder_page "none"; }
 

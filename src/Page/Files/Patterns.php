@@ -32,10 +32,10 @@ final readonly class Patterns
         $parameter = self::any($ignoredQuery, '=&# ') . '(?:=[^&# ]*+)?(?=[& ]|$)';
         $this->query = $ignoredQuery === [] ? '' : "(?:\\?$parameter(?:&$parameter)*+)?";
         $this->target = Address::PATH . $this->query;
-        // Each part has one way to match, so that no cookie takes long: "*+" never gives anything back. A comma may stand where
-        // Apache has joined two fields.
+        // Most requests have no cookie, and end at the first bar. Each part has one way to match, so that no cookie takes long:
+        // "*+" never gives anything back. A comma may stand where Apache has joined two fields.
         $cookie = '\s*+(?:' . self::any($ignoredCookies, '=;,') . '(?:=[^;,]*+|\s*+)(?=;|$))?';
-        $this->cookies = $ignoredCookies === [] ? '^$' : "^$cookie(?:;$cookie)*+$";
+        $this->cookies = $ignoredCookies === [] ? '^$' : "^(?:|$cookie(?:;$cookie)*+)$";
         $fields = \array_filter($variables, static fn(string $name): bool => \str_starts_with($name, 'HTTP_'));
         $this->fields = \array_map(static fn(string $name): string => \strtolower(\substr($name, 5)), \array_values($fields));
     }
