@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 /**
- * Copies in APCu: `<prefix><name>` holds the head, `<prefix><name><id><form>` a form of the body, and `<prefix><shard>` what
- * there is in a shard. An id is a copy's own, so that a reader does not take one's head with another's body.
+ * Copies in APCu: `<prefix><name>` holds the head, `<prefix><name><id><form>` a form of the body, `<prefix><set> <request>` what
+ * is ready, and `<prefix><shard>` what there is in a shard. An id is the body's, so that a reader does not take one's head with another's body.
  *
  * APCu empties itself when it is full (apc.ttl=0), so the copies keep their budget well before that; what was asked for
  * longest ago goes first, which APCu itself notes.
@@ -27,12 +27,11 @@ final class ApcuCopies implements Copies
     /** @param string $prefix with a secret, for all pools of a php-fpm master share APCu */
     public function __construct(private readonly string $prefix, private readonly int $budget) {}
 
-    public function put(mixed $lock, string $name, array $copy, string $body, int $life): void
+    public function put(mixed $lock, string $name, array $copy, array $ready, string $body, int $life): void
     {
         $this->drop($name);
-        $copy['id'] = \bin2hex(\random_bytes(4));
         $head = \serialize($copy);
-        $size = \strlen($body) + \strlen($head) + self::ENTRY;
+        $size = \strlen($body) + \strlen($head) + \strlen(\implode('', $ready)) + self::ENTRY;
         /** @var array{num_seg: int, seg_size: float}|false $memory */
         $memory = \apcu_sma_info(true);
         $most = \intdiv(\min($this->budget, $memory === false ? 0 : (int) ($memory['num_seg'] * $memory['seg_size'] / self::PART)), self::SHARDS);
@@ -51,6 +50,11 @@ final class ApcuCopies implements Copies
             $entries[$this->prefix . $name . $copy['id'] . $form] = \substr($body, $from, $length);
             $from += $length;
         }
+        foreach ($ready as $accepted => $each) {
+            // Without the counter, which a reader does not know for certain.
+            $request = \strstr($each, "\n", true) ?: '';
+            $entries[$this->prefix . $accepted . ' ' . \substr($request, 0, (int) \strrpos($request, ' '))] = $each;
+        }
         // Before the copy, so that a process that dies in between has counted too much and not too little.
         if (\apcu_store($this->prefix . $name[0], $shard + [$name => [$size, \array_keys($entries)]])) {
             $life = \max(1, $life);
@@ -67,13 +71,12 @@ final class ApcuCopies implements Copies
     public function counter(string $name, string $key): ?int
     {
         $head = \apcu_fetch($this->prefix . $name);
-        /** @var Copy|false $copy */
-        $copy = \is_string($head) ? \unserialize($head, ['allowed_classes' => false]) : false;
-        if (!\is_array($copy) || $copy['key'] !== $key) {
+        $copy = \is_string($head) ? Serve::copy($head) : [];
+        if (!isset($copy['key'], $copy['counter']) || $copy['key'] !== $key) {
             return null;
         }
         foreach ($copy['page']['forms'] ?? [] as $form => $_) {
-            if (!\apcu_exists($this->prefix . $name . ($copy['id'] ?? '') . $form)) {
+            if (!\apcu_exists($this->prefix . $name . $copy['id'] . $form)) {
                 return null;
             }
         }
@@ -111,13 +114,14 @@ final class ApcuCopies implements Copies
         $times = [];
         $left = 0;
         foreach ($shard as $name => [$size, $entries]) {
-            $info = \apcu_key_info($this->prefix . $name);
-            if ($info === null) {
+            // What is ready is read without the head.
+            $used = \array_column(\array_map(\apcu_key_info(...), [$this->prefix . $name, ...$entries]), 'access_time');
+            if ($used === []) {
                 // Its life is over.
                 \apcu_delete($entries);
                 unset($shard[$name]);
             } else {
-                $times[$name] = $info['access_time'];
+                $times[$name] = \max($used);
                 $left += $size;
             }
         }

@@ -17,12 +17,13 @@ interface Copies
     public const SHARDS = 16;
 
     /**
-     * @param resource $lock of the name's shard
-     * @param Copy     $copy
-     * @param string   $body all forms of the page
-     * @param int      $life seconds for which it can be of use
+     * @param resource     $lock  of the name's shard
+     * @param Copy         $copy
+     * @param list<string> $ready what Serve::ready() has made of it
+     * @param string       $body  all forms of the page
+     * @param int          $life  seconds for which it can be of use
      */
-    public function put(mixed $lock, string $name, array $copy, string $body, int $life): void;
+    public function put(mixed $lock, string $name, array $copy, array $ready, string $body, int $life): void;
 
     /** The caller holds the lock of the name's shard. */
     public function drop(string $name): void;

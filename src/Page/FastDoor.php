@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 use Larder\Cache;
+use Larder\Page\Files\Patterns;
 use Larder\System\FileLock;
 use Larder\System\Ownership;
 use Larder\System\PurgeCounter;
@@ -38,6 +39,9 @@ final class FastDoor
 
     /** No page carries this tag: its invalidation only moves the counter. */
     private const NO_PAGE = "\0door";
+
+    /** How the CGI name of a field of the header begins. */
+    private const FIELD = 'HTTP_';
 
     /** Beside the counter: whether copies were ever put into APCu. */
     private const APCU = '.apcu';
@@ -159,8 +163,12 @@ final class FastDoor
             return;
         }
         $base = Serve::name($key);
-        $vary === [] || $this->copies[0]->put($lock, $base, ['counter' => $counter, 'key' => $key, 'vary' => $vary], '', $left);
-        $this->copies[0]->put($lock, Serve::name($name, $base), ['counter' => $counter, 'key' => $name, 'page' => $page], $body, $left);
+        // So that a reader does not take one copy's head with another's body.
+        $id = \hash('xxh128', $body);
+        $copy = ['counter' => $counter, 'id' => $id];
+        $vary === [] || $this->copies[0]->put($lock, $base, ['key' => $key, 'vary' => $vary] + $copy, [], '', $left);
+        $ready = $name === $key ? Serve::ready($page, $this->settings->rules, $key, $counter, $base . $id) : [];
+        $this->copies[0]->put($lock, Serve::name($name, $base), ['key' => $name, 'page' => $page] + $copy, $ready, $body, $left);
     }
 
     /** @return ?resource the lock of the name's shard, until it is closed; null: another process holds it, or it cannot be made */
@@ -265,8 +273,24 @@ final class FastDoor
             'files' => $this->directory,
             'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
             'rules' => $this->settings->rules,
-            'unusual' => \array_fill_keys([...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED], true),
+            'unusual' => self::fields([...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED]),
+            'identity' => \array_values(\array_filter(Serve::IDENTITY, static fn(string $name): bool => !\str_starts_with($name, self::FIELD))),
+            'conditions' => self::fields([...Serve::CONDITIONS, ...$this->settings->rules['clientControl'] ? Serve::CONTROL : []]),
+            'accepted' => Serve::accepted(),
+            'cookies' => '~' . (new Patterns($this->settings->rules['ignoredCookies'], [], []))->cookies . '~D',
         ];
+    }
+
+    /**
+     * @param list<string> $variables CGI names
+     *
+     * @return array<string, true> those that are fields of the header, by their names as getallheaders() spells them
+     */
+    private static function fields(array $variables): array
+    {
+        $fields = \array_filter($variables, static fn(string $name): bool => \str_starts_with($name, self::FIELD));
+
+        return \array_fill_keys(\array_map(static fn(string $name): string => \ucwords(\strtolower(\strtr(\substr($name, \strlen(self::FIELD)), '_', '-')), '-'), $fields), true);
     }
 
     /** Writes the constants, if others stand there than this request has. */

@@ -29,9 +29,9 @@ final class FileCopies implements Copies
     /** @param int $budget bytes */
     public function __construct(private readonly string $directory, private readonly int $budget) {}
 
-    public function put(mixed $lock, string $name, array $copy, string $body, int $life): void
+    public function put(mixed $lock, string $name, array $copy, array $ready, string $body, int $life): void
     {
-        $head = \serialize($copy);
+        $head = Serve::head($copy, $ready);
         $bytes = \sprintf('%0' . Serve::HEAD . 'd', \strlen($head)) . $head . $body;
         $size = self::blocks(\strlen($bytes));
         $most = \intdiv($this->budget, self::SHARDS);
@@ -69,9 +69,8 @@ final class FileCopies implements Copies
     {
         $bytes = (string) Quiet::call(fn(): string|false => \file_get_contents("$this->directory/$name[0]/$name"));
         $length = (int) \substr($bytes, 0, Serve::HEAD);
-        /** @var Copy|array{}|false $copy */
-        $copy = Quiet::call(static fn(): mixed => \unserialize(\substr($bytes, Serve::HEAD, $length), ['allowed_classes' => false]));
-        if (!\is_array($copy) || ($copy['key'] ?? '') !== $key || \strlen($bytes) !== Serve::HEAD + $length + \array_sum($copy['page']['forms'] ?? [])) {
+        $copy = Quiet::call(static fn(): array => Serve::copy(\substr($bytes, Serve::HEAD, $length)));
+        if (($copy['key'] ?? '') !== $key || \strlen($bytes) !== Serve::HEAD + $length + \array_sum($copy['page']['forms'] ?? [])) {
             return null;
         }
 

@@ -17,11 +17,11 @@ use Larder\Page\Http\HttpDate;
  *
  * @phpstan-type Page array{url: string, made: int, age: int, life: int, stale: int, broken: int, strict: bool, status: int, headers: list<string>, ours: list<string>, etag: string, asked: string, modified: int, date: int, forms: array<string, int>}
  * The fast door (larder-serve.php) reads local copies of pages, in this form: the head's length in HEAD digits, the head
- * (serialized), and all forms of the body. A copy under the hash of a key holds the page or, for variants, the names of the
+ * (head()), and all forms of the body. A copy under the hash of a key holds the page or, for variants, the names of the
  * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
  *
- * @phpstan-type Copy array{counter: int, key: string, page?: Page, vary?: list<string>, id?: string}
- * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules, unusual: array<string, true>}
+ * @phpstan-type Copy array{counter: int, key: string, id: string, page?: Page, vary?: list<string>}
+ * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules, unusual: array<string, true>, identity: list<string>, conditions: array<string, true>, accepted: array<string, int>, cookies: non-empty-string}
  * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
@@ -31,6 +31,9 @@ final class Serve
 
     /** Digits of the length of a copy's head. */
     public const HEAD = 8;
+
+    /** Where the header begins in what is ready(). */
+    private const LINES = 7;
 
     /** Bytes that are read of a copy first; PHP reads as many at once. */
     private const FIRST = 8_192;
@@ -43,6 +46,19 @@ final class Serve
 
     /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
     private const LONGEST = 2_048;
+
+    /** Interfaces whose getallheaders() spells each field's name in one way, whoever sent it. */
+    private const TELLS_FIELDS = \PHP_SAPI === 'fpm-fcgi' || \PHP_SAPI === 'cgi-fcgi';
+
+    /** Codings that clients accept together. */
+    private const SETS = ['', 'gzip', 'gzip, br', 'gzip, br, zstd'];
+
+    /** Values of Accept-Encoding as most clients send them, and the place of what they mean in SETS. */
+    private const ACCEPTED = [
+        '' => 0, 'identity' => 0, 'gzip' => 1, 'gzip, deflate' => 1, 'gzip,deflate' => 1, 'deflate, gzip' => 1, 'x-gzip, gzip, deflate' => 1,
+        'gzip, deflate, br' => 2, 'gzip,deflate,br' => 2, 'gzip, br' => 2, 'br, gzip' => 2, 'br,gzip' => 2, 'deflate, gzip, br' => 2,
+        'gzip, deflate, br, zstd' => 3, 'deflate, gzip, br, zstd' => 3,
+    ];
 
     /** The content codings, best first: of equally welcome ones the first is taken. */
     public const CODINGS = ['br', 'zstd', 'gzip'];
@@ -66,6 +82,12 @@ final class Serve
         'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
         'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',
     ];
+
+    /** Fields by which a request asks for something else than the page as it is. */
+    public const CONDITIONS = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_RANGE'];
+
+    /** Fields by which a request bounds the age of what it takes. */
+    public const CONTROL = ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'];
 
     /** @var ?array<array-key, mixed> the request's variables by their CGI names (RFC 3875); null: those of this process's request */
     private static ?array $given = null;
@@ -94,25 +116,162 @@ final class Serve
             return false;
         }
         self::$constants = $constants;
-        $reason = null;
-        $given = \getenv();
-        // Some interfaces tell each variable if they are asked for it, and not all of them (Apache's module).
-        self::$given = isset($given['REQUEST_METHOD']) ? $given : null;
-        $method = self::raw('REQUEST_METHOD');
-        $unusual = self::$given === null ? [null] : \array_intersect_key($given, $constants['unusual']);
-        // nginx tells a user's name always (Debian's fastcgi_params).
-        $isUsual = $unusual === [] || $unusual === ['REMOTE_USER' => ''];
-        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules'], $reason, $isUsual) : null;
-        if ($key === null || !\is_file($constants['counter'])) {
+        $counter = @\filesize($constants['counter']);
+        if ($counter === false) {
+            \error_clear_last();
+
             return false;
         }
-        $counter = \filesize($constants['counter']);
+        /** @var ?array<string, string> $fields */
+        $fields = self::TELLS_FIELDS && \function_exists('getallheaders') ? \getallheaders() : null;
+        $isUsual = $fields !== null && self::isUsual($constants, $fields);
+
+        return ($isUsual && self::answerUsual($constants, $counter, $fields)) || self::answerAny($constants, $counter, $isUsual);
+    }
+
+    /**
+     * Whether the request has nothing of IDENTITY, OVERRIDES and KEYED.
+     *
+     * @param Constants             $constants
+     * @param array<string, string> $fields    of the request
+     */
+    private static function isUsual(array $constants, array $fields): bool
+    {
+        if (\array_intersect_key($fields, $constants['unusual']) !== []) {
+            return false;
+        }
+        foreach ($constants['identity'] as $name) {
+            // nginx tells a user's name always (Debian's fastcgi_params).
+            if ((string) \getenv($name) !== '') {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /**
+     * Answers a request that asks for no more than a page, by what is ready for it (ready()).
+     *
+     * @param Constants             $constants
+     * @param array<string, string> $fields    of the request, which is usual
+     */
+    private static function answerUsual(array $constants, int $counter, array $fields): bool
+    {
+        $accept = $fields['Accept'] ?? '';
+        $accepted = $constants['accepted'][$fields['Accept-Encoding'] ?? ''] ?? null;
+        if ($accepted === null || \getenv('REQUEST_METHOD') !== 'GET' || \array_intersect_key($fields, $constants['conditions']) !== []
+            || ($accept !== '' && $accept !== '*/*' && !\str_contains($accept, 'text/html'))
+            || (isset($fields['Cookie']) && \preg_match($constants['cookies'], $fields['Cookie']) !== 1)) {
+            return false;
+        }
+        $host = $fields['Host'] ?? '';
+        $target = (string) \getenv('REQUEST_URI');
+        $https = (string) \getenv('HTTPS');
+        $port = \str_contains($host, ':') ? '' : (string) \getenv('SERVER_PORT');
+        $first = '';
+        $file = null;
+        if ($constants['apcu'] === '') {
+            [$head, $first, $file] = self::read($constants, \hash('xxh128', self::urlOf($host, $target, $https, $port)));
+            $text = \explode("\n\n", \substr($head, self::HEAD, (int) \substr($head, 0, self::HEAD)))[$accepted] ?? '';
+        } else {
+            $text = \function_exists('apcu_fetch') ? \apcu_fetch("$constants[apcu]$accepted $https $host $port $target") : '';
+        }
+        if (!\is_string($text) || !\str_starts_with($text, "$https $host $port $target $counter\n")) {
+            return false;
+        }
+        $ready = \explode("\n", $text);
+        if (\count($ready) <= self::LINES) {
+            return false;
+        }
+        $passed = \time() - (int) $ready[1];
+        $age = (int) $ready[2] + $passed;
+        $ttl = (int) $ready[3] - $age;
+        if ($passed < 0 || $ttl <= 0) {
+            return false;
+        }
+        $length = (int) $ready[6];
+        $body = $file === null ? \apcu_fetch($constants['apcu'] . $ready[4]) : self::inFile($file, $first, (int) $ready[5], $length);
+        if (!\is_string($body) || \strlen($body) !== $length) {
+            return false;
+        }
+        $ready[] = "Age: $age";
+        $ready[] = "Cache-Status: Larder; hit; ttl=$ttl";
+        self::send(200, $ready, self::LINES, $body);
+
+        return true;
+    }
+
+    /**
+     * What answerUsual() sends to whoever asks for this request's URL, by the place in SETS of the codings that he accepts.
+     * Each is a text of lines. First come LINES values: what the URL was made of and the counter, when the page was made, its age then, its life, the
+     * name of the body's entry, and where it lies in all forms. The header follows.
+     *
+     * @param Page                              $page
+     * @param array{ignoredQuery: list<string>} $rules
+     * @param string                            $key   of the page
+     * @param string                            $entry of the copy's bodies, without the form
+     *
+     * @return list<string>
+     */
+    public static function ready(array $page, array $rules, string $key, int $counter, string $entry): array
+    {
+        [$host, $target, $https] = [(string) self::raw('HTTP_HOST'), (string) self::raw('REQUEST_URI'), (string) self::raw('HTTPS')];
+        $port = \str_contains($host, ':') ? '' : (string) self::raw('SERVER_PORT');
+        if ($page['status'] !== 200 || self::urlOf($host, $target, $https, $port) !== $key || self::url($rules['ignoredQuery']) !== $key) {
+            return [];
+        }
+        $given = self::$given;
+        $ready = [];
+        foreach (\array_slice(self::SETS, 0, \max(0, ...\array_values(self::accepted())) + 1) as $set) {
+            self::$given = ['REQUEST_METHOD' => 'GET', 'HTTP_ACCEPT_ENCODING' => $set];
+            [, $lines, $from, $length] = self::reply($page, -1, 'hit');
+            $lines = \array_diff($lines, ['Cache-Status: Larder; hit']);
+            $ready[] = \implode("\n", ["$https $host $port $target $counter", $page['made'], $page['age'], $page['life'], $entry . self::form($page['forms']), $from, $length, ...$lines]);
+        }
+        self::$given = $given;
+
+        return $ready;
+    }
+
+    /** The URL as url() gives it, if it is spelled in this way. */
+    private static function urlOf(string $host, string $target, string $https, string $port): string
+    {
+        return ($https === '' ? 'http://' : 'https://') . $host . ($port === '' || $port === ($https === '' ? '80' : '443') ? '' : ":$port") . $target;
+    }
+
+    /** @return array<string, int> ACCEPTED, with the sets that PHP can make here */
+    public static function accepted(): array
+    {
+        $most = match (true) {
+            !\function_exists('gzencode') => 0,
+            !\function_exists('brotli_compress') => 1,
+            !\function_exists('zstd_compress') => 2,
+            default => 3,
+        };
+
+        return \array_map(static fn(int $set): int => \min($set, $most), self::ACCEPTED);
+    }
+
+    /**
+     * @param Constants $constants
+     * @param bool      $isUsual   as isUsual() says; false: nobody knows
+     */
+    private static function answerAny(array $constants, int $counter, bool $isUsual): bool
+    {
+        $method = self::raw('REQUEST_METHOD');
+        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules'], $reason, $isUsual) : null;
+        if ($key === null) {
+            return false;
+        }
         $name = $base = \hash('xxh128', $key);
-        [$copy, $first, $file] = self::read($constants, $name);
+        [$head, $first, $file] = self::read($constants, $name);
+        $copy = self::copy($head);
         if (isset($copy['vary'], $copy['counter'], $copy['key']) && $copy['counter'] === $counter && $copy['key'] === $key) {
             $key .= self::variant($copy['vary']);
             $name = self::name($key, $base);
-            [$copy, $first, $file] = self::read($constants, $name);
+            [$head, $first, $file] = self::read($constants, $name);
+            $copy = self::copy($head);
         }
         if (!isset($copy['page'], $copy['counter'], $copy['key']) || $copy['counter'] !== $counter || $copy['key'] !== $key) {
             return false;
@@ -131,18 +290,27 @@ final class Serve
                 return false;
             }
         }
+        self::send($status, $lines, 0, $body);
+
+        return true;
+    }
+
+    /**
+     * @param list<string> $lines
+     * @param int          $first the place of the first line
+     */
+    private static function send(int $status, array $lines, int $first, string $body): void
+    {
         if (\ini_get('zlib.output_compression') > 0) {
             // The body is compressed already where the visitor takes that.
             \ini_set('zlib.output_compression', '0');
         }
         \header_remove();
-        foreach ($lines as $line) {
+        for ($count = \count($lines); $first < $count; $first++) {
             // With the status, for Location would set one by itself (php-src, main/SAPI.c).
-            \header($line, false, $status);
+            \header($lines[$first], false, $status);
         }
         echo $body;
-
-        return true;
     }
 
     /** Where the constants of this script are; '': nowhere. The web server may tell sites of one script apart by LARDER_SITE. */
@@ -171,43 +339,62 @@ final class Serve
     /**
      * @param Constants $constants
      *
-     * @return array{Copy|array{}, string, resource|null} the copy, empty if there is none that can be read; in a file, what
-     *                                                    was read of the body, and the rest
+     * @return array{string, string, resource|null} the head, '' if there is none; in a file, what was read of the body, and
+     *                                              the rest
      */
     private static function read(array $constants, string $name): array
     {
-        $first = '';
-        $file = null;
         if ($constants['apcu'] !== '') {
-            $head = \function_exists('apcu_fetch') ? \apcu_fetch($constants['apcu'] . $name) : false;
-        } else {
-            $path = $constants['files'] . '/' . $name[0] . '/' . $name;
-            $file = @\fopen($path, 'rb') ?: null;
-            if ($file === null) {
-                \error_clear_last();
+            $head = \function_exists('apcu_fetch') ? \apcu_fetch($constants['apcu'] . $name) : '';
 
-                return [[], '', null];
-            }
-            $first = (string) \fread($file, self::FIRST);
-            $length = (int) \substr($first, 0, self::HEAD);
-            if ($length > self::FIRST - self::HEAD) {
-                $first .= \stream_get_contents($file, $length);
-            }
-            $head = \substr($first, self::HEAD, $length);
-            $first = \substr($first, self::HEAD + $length);
-            if ((\hrtime(true) & 63) === 0) {
-                // One in so many notes that the copy is used: what is used least goes first when there is no room.
-                \touch($path);
-            }
+            return [\is_string($head) ? $head : '', '', null];
         }
+        $path = $constants['files'] . '/' . $name[0] . '/' . $name;
+        $file = @\fopen($path, 'rb');
+        if ($file === false) {
+            \error_clear_last();
+
+            return ['', '', null];
+        }
+        $first = (string) \fread($file, self::FIRST);
+        $length = (int) \substr($first, 0, self::HEAD);
+        if ($length > self::FIRST - self::HEAD) {
+            $first .= \stream_get_contents($file, $length);
+        }
+        if ((\hrtime(true) & 63) === 0) {
+            // One in so many notes that the copy is used: what is used least goes first when there is no room.
+            \touch($path);
+        }
+
+        return [\substr($first, self::HEAD, $length), \substr($first, self::HEAD + $length), $file];
+    }
+
+    /**
+     * The head of a copy in a file: the length of what is ready in HEAD digits, what is ready, and the copy.
+     *
+     * @param Copy         $copy
+     * @param list<string> $ready
+     */
+    public static function head(array $copy, array $ready): string
+    {
+        $text = \implode("\n\n", $ready);
+
+        return \sprintf('%0' . self::HEAD . 'd', \strlen($text)) . $text . \serialize($copy);
+    }
+
+    /** @return Copy|array{} empty: it cannot be read */
+    public static function copy(string $head): array
+    {
+        // In APCu nothing stands before it.
+        $text = ($head[0] ?? '') === 'a' ? $head : \substr($head, self::HEAD + (int) \substr($head, 0, self::HEAD));
         /** @var Copy|array{}|scalar|null $copy */
-        $copy = \is_string($head) ? @\unserialize($head, self::NO_CLASSES) : [];
+        $copy = $text === '' ? [] : @\unserialize($text, self::NO_CLASSES);
         if (!\is_array($copy)) {
             \error_clear_last();
             $copy = [];
         }
 
-        return [$copy, $first, $file];
+        return $copy;
     }
 
     /**
@@ -230,7 +417,7 @@ final class Serve
     {
         foreach ($copy['page']['forms'] ?? [] as $form => $size) {
             if ($from < $size) {
-                $body = \apcu_fetch($name . ($copy['id'] ?? '') . $form);
+                $body = \apcu_fetch($name . $copy['id'] . $form);
                 $body = \is_string($body) && \strlen($body) === $size ? $body : '';
 
                 return $length === $size ? $body : \substr($body, $from, $length);

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Page;
 
 use Larder\Cache;
+use Larder\Page\ApcuCopies;
+use Larder\Page\Copies;
 use Larder\Page\Middleware;
 use Larder\Page\PageCache;
 use Larder\Page\Pages;
@@ -449,6 +451,8 @@ final class FastDoorTest extends TestCase
     {
         yield 'empty' => ['return "";'];
         yield 'cut in the head' => ['return substr($copy, 0, 100);'];
+        yield 'cut in what is ready' => ['return substr($copy, 0, 8 + 8 + 60);'];
+        yield 'cut behind the first line' => ['return substr($copy, 0, 1 + (int) strpos($copy, "\n"));'];
         yield 'cut in the body' => ['return substr($copy, 0, 5000);'];
         yield 'no length' => ['return "........" . substr($copy, 8);'];
         yield 'an impossible length' => ['return "99999999" . substr($copy, 8);'];
@@ -559,6 +563,137 @@ final class FastDoorTest extends TestCase
         $site->get('/', ['REQUEST_METHOD' => 'POST']);
         $site->get('/', ['HTTP_CACHE_CONTROL' => 'no-cache']);
         self::assertSame($runs + 4, $site->runs());
+    }
+
+    /** @return iterable<string, array{array<string, string>, string}> of a request that asks for nothing but the page, and the coding it gets */
+    public static function usualRequests(): iterable
+    {
+        yield 'a tool' => [['HTTP_ACCEPT' => '*/*'], ''];
+        yield 'a browser' => [['HTTP_ACCEPT' => 'text/html,application/xhtml+xml,*/*;q=0.8', 'HTTP_ACCEPT_ENCODING' => 'gzip, deflate, br, zstd', 'HTTP_ACCEPT_LANGUAGE' => 'de', 'HTTP_USER_AGENT' => 'x'], 'gzip'];
+        yield 'an older browser' => [['HTTP_ACCEPT_ENCODING' => 'gzip, deflate'], 'gzip'];
+        yield 'a visitor with cookies of analytics' => [['HTTP_COOKIE' => '_ga=GA1.1.2; _gid=3'], ''];
+        yield 'no field but the host' => [[], ''];
+        yield 'behind nginx, which names the user always' => [['REMOTE_USER' => '', 'HTTPS' => ''], ''];
+    }
+
+    /**
+     * The copy itself is made unreadable, and what is ready beside it is not.
+     *
+     * @param array<string, string> $parameters
+     */
+    #[DataProvider('usualRequests')]
+    public function testAUsualRequestIsAnsweredByWhatIsReady(array $parameters, string $coding): void
+    {
+        $site = self::site();
+        $page = \str_repeat('first ', 2_000);
+        $site->says($page);
+        $site->warm('/a?b=c');
+        [$file] = $site->copies();
+        $copy = (string) \file_get_contents($file);
+        \file_put_contents($file, \str_replace('a:4:{s:3:"key"', 'a:4:{s:9:"key"', $copy));
+        $before = $site->starts();
+        $answer = $site->get('/a?b=c', $parameters);
+
+        self::assertSame($before, $site->starts());
+        self::assertSame([200, $coding, ''], [$answer->status, $answer->headers['content-encoding'][0] ?? '', $answer->errors]);
+        self::assertSame($page, $coding === '' ? $answer->body : \gzdecode($answer->body));
+        self::assertSame((string) \strlen($answer->body), $answer->headers['content-length'][0]);
+        self::assertMatchesRegularExpression('/^Larder; hit; ttl=(5[0-9]|60)$/D', $answer->headers['cache-status'][0]);
+        self::assertArrayHasKey('age', $answer->headers);
+        self::assertSame(['max-age=60'], $answer->headers['cache-control']);
+        $site->get('/a?b=c', ['HTTP_RANGE' => 'bytes=0-4']);
+        self::assertSame($before + 1, $site->starts(), 'the copy is needed for all else');
+    }
+
+    /** @return iterable<string, array{array<string, string>}> */
+    public static function unusualRequests(): iterable
+    {
+        yield 'another host' => [['HTTP_HOST' => 'other.example']];
+        yield 'a host in other letters' => [['HTTP_HOST' => 'Site.Example']];
+        yield 'a host that goes on with a path' => [['HTTP_HOST' => 'site.example/a', 'REQUEST_URI' => '/b']];
+        yield 'a host and a target moved into each other' => [['HTTP_HOST' => 'site.exampl', 'REQUEST_URI' => 'e/a/b']];
+        yield 'another port' => [['SERVER_PORT' => '8080']];
+        yield 'TLS' => [['HTTPS' => 'on']];
+        yield 'another query' => [['REQUEST_URI' => '/a/b?x']];
+        yield 'a cookie that may be a session' => [['HTTP_COOKIE' => '_ga=1; session=2']];
+        yield 'an identity' => [['HTTP_AUTHORIZATION' => 'Basic eDp5']];
+        yield 'an identity that the web server knows' => [['REMOTE_USER' => 'joe']];
+        yield 'an identity that Apache knows after a redirect' => [['REDIRECT_REMOTE_USER' => 'joe']];
+        yield 'an identity that the web server has split' => [['PHP_AUTH_USER' => 'joe']];
+        yield 'an identity by a certificate' => [['SSL_CLIENT_S_DN' => 'CN=joe']];
+        yield 'another method' => [['REQUEST_METHOD' => 'POST']];
+        yield 'a method in another place' => [['HTTP_X_HTTP_METHOD_OVERRIDE' => 'DELETE']];
+        yield 'a host in another place' => [['HTTP_X_FORWARDED_HOST' => 'evil.example']];
+        yield 'a field that is empty and there' => [['HTTP_X_REQUESTED_WITH' => '']];
+        yield 'data and no page' => [['HTTP_ACCEPT' => 'application/json']];
+        yield 'nothing from a cache' => [['HTTP_CACHE_CONTROL' => 'no-cache']];
+        yield 'nothing from a cache, as once' => [['HTTP_PRAGMA' => 'no-cache']];
+        yield 'nothing older than now' => [['HTTP_CACHE_CONTROL' => 'max-age=0']];
+    }
+
+    /**
+     * @param array<string, string> $parameters
+     */
+    #[DataProvider('unusualRequests')]
+    public function testWhatIsReadyAnswersNobodyElse(array $parameters): void
+    {
+        foreach ([[], ['copies' => 'apcu']] as $options) {
+            $site = self::site($options);
+            $site->warm('/a/b');
+            $runs = $site->runs();
+            $site->says('second');
+
+            self::assertSame('second', $site->get('/a/b', $parameters)->body);
+            self::assertSame($runs + 1, $site->runs());
+        }
+    }
+
+    public function testWhatIsReadyEndsWithThePagesLife(): void
+    {
+        foreach ([[], ['copies' => 'apcu']] as $options) {
+            $site = self::site($options);
+            $site->does('header("Cache-Control: max-age=2"); header("Age: 1");');
+            $site->get('/a');
+            self::assertSame(['1'], $site->get('/a')->headers['age']);
+            $site->says('second');
+            \sleep(1);
+            self::assertSame('second', $site->get('/a')->body);
+        }
+    }
+
+    public function testAPageThatIsSentTheSameInEachCodingIsReadyForAll(): void
+    {
+        $site = self::site(['copies' => 'apcu']);
+        $site->warm('/a');
+        $starts = $site->starts();
+        foreach (['', 'gzip', 'gzip, deflate, br', 'gzip, deflate, br, zstd', 'gzip;q=0', 'br', '*'] as $accepted) {
+            self::assertSame('first', $site->get('/a', ['HTTP_ACCEPT_ENCODING' => $accepted])->body);
+        }
+        self::assertSame($starts, $site->starts());
+    }
+
+    /** In APCu too, where a reader of what is ready reads nothing else of the copy. */
+    public function testWhatIsUsedStaysLongerInApcu(): void
+    {
+        if (!\function_exists('apcu_enabled') || !\apcu_enabled()) {
+            self::markTestSkipped('There is no APCu.');
+        }
+        $prefix = 'test-' . \bin2hex(\random_bytes(4));
+        // A shard has room for three of these pages.
+        $copies = new ApcuCopies($prefix, Copies::SHARDS * 110_000);
+        $put = static function (string $name) use ($copies): void {
+            $lock = \fopen('php://memory', 'r+');
+            $copies->put($lock, $name, ['counter' => 1, 'key' => $name, 'id' => $name], [" site.example 80 /$name 1\n"], \str_repeat('x', 30_000), 60);
+        };
+        $isReady = static fn(string $name): bool => \apcu_exists("{$prefix}0  site.example 80 /$name");
+        \array_map($put, ['a1', 'a2', 'a3']);
+        self::assertTrue($isReady('a1') && $isReady('a2') && $isReady('a3'));
+        \sleep(1);
+        \apcu_fetch("{$prefix}0  site.example 80 /a1");
+        $put('a4');
+        self::assertSame([true, false, true], [$isReady('a1'), $isReady('a2'), $isReady('a4')]);
+        $copies->wipe();
+        self::assertFalse($isReady('a1'));
     }
 
     public function testThereIsNoCounterBeforeATierThatOthersShareOrNobodyKeeps(): void
