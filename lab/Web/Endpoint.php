@@ -4,14 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Web;
 
+use Composer\Autoload\ClassLoader;
 use Larder\Counter;
 use Larder\Lab\Plan\Subject;
 use Larder\Queue\Queue;
+use Predis\Client;
+use Psr\Http\Message\StreamInterface;
 
 /**
  * The scripts of the scenarios `counters` and `queues`, for each driver as its users write them: what the route
  * /cache/DRIVER or /queue/DRIVER runs, and beside it, for the laboratory,
  *
+ *     load.php   finds classes, by Composer's own loader, without what only Larder's developers load in each request
  *     held.php   prints the counter, or how many messages wait
  *     clear.php  sets that to zero
  *     take.php   takes messages until it is told to stop and none is left, and prints how many; a program
@@ -39,7 +43,7 @@ final class Endpoint
         if (($subject->parameters['script'] ?? '') !== self::SCRIPT) {
             return [];
         }
-        $require = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';';
+        $require = "require __DIR__ . '/load.php';";
         $open = static fn(string $class, string $name): string => "$require \$c = \\$class::open(" . \var_export($dsn, true) . ", '$name');";
         $socket = \var_export((string) ($address['socket'] ?? ''), true);
         $redis = "\$c = new Redis(); \$c->connect($socket);";
@@ -68,10 +72,23 @@ final class Endpoint
         };
 
         return [
+            'load.php' => self::loader(),
             'index.php' => "<?php $begin echo (int) ($do);",
             'held.php' => "<?php $begin echo $held;",
             'clear.php' => $clear === '' ? '<?php ' : "<?php $begin $clear;",
             'take.php' => "<?php $begin " . \str_replace('{take}', $take, self::TAKE),
         ];
+    }
+
+    private static function loader(): string
+    {
+        $code = '<?php require ' . \var_export((new \ReflectionClass(ClassLoader::class))->getFileName(), true) . '; $loader = new Composer\\Autoload\\ClassLoader();';
+        foreach (['Larder\\' => Counter::class, 'Predis\\' => Client::class, 'Psr\\Http\\Message\\' => StreamInterface::class] as $prefix => $class) {
+            if (\class_exists($class) || \interface_exists($class)) {
+                $code .= ' $loader->setPsr4(' . \var_export($prefix, true) . ', ' . \var_export(\dirname((string) (new \ReflectionClass($class))->getFileName()), true) . ');';
+            }
+        }
+
+        return "$code \$loader->register();";
     }
 }

@@ -31,7 +31,9 @@ final class SqliteEngine implements Engine
         CREATE TABLE cell (id INTEGER PRIMARY KEY, seen INTEGER NOT NULL);
         SQL;
 
-    private const ADD = 'INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value RETURNING value';
+    /** First: SQLite compiles it in half the time, and each web request compiles its statements. */
+    private const ADD = 'UPDATE counter SET value = value + ? WHERE name = ? RETURNING value';
+    private const BEGIN = 'INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value RETURNING value';
 
     private ?Connection $connection = null;
 
@@ -86,7 +88,7 @@ final class SqliteEngine implements Engine
 
     public function sum(Connection $connection, int $by): int
     {
-        return $this->execute($connection, self::ADD, [$this->name, $by])[0];
+        return $this->execute($connection, self::ADD, [$by, $this->name])[0] ?? $this->execute($connection, self::BEGIN, [$this->name, $by])[0];
     }
 
     public function zero(Connection $connection): int

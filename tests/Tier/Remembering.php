@@ -253,6 +253,20 @@ abstract class Remembering extends TestCase
         self::assertSame('of the parent', $this->open()->get('pending'));
     }
 
+    public function testEachSumOfIncrementsFromSeveralProcessesIsGivenOnce(): void
+    {
+        $this->open()->set('count', 0);
+        $given = $this->inProcesses(4, function (): array {
+            $cache = $this->open();
+
+            return \array_map(static fn(): int|false => $cache->increment('count'), \range(1, 100));
+        });
+        $all = \array_merge(...$given);
+        \sort($all);
+        self::assertSame(\range(1, 400), $all);
+        self::assertSame(400, $this->open()->get('count'));
+    }
+
     public function testAForkedChildDoesNotHoldItsParentsLease(): void
     {
         $cache = $this->open();
