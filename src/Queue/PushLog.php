@@ -49,6 +49,7 @@ final class PushLog
     /** @var ?resource */
     private mixed $handle = null;
     private int $pid = 0;
+    private bool $isLocked = false;
 
     public function __construct(private readonly string $file, private readonly bool $isFull) {}
 
@@ -164,7 +165,10 @@ final class PushLog
     /** Lets others append. */
     public function unlock(): void
     {
-        $this->handle === null || \flock($this->handle, \LOCK_UN);
+        if ($this->isLocked && $this->handle !== null) {
+            \flock($this->handle, \LOCK_UN);
+        }
+        $this->isLocked = false;
     }
 
     private function open(string $mode): bool
@@ -195,6 +199,8 @@ final class PushLog
             if (\flock($this->handle, \LOCK_EX | \LOCK_NB)) {
                 $stat = \fstat($this->handle);
                 if ($stat !== false && $stat['nlink'] === 1) {
+                    $this->isLocked = true;
+
                     return \max(0, $stat['size']);
                 }
                 // It was deleted. The next call opens the new one.

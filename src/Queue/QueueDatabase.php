@@ -30,15 +30,17 @@ final class QueueDatabase
     /**
      * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
      * which a message is ready, free again, or died (milliseconds). The table `waiting`
-     * has the keys of what is ready or delayed. The one row of `state` counts what waits, and knows the last n; up to where
+     * has the keys of what is ready or delayed. `claimed` has a row 0, whose token counts what waits: a claim
+     * writes that page in any case. The one row of `state` knows the last n; up to where
      * the log of pushes (PushLog) is in the tables, that before it too; and how many messages the log may yet add.
      */
     private const SCHEMA = <<<'SQL'
-        CREATE TABLE state (paused INTEGER NOT NULL, waiting INTEGER NOT NULL, last INTEGER NOT NULL, epoch BLOB NOT NULL, applied INTEGER NOT NULL, was BLOB NOT NULL, was_applied INTEGER NOT NULL, room INTEGER NOT NULL);
-        INSERT INTO state VALUES (0, 0, 0, '', 0, '', 0, 0);
+        CREATE TABLE state (paused INTEGER NOT NULL, last INTEGER NOT NULL, epoch BLOB NOT NULL, applied INTEGER NOT NULL, was BLOB NOT NULL, was_applied INTEGER NOT NULL, room INTEGER NOT NULL);
+        INSERT INTO state VALUES (0, 0, '', 0, '', 0, 0);
         CREATE TABLE ready (%1$s, PRIMARY KEY (rank, n)) WITHOUT ROWID;
         CREATE TABLE delayed (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
         CREATE TABLE claimed (%1$s, token INTEGER NOT NULL, PRIMARY KEY (n));
+        INSERT INTO claimed VALUES (0, 0, '', NULL, 0, '', 0, %2$d, '', 0);
         CREATE TABLE dead (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
         CREATE UNIQUE INDEX dead_id ON dead (id);
         CREATE TABLE waiting (key BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
@@ -59,17 +61,21 @@ final class QueueDatabase
      * @template T
      *
      * @param \Closure(Connection): T $work
+     * @param bool                    $isTransaction false for what is one statement, which is one by itself
      *
      * @return T
      *
      * @throws QueueFailure
      */
-    public function inTransaction(\Closure $work): mixed
+    public function run(\Closure $work, bool $isTransaction = true): mixed
     {
         $held = Signals::hold();
         Quiet::begin();
         try {
             $connection = $this->connection !== null && $this->connection->isOurs() ? $this->connection : $this->open();
+            if (!$isTransaction) {
+                return $work($connection);
+            }
             $connection->begin();
             try {
                 $done = $work($connection);
@@ -117,7 +123,7 @@ final class QueueDatabase
         $old = \umask(0o077);
         try {
             $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . \sprintf(self::SCHEMA, self::COLUMNS));
+            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX));
             $pdo = null;
             // Fails where another process was first.
             \link($new, $this->file);

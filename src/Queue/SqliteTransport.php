@@ -18,6 +18,7 @@ use Larder\System\Signals;
  *
  * @phpstan-import-type New from Transport
  *
+ * @phpstan-type State array{epoch: string, applied: int, was: string, was_applied: int, paused: int, expires: int, due: int}
  * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: string}
  */
 final class SqliteTransport implements Transport
@@ -62,23 +63,21 @@ final class SqliteTransport implements Transport
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
-        $claimed = $this->look(function (Connection $connection) use ($most, $visibility, $acknowledged): array {
+        $claimed = $this->look(function (Connection $connection, array $state) use ($most, $visibility, $acknowledged): array {
             foreach ($acknowledged as [, $token]) {
                 self::remove($connection, $token);
             }
-            $now = self::now();
-            [[$isPaused, $expires, $due]] = self::rows($connection, 'SELECT paused, (SELECT MIN(due) FROM claimed), (SELECT MIN(due) FROM delayed) FROM state', []);
-            if ($isPaused === 1) {
+            if ($state['paused'] === 1) {
                 return [];
             }
-            \is_int($expires) && $expires <= $now && $this->expire($connection, $now);
-            \is_int($due) && $due <= $now && self::promote($connection, $now);
+            $now = self::now();
+            $state['expires'] <= $now && $this->expire($connection, $now);
+            $state['due'] <= $now && self::promote($connection, $now);
             $claimed = [];
             $taken = 0;
             do {
-                $ready = self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM ready ORDER BY rank, n LIMIT ?', [$most - \count($claimed)]);
+                $ready = self::take($connection, $most - \count($claimed));
                 foreach ($ready as $row) {
-                    self::run($connection, 'DELETE FROM ready WHERE rank = ? AND n = ?', [$row['rank'], $row['n']]);
                     $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
                     if ($row['sum'] !== self::sum($row['id'], $row['body'])) {
                         self::kill($connection, $row, 'Its bytes are damaged in the database.');
@@ -106,12 +105,12 @@ final class SqliteTransport implements Transport
 
     public function acknowledge(array $claims): array
     {
-        return $this->database->inTransaction(static fn(Connection $connection): array => \array_map(static fn(array $claim): bool => self::remove($connection, $claim[1]), $claims));
+        return $this->database->run(static fn(Connection $connection): array => \array_map(static fn(array $claim): bool => self::remove($connection, $claim[1]), $claims), \count($claims) > 1);
     }
 
     public function release(string $id, string $token, int $delay, string $error): bool
     {
-        $isReleased = $this->database->inTransaction(function (Connection $connection) use ($token, $delay, $error): bool {
+        $isReleased = $this->database->run(function (Connection $connection) use ($token, $delay, $error): bool {
             $row = self::taken($connection, $token);
             $row === null || $this->giveBack($connection, $row, $delay, $error, 'It was given back');
 
@@ -124,12 +123,12 @@ final class SqliteTransport implements Transport
 
     public function extend(string $id, string $token, int $visibility): bool
     {
-        return $this->database->inTransaction(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1);
+        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1, false);
     }
 
     public function bury(string $id, string $token, string $error): bool
     {
-        return $this->database->inTransaction(static function (Connection $connection) use ($token, $error): bool {
+        return $this->database->run(static function (Connection $connection) use ($token, $error): bool {
             $row = self::taken($connection, $token);
             $row === null || self::kill($connection, $row, $error === '' ? $row['error'] : $error);
 
@@ -142,7 +141,7 @@ final class SqliteTransport implements Transport
         return $this->look(function (Connection $connection): int {
             $this->expire($connection, self::now());
 
-            return self::number($connection, 'SELECT waiting FROM state');
+            return self::waiting($connection);
         });
     }
 
@@ -152,7 +151,7 @@ final class SqliteTransport implements Transport
             $now = self::now();
             $this->expire($connection, $now);
             /** @var array{int, int, int, int, int, ?int} $row */
-            $row = self::rows($connection, 'SELECT waiting, (SELECT COUNT(*) FROM delayed WHERE due > ?), (SELECT COUNT(*) FROM claimed), (SELECT COUNT(*) FROM dead), paused,'
+            $row = self::rows($connection, 'SELECT (SELECT token FROM claimed WHERE n = 0), (SELECT COUNT(*) FROM delayed WHERE due > ?), (SELECT COUNT(*) - 1 FROM claimed), (SELECT COUNT(*) FROM dead), paused,'
                 . ' COALESCE((SELECT due FROM ready ORDER BY rank, n LIMIT 1), (SELECT MIN(due) FROM delayed)) FROM state', [$now])[0];
             [$waiting, $delayed, $claimed, $dead, $paused, $due] = $row;
 
@@ -165,7 +164,7 @@ final class SqliteTransport implements Transport
 
     public function dead(int $limit): array
     {
-        return $this->database->inTransaction(function (Connection $connection) use ($limit): array {
+        return $this->database->run(function (Connection $connection) use ($limit): array {
             $this->expire($connection, self::now());
 
             return \array_map(static fn(array $row): array => [
@@ -176,7 +175,7 @@ final class SqliteTransport implements Transport
 
     public function retryDead(array $ids): int
     {
-        $count = $this->database->inTransaction(function (Connection $connection) use ($ids): int {
+        $count = $this->database->run(function (Connection $connection) use ($ids): int {
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
@@ -201,8 +200,8 @@ final class SqliteTransport implements Transport
     {
         return $this->look(function (Connection $connection): int {
             $this->expire($connection, self::now());
-            $count = self::number($connection, 'SELECT waiting FROM state');
-            foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE state SET waiting = 0'] as $sql) {
+            $count = self::waiting($connection);
+            foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE claimed SET token = 0 WHERE n = 0'] as $sql) {
                 self::run($connection, $sql, []);
             }
 
@@ -212,7 +211,7 @@ final class SqliteTransport implements Transport
 
     public function pause(bool $isPaused): void
     {
-        $this->database->inTransaction(static fn(Connection $connection): int => self::run($connection, 'UPDATE state SET paused = ?', [(int) $isPaused]));
+        $this->database->run(static fn(Connection $connection): int => self::run($connection, 'UPDATE state SET paused = ?', [(int) $isPaused]));
         $isPaused || $this->waiters->wake(\PHP_INT_MAX);
     }
 
@@ -220,15 +219,11 @@ final class SqliteTransport implements Transport
     {
         // Registered before the last look: who commits after that sees the waiter.
         $this->waiters->register();
-        [[$isReady, $expires, $due]] = $this->look(static fn(Connection $connection): array => self::rows(
-            $connection,
-            'SELECT paused = 0 AND EXISTS (SELECT 1 FROM ready), (SELECT MIN(due) FROM claimed), (SELECT MIN(due) FROM delayed) FROM state',
-            [],
-        ));
-        if ($isReady !== 1) {
-            $next = \min(\is_int($expires) ? $expires : \PHP_INT_MAX, \is_int($due) ? $due : \PHP_INT_MAX);
-            $this->waiters->wait((int) \max(1, \min($milliseconds, $next - self::now())));
-        }
+        [$isReady, $next] = $this->look(static fn(Connection $connection, array $state): array => [
+            $state['paused'] === 0 && self::number($connection, 'SELECT EXISTS (SELECT 1 FROM ready)') === 1,
+            \min($state['expires'], $state['due']),
+        ]);
+        $isReady || $this->waiters->wait((int) \max(1, \min($milliseconds, $next - self::now())));
     }
 
     /** @param New $message */
@@ -249,7 +244,7 @@ final class SqliteTransport implements Transport
      *
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(Connection, State): T $work
      *
      * @return T
      */
@@ -259,10 +254,11 @@ final class SqliteTransport implements Transport
         $this->renewal = null;
         Quiet::begin();
         try {
-            $done = $this->database->inTransaction(function (Connection $connection) use ($work): mixed {
-                $this->apply($connection);
+            $done = $this->database->run(function (Connection $connection) use ($work): mixed {
+                $state = self::state($connection);
+                $this->apply($connection, $state);
 
-                return $work($connection);
+                return $work($connection, $state);
             });
             $this->restart();
 
@@ -283,13 +279,13 @@ final class SqliteTransport implements Transport
     /**
      * Brings the log's messages into the database.
      *
+     * @param State $state
+     *
      * @return ?array{string, int} the log's epoch, and up to where it is in the database; null: there is no log
      */
-    private function apply(Connection $connection): ?array
+    private function apply(Connection $connection, array $state): ?array
     {
-        /** @var array{string, int, string, int} $state */
-        $state = self::rows($connection, 'SELECT epoch, applied, was, was_applied FROM state', [])[0];
-        [$epoch, $applied, $was, $wasApplied] = $state;
+        ['epoch' => $epoch, 'applied' => $applied, 'was' => $was, 'was_applied' => $wasApplied] = $state;
         $this->logged = $this->log->size();
         if ($this->logged === 0 || $this->logged === $applied) {
             return $this->logged > 0 ? [$epoch, $applied] : null;
@@ -307,7 +303,8 @@ final class SqliteTransport implements Transport
             // One that the database has ended, or does not know: it has outlived another database, or this one's last commits.
             self::run($connection, 'UPDATE state SET was = ?, was_applied = ?', [$of, $end]);
         }
-        $n = self::number($connection, 'UPDATE state SET waiting = waiting + ?, last = last + ? RETURNING last', [$count - $damaged, $count]) - $count;
+        $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
+        self::count($connection, $count - $damaged);
         foreach ($records as $record) {
             $row = [
                 'rank' => -$record['priority'], 'n' => ++$n, 'id' => $record['id'], 'key' => null,
@@ -322,10 +319,10 @@ final class SqliteTransport implements Transport
     /** Lets the log, which this process has closed, begin anew after the transaction. */
     private function renew(Connection $connection): void
     {
-        [$was, $end] = $this->apply($connection) ?? ['', 0];
+        [$was, $end] = $this->apply($connection, self::state($connection)) ?? ['', 0];
         // Never a number, which would be another array key.
         $epoch = "\xff" . \random_bytes(7);
-        $room = \max(0, \min(PushLog::ROOM, $this->limit - self::number($connection, 'SELECT waiting FROM state')));
+        $room = \max(0, \min(PushLog::ROOM, $this->limit - self::waiting($connection)));
         self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, epoch = ?, applied = ?, room = ?', [$was, $end, $epoch, PushLog::HEADER, $room]);
         $this->renewal = [$epoch, $room];
     }
@@ -358,17 +355,18 @@ final class SqliteTransport implements Transport
             $new[$id] = $message;
         }
         $count = \count($new);
-        $waiting = self::number($connection, 'SELECT waiting + room FROM state');
+        $waiting = self::waiting($connection) + self::number($connection, 'SELECT room FROM state');
         // What the log may yet add counts as waiting, unless nobody can append to it now.
         $isClosed = ($isPlain || $waiting + $count > $this->limit) && $this->log->close();
         if ($isClosed) {
-            $this->apply($connection);
-            $waiting = self::number($connection, 'SELECT waiting FROM state');
+            $this->apply($connection, self::state($connection));
+            $waiting = self::waiting($connection);
         }
         if ($count > 0 && $waiting + $count > $this->limit) {
             throw QueueFull::holding($this->queue, $waiting, $this->limit);
         }
-        $n = self::number($connection, 'UPDATE state SET waiting = waiting + ?1, last = last + ?1 RETURNING last', [$count]) - $count;
+        $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
+        self::count($connection, $count);
         foreach ($new as $id => $message) {
             self::put($connection, $message['delay'] > 0 ? 'delayed' : 'ready', [
                 'rank' => -$message['priority'], 'n' => ++$n, 'id' => $id, 'key' => $message['key'],
@@ -454,9 +452,41 @@ final class SqliteTransport implements Transport
         self::put($connection, 'dead', \array_replace($row, ['error' => \substr($error, 0, 8_000), 'due' => self::now()]));
     }
 
+    /**
+     * Takes the next ready messages out of their table.
+     *
+     * @return list<Row>
+     */
+    private static function take(Connection $connection, int $most): array
+    {
+        $rows = $most === 1
+            ? self::messages($connection, 'DELETE FROM ready WHERE (rank, n) = (SELECT rank, n FROM ready ORDER BY rank, n LIMIT 1) RETURNING ' . self::COLUMNS, [])
+            : self::messages($connection, 'DELETE FROM ready WHERE (rank, n) IN (SELECT rank, n FROM ready ORDER BY rank, n LIMIT ?) RETURNING ' . self::COLUMNS, [$most]);
+        // RETURNING has no order.
+        $most === 1 || \usort($rows, static fn(array $one, array $other): int => [$one['rank'], $one['n']] <=> [$other['rank'], $other['n']]);
+
+        return $rows;
+    }
+
+    /** @return State */
+    private static function state(Connection $connection): array
+    {
+        $statement = $connection->statement('SELECT epoch, applied, was, was_applied, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
+        $statement->execute();
+        /** @var list<State> $rows */
+        $rows = $statement->fetchAll(\PDO::FETCH_ASSOC);
+
+        return $rows[0];
+    }
+
+    private static function waiting(Connection $connection): int
+    {
+        return self::number($connection, 'SELECT token FROM claimed WHERE n = 0');
+    }
+
     private static function count(Connection $connection, int $more): void
     {
-        self::run($connection, 'UPDATE state SET waiting = waiting + ?', [$more]);
+        self::run($connection, 'UPDATE claimed SET token = token + ? WHERE n = 0', [$more]);
     }
 
     /** @param list<mixed> $values */
