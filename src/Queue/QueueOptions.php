@@ -21,7 +21,7 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public ?string $secret, public Retry $retry) {}
+    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public ?string $secret, public Retry $retry) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -38,7 +38,7 @@ final readonly class QueueOptions
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
-        $dsn = Dsn::parse($text);
+        $dsn = ZmqAddress::isOne($text) ? ZmqAddress::parse($text) : Dsn::parse($text);
         $options += $dsn->query;
         foreach (\array_keys($options) as $option) {
             if (!\in_array($option, self::KNOWN, true)) {
@@ -57,24 +57,31 @@ final readonly class QueueOptions
             throw InvalidConfiguration::choice('synchronous', \is_string($synchronous) ? $synchronous : \get_debug_type($synchronous), ['normal', 'full']);
         }
 
+        if (isset($options['synchronous']) && $dsn->scheme !== 'sqlite') {
+            throw NotSupported::synchronous($dsn->scheme);
+        }
+
         return new self($dsn, self::count($options, 'limit', self::LIMIT), $synchronous === 'full', (float) self::count($options, 'timeout', (int) self::TIMEOUT), $secret, new Retry(self::count($options, 'attempts', 5)));
     }
 
     public function transport(string $name): Transport
     {
-        if ($this->dsn->scheme === 'sqlite') {
-            Directory::prepare($this->dsn->path);
+        $dsn = $this->dsn;
+        if ($dsn instanceof ZmqAddress) {
+            return new ZmqTransport($dsn, $this->timeout, $name, $this->limit, $this->retry);
+        }
+        if ($dsn->scheme === 'sqlite') {
+            Directory::prepare($dsn->path);
 
-            return new SqliteTransport($this->dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
+            return new SqliteTransport($dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
+        }
+        if (Dsn::TIERS[$dsn->scheme] === 'far' && $dsn->servers === []) {
+            $dsn->needs();
+
+            return new RedisTransport(static fn(float $timeout): Connection => StoreFactory::redis($dsn, $timeout), $this->timeout, $name, $this->limit, $this->retry);
         }
 
-        if (Dsn::TIERS[$this->dsn->scheme] === 'far' && $this->dsn->servers === []) {
-            $this->dsn->needs();
-
-            return new RedisTransport(fn(float $timeout): Connection => StoreFactory::redis($this->dsn, $timeout), $this->timeout, $name, $this->limit, $this->retry);
-        }
-
-        throw new InvalidConfiguration('"' . $this->dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');
+        throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host, predis://host or zmq+ipc:///run/q.sock.');
     }
 
     /** @param array<array-key, mixed> $options */

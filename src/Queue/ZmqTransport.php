@@ -1,0 +1,222 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\System\Process;
+
+/**
+ * A queue in the memory of a broker, bin/larder queue:serve, which this process asks by ZeroMQ.
+ *
+ * A push returns when the broker has the message. Nothing outlives the broker: neither what waits, nor what is being handled,
+ * nor the dead. While it lives it keeps what every transport does. What it refuses stands in NotSupported.
+ */
+final class ZmqTransport implements Transport
+{
+    /** Milliseconds after which a waiting worker looks in any case: the one that was woken may have died. */
+    private const LOOK = 1_000;
+
+    /** @var list<object> a parent's sockets and contexts, kept so that no destructor ends them in a child */
+    private static array $parents = [];
+
+    private ?\ZMQSocket $socket = null;
+    private ?\ZMQContext $context = null;
+    private int $process = 0;
+    private int $requests = 0;
+
+    public function __construct(
+        private readonly ZmqAddress $address,
+        private readonly float $timeout,
+        private readonly string $queue,
+        private readonly int $limit,
+        private readonly Retry $retry,
+    ) {}
+
+    public function push(array $messages): array
+    {
+        $arguments = [(string) $this->limit];
+        foreach ($messages as $message) {
+            if (\strlen($message['body']) > ZmqBroker::LARGEST) {
+                throw NotSupported::large(\strlen($message['body']), ZmqBroker::LARGEST);
+            }
+            \array_push($arguments, (string) $message['delay'], (string) $message['priority'], $message['key'] ?? '', $message['body']);
+        }
+
+        return $this->ask('push', $arguments);
+    }
+
+    public function claim(int $most, int $visibility, array $acknowledged = []): array
+    {
+        return \array_map(
+            static fn(array $frames): array => ['id' => $frames[0], 'token' => $frames[1] ?? '', 'attempts' => (int) ($frames[2] ?? ''), 'body' => $frames[3] ?? ''],
+            \array_chunk($this->ask('claim', [(string) \min($most, 1_000_000), (string) $visibility, $this->attempts(), ...\array_column($acknowledged, 1)]), 4),
+        );
+    }
+
+    public function acknowledge(array $claims): array
+    {
+        return \array_map(static fn(string $done): bool => $done === '1', $this->ask('acknowledge', \array_column($claims, 1)));
+    }
+
+    public function release(string $id, string $token, int $delay, string $error): bool
+    {
+        return $this->ask('release', [$token, (string) $delay, $this->attempts(), \substr($error, 0, 8_000)]) === ['1'];
+    }
+
+    public function extend(string $id, string $token, int $visibility): bool
+    {
+        return $this->ask('extend', [$token, (string) $visibility]) === ['1'];
+    }
+
+    public function bury(string $id, string $token, string $error): bool
+    {
+        return $this->ask('bury', [$token, \substr($error, 0, 8_000)]) === ['1'];
+    }
+
+    public function size(): int
+    {
+        $stats = $this->stats();
+
+        return $stats['ready'] + $stats['delayed'];
+    }
+
+    public function stats(): array
+    {
+        [$ready, $delayed, $claimed, $dead, $isPaused, $late] = $this->ask('stats', [$this->attempts()]) + ['0', '0', '0', '0', '0', ''];
+
+        return ['ready' => (int) $ready, 'delayed' => (int) $delayed, 'claimed' => (int) $claimed, 'dead' => (int) $dead, 'paused' => $isPaused === '1', 'late' => $late === '' ? null : (float) $late];
+    }
+
+    public function dead(int $limit): array
+    {
+        return \array_map(
+            static fn(array $frames): array => ['id' => $frames[0], 'attempts' => (int) ($frames[1] ?? ''), 'at' => (int) ($frames[2] ?? ''), 'error' => $frames[3] ?? '', 'body' => $frames[4] ?? ''],
+            \array_chunk($this->ask('dead', [(string) $limit, $this->attempts()]), 5),
+        );
+    }
+
+    public function retryDead(array $ids): int
+    {
+        return (int) ($this->ask('retry', $ids)[0] ?? 0);
+    }
+
+    public function purge(): int
+    {
+        return (int) ($this->ask('purge', [$this->attempts()])[0] ?? 0);
+    }
+
+    public function pause(bool $isPaused): void
+    {
+        $this->ask('pause', [(string) (int) $isPaused]);
+    }
+
+    public function wait(int $milliseconds): void
+    {
+        $milliseconds = \min($milliseconds, self::LOOK);
+        $this->ask('wait', [(string) $milliseconds, $this->attempts()], $milliseconds);
+    }
+
+    private function attempts(): string
+    {
+        return (string) $this->retry->most;
+    }
+
+    /**
+     * @param list<string> $arguments
+     * @param int          $longer    milliseconds that the broker may take besides
+     *
+     * @return list<string>
+     */
+    private function ask(string $verb, array $arguments, int $longer = 0): array
+    {
+        $end = \hrtime(true) + (int) ($this->timeout * 1e9) + $longer * 1_000_000;
+        // The process's, so that no answer to another one is taken for this.
+        $request = Process::id() . '-' . ++$this->requests;
+        $socket = $this->socket();
+        try {
+            $this->send($socket, [ZmqBroker::MARK, $request, $this->queue, $verb, ...$arguments], $end);
+            do {
+                $answer = $this->receive($socket, $end);
+            } while ($answer[0] !== $request);
+        } catch (\Throwable $thrown) {
+            // What is under way goes with the socket.
+            $this->socket = $this->context = null;
+            throw $thrown;
+        }
+
+        return match ($answer[1] ?? '') {
+            'ok' => \array_slice($answer, 2),
+            'full' => throw new QueueFull($answer[2] ?? ''),
+            default => throw new QueueFailure("{$this->address->toString()} refused: " . ($answer[2] ?? '')),
+        };
+    }
+
+    private function socket(): \ZMQSocket
+    {
+        if ($this->socket !== null && $this->process === Process::id()) {
+            return $this->socket;
+        }
+        if ($this->socket !== null && $this->context !== null) {
+            \array_push(self::$parents, $this->socket, $this->context);
+        }
+        $path = $this->address->path;
+        if ($path !== '' && \function_exists('posix_geteuid') && \file_exists($path) && \fileowner($path) !== \posix_geteuid() && \posix_geteuid() !== 0) {
+            throw new QueueFailure("$path belongs to another user: who serves it would read what is pushed. Run bin/larder queue:serve as this user.");
+        }
+        $this->process = Process::id();
+        $this->context = new \ZMQContext(1, false);
+        $socket = new \ZMQSocket($this->context, \ZMQ::SOCKET_DEALER);
+        $socket->setSockOpt(\ZMQ::SOCKOPT_LINGER, 0);
+        // Nothing is sent before there is a broker.
+        $socket->setSockOpt(\ZMQ::SOCKOPT_IMMEDIATE, 1);
+        $socket->setSockOpt(\ZMQ::SOCKOPT_RECONNECT_IVL, 20);
+        $socket->setSockOpt(\ZMQ::SOCKOPT_RECONNECT_IVL_MAX, 500);
+        $socket->setSockOpt(\ZMQ::SOCKOPT_IPV6, 1);
+        try {
+            $socket->connect($this->address->endpoint());
+        } catch (\ZMQException $error) {
+            throw new QueueFailure("{$this->address->toString()}: {$error->getMessage()}; nothing was done.", 0, $error);
+        }
+
+        return $this->socket = $socket;
+    }
+
+    /** @param list<string> $frames */
+    private function send(\ZMQSocket $socket, array $frames, int $end): void
+    {
+        try {
+            $socket->setSockOpt(\ZMQ::SOCKOPT_SNDTIMEO, self::left($end));
+            // False: there is no broker in that time.
+            if ($socket->sendMulti($frames) !== false) {
+                return;
+            }
+            $why = 'nobody serves it';
+        } catch (\ZMQException $error) {
+            $why = $error->getMessage();
+        }
+        throw new QueueFailure("{$this->address->toString()}: $why; nothing was done. Start bin/larder queue:serve {$this->address->toString()}.");
+    }
+
+    /** @return non-empty-list<string> */
+    private function receive(\ZMQSocket $socket, int $end): array
+    {
+        try {
+            $socket->setSockOpt(\ZMQ::SOCKOPT_RCVTIMEO, self::left($end));
+            $frames = $socket->recvMulti();
+            if (\is_array($frames) && $frames !== []) {
+                return \array_map(static fn(mixed $frame): string => \is_string($frame) ? $frame : '', \array_values($frames));
+            }
+            $why = 'no answer in time';
+        } catch (\ZMQException $error) {
+            $why = $error->getMessage();
+        }
+        throw new QueueFailure("{$this->address->toString()}: $why; the broker may have done it or not.");
+    }
+
+    /** Milliseconds until then. */
+    private static function left(int $end): int
+    {
+        return \max(0, \intdiv($end - (int) \hrtime(true), 1_000_000));
+    }
+}
