@@ -36,7 +36,7 @@ final readonly class ZmqAddress
             [$name, $value] = \explode('=', $pair, 2) + ['', ''];
             $query[\rawurldecode($name)] = \rawurldecode($value);
         }
-        $path = \rawurldecode($match[1]);
+        $path = \rawurldecode($match[1] ?? '');
         if (\strlen($path) > self::PATH || \str_contains($path, "\0")) {
             throw new InvalidConfiguration('A socket\'s path has at most ' . self::PATH . ' bytes. Write a shorter one, as in zmq+ipc:///run/q.sock.');
         }

@@ -40,8 +40,11 @@ final class ZmqBroker
 
     private readonly \ZMQSocket $socket;
 
-    /** @var resource held while it serves a socket */
-    private mixed $lock = null;
+    /**
+     * @var ?resource held while it serves a socket
+     * @phpstan-ignore property.onlyWritten
+     */
+    private readonly mixed $lock;
 
     /** @var array<string, ZmqQueue> by name */
     private array $queues = [];
@@ -66,7 +69,7 @@ final class ZmqBroker
         $this->socket->setSockOpt(\ZMQ::SOCKOPT_LINGER, 0);
         $this->socket->setSockOpt(\ZMQ::SOCKOPT_MAXMSGSIZE, self::LARGEST);
         $this->socket->setSockOpt(\ZMQ::SOCKOPT_IPV6, 1);
-        $this->claim();
+        $this->lock = $address->path === '' ? null : $this->lock();
         $old = \umask(0o177);
         try {
             $this->socket->bind($address->endpoint());
@@ -82,6 +85,7 @@ final class ZmqBroker
     {
         $poll = new \ZMQPoll();
         $poll->add($this->socket, \ZMQ::POLL_IN);
+        $signals = ZmqSignals::hold();
         while (!$this->hasEnded) {
             $readable = $writable = [];
             try {
@@ -91,8 +95,10 @@ final class ZmqBroker
             } catch (\ZMQPollException) {
                 // A signal arrived.
             }
+            $signals->handle();
             $this->wake();
         }
+        $signals->release();
     }
 
     /** Lets serve() return. */
@@ -107,12 +113,13 @@ final class ZmqBroker
         return \array_sum(\array_map(static fn(ZmqQueue $queue): int => $queue->count(), $this->queues));
     }
 
-    /** ZeroMQ takes a socket's path away from another broker without a word, so a lock tells of that. */
-    private function claim(): void
+    /**
+     * ZeroMQ takes a socket's path away from another broker without a word, so a lock tells of that.
+     *
+     * @return resource
+     */
+    private function lock(): mixed
     {
-        if ($this->address->path === '') {
-            return;
-        }
         $file = $this->address->path . '.lock';
         $old = \umask(0o177);
         $lock = Quiet::call(static fn() => \fopen($file, 'c'));
@@ -123,22 +130,22 @@ final class ZmqBroker
         if (!\flock($lock, \LOCK_EX | \LOCK_NB)) {
             throw new QueueFailure("{$this->address->toString()} is served by another process.");
         }
-        $this->lock = $lock;
+
+        return $lock;
     }
 
     private function receive(): void
     {
         for ($i = 0; $i < self::AT_ONCE; $i++) {
             try {
-                $frames = $this->socket->recvMulti(\ZMQ::MODE_DONTWAIT);
+                $frames = ZmqTransport::frames($this->socket, \ZMQ::MODE_DONTWAIT);
             } catch (\ZMQSocketException) {
                 return;
             }
-            // False: no more now.
-            if (!\is_array($frames)) {
+            // No more now.
+            if ($frames === null) {
                 return;
             }
-            $frames = \array_map(static fn(mixed $frame): string => \is_string($frame) ? $frame : '', \array_values($frames));
             [$from, $mark, $request] = $frames + ['', '', ''];
             if ($mark !== self::MARK) {
                 continue;
@@ -169,7 +176,7 @@ final class ZmqBroker
         $token = $arguments[0] ?? '';
         try {
             return match ($verb) {
-                'push' => ['ok', ...$this->push($queue, $number(0, 1), \array_slice($arguments, 1))],
+                'push' => ['ok', ...$this->push($queue, $number(0, 1), $number(1, 1), \array_slice($arguments, 2))],
                 'claim' => ['ok', ...self::claimed($queue, $number(0, 1), $number(1, 1), $number(2, 1), \array_slice($arguments, 3))],
                 'acknowledge' => ['ok', ...\array_map(static fn(string $token): string => (string) (int) $queue->acknowledge($token), $arguments)],
                 'release' => ['ok', (string) (int) $queue->release($token, $number(1), $number(2, 1), $arguments[3] ?? '')],
@@ -195,7 +202,7 @@ final class ZmqBroker
      *
      * @return list<string>
      */
-    private function push(ZmqQueue $queue, int $limit, array $arguments): array
+    private function push(ZmqQueue $queue, int $limit, int $attempts, array $arguments): array
     {
         $messages = [];
         foreach (\array_chunk($arguments, 4) as $chunk) {
@@ -209,7 +216,7 @@ final class ZmqBroker
             throw new QueueFull("The broker's memory is full: it may use $this->memory bytes (queue:serve --memory). Start more workers, or give it more.");
         }
 
-        return $queue->push($messages, $limit);
+        return $queue->push($messages, $limit, $attempts);
     }
 
     /**
@@ -263,7 +270,7 @@ final class ZmqBroker
         $next = ZmqQueue::now() + self::PAUSE;
         foreach ($this->waiting as $name => $connections) {
             $due = ($this->queues[$name] ?? null)?->due();
-            $next = \min($next, $due ?? $next, ...\array_values(\array_column($connections, 1)));
+            $next = \min($next, $due ?? $next, ...\array_column($connections, 1));
         }
 
         return \max(0, $next - ZmqQueue::now());

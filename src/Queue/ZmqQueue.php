@@ -58,8 +58,9 @@ final class ZmqQueue
      *
      * @throws QueueFull
      */
-    public function push(array $messages, int $limit): array
+    public function push(array $messages, int $limit, int $attempts): array
     {
+        $this->promote($attempts);
         $waiting = $this->counts[self::READY] + $this->counts[self::DELAYED];
         $new = \count(\array_filter($messages, fn(array $message): bool => $message['key'] === null || !isset($this->keys[$message['key']])));
         if ($new > 0 && $waiting + $new > $limit) {
@@ -282,6 +283,7 @@ final class ZmqQueue
     /** Drops the entries of what was acknowledged meanwhile. */
     private function clean(): void
     {
+        /** @var \SplMinHeap<array{int, string}> $timed */
         $timed = new \SplMinHeap();
         foreach ($this->timed as $entry) {
             !$this->isTimed($entry) || $timed->insert($entry);

@@ -17,6 +17,12 @@ final class ZmqTransport implements Transport
     /** Milliseconds after which a waiting worker looks in any case: the one that was woken may have died. */
     private const LOOK = 1_000;
 
+    /** EINTR */
+    private const INTERRUPTED = 4;
+
+    /** ZMQ_IMMEDIATE (zmq.h): nothing is sent before there is a broker */
+    private const IMMEDIATE = 39;
+
     /** @var list<object> a parent's sockets and contexts, kept so that no destructor ends them in a child */
     private static array $parents = [];
 
@@ -35,7 +41,7 @@ final class ZmqTransport implements Transport
 
     public function push(array $messages): array
     {
-        $arguments = [(string) $this->limit];
+        $arguments = [(string) $this->limit, $this->attempts()];
         foreach ($messages as $message) {
             if (\strlen($message['body']) > ZmqBroker::LARGEST) {
                 throw NotSupported::large(\strlen($message['body']), ZmqBroker::LARGEST);
@@ -134,15 +140,21 @@ final class ZmqTransport implements Transport
         // The process's, so that no answer to another one is taken for this.
         $request = Process::id() . '-' . ++$this->requests;
         $socket = $this->socket();
+        $signals = ZmqSignals::hold();
         try {
             $this->send($socket, [ZmqBroker::MARK, $request, $this->queue, $verb, ...$arguments], $end);
             do {
                 $answer = $this->receive($socket, $end);
-            } while ($answer[0] !== $request);
+                if ($answer === [] && $longer > 0) {
+                    return [];
+                }
+            } while (($answer[0] ?? '') !== $request);
         } catch (\Throwable $thrown) {
             // What is under way goes with the socket.
             $this->socket = $this->context = null;
             throw $thrown;
+        } finally {
+            $signals->release();
         }
 
         return match ($answer[1] ?? '') {
@@ -168,8 +180,7 @@ final class ZmqTransport implements Transport
         $this->context = new \ZMQContext(1, false);
         $socket = new \ZMQSocket($this->context, \ZMQ::SOCKET_DEALER);
         $socket->setSockOpt(\ZMQ::SOCKOPT_LINGER, 0);
-        // Nothing is sent before there is a broker.
-        $socket->setSockOpt(\ZMQ::SOCKOPT_IMMEDIATE, 1);
+        $socket->setSockOpt(self::IMMEDIATE, 1);
         $socket->setSockOpt(\ZMQ::SOCKOPT_RECONNECT_IVL, 20);
         $socket->setSockOpt(\ZMQ::SOCKOPT_RECONNECT_IVL_MAX, 500);
         $socket->setSockOpt(\ZMQ::SOCKOPT_IPV6, 1);
@@ -185,33 +196,53 @@ final class ZmqTransport implements Transport
     /** @param list<string> $frames */
     private function send(\ZMQSocket $socket, array $frames, int $end): void
     {
-        try {
-            $socket->setSockOpt(\ZMQ::SOCKOPT_SNDTIMEO, self::left($end));
-            // False: there is no broker in that time.
-            if ($socket->sendMulti($frames) !== false) {
-                return;
+        do {
+            try {
+                $socket->setSockOpt(\ZMQ::SOCKOPT_SNDTIMEO, self::left($end));
+                /** @var \ZMQSocket|false $isSent false: there is no broker in that time */
+                $isSent = $socket->sendMulti($frames);
+                if ($isSent !== false) {
+                    return;
+                }
+                $why = 'nobody serves it';
+            } catch (\ZMQException $error) {
+                $why = $error->getMessage();
+                $isSent = $error->getCode() === self::INTERRUPTED ? null : false;
             }
-            $why = 'nobody serves it';
-        } catch (\ZMQException $error) {
-            $why = $error->getMessage();
-        }
+        } while ($isSent === null);
         throw new QueueFailure("{$this->address->toString()}: $why; nothing was done. Start bin/larder queue:serve {$this->address->toString()}.");
     }
 
-    /** @return non-empty-list<string> */
+    /** @return list<string> none: a signal arrived */
     private function receive(\ZMQSocket $socket, int $end): array
     {
         try {
             $socket->setSockOpt(\ZMQ::SOCKOPT_RCVTIMEO, self::left($end));
-            $frames = $socket->recvMulti();
-            if (\is_array($frames) && $frames !== []) {
-                return \array_map(static fn(mixed $frame): string => \is_string($frame) ? $frame : '', \array_values($frames));
+            $frames = self::frames($socket);
+            if ($frames !== null) {
+                return $frames;
             }
             $why = 'no answer in time';
         } catch (\ZMQException $error) {
+            if ($error->getCode() === self::INTERRUPTED) {
+                return [];
+            }
             $why = $error->getMessage();
         }
         throw new QueueFailure("{$this->address->toString()}: $why; the broker may have done it or not.");
+    }
+
+    /**
+     * @return ?non-empty-list<string> null: there is none in time
+     *
+     * @throws \ZMQSocketException
+     */
+    public static function frames(\ZMQSocket $socket, int $mode = 0): ?array
+    {
+        /** @var list<string>|false $frames */
+        $frames = $socket->recvMulti($mode);
+
+        return $frames === false || $frames === [] ? null : $frames;
     }
 
     /** Milliseconds until then. */
