@@ -7,6 +7,7 @@ namespace Larder\Queue;
 use Larder\System\Ownership;
 use Larder\System\Process;
 use Larder\System\Quiet;
+use Larder\System\Signals;
 
 /**
  * Messages on their way into a queue's database: a push appends a record to this file, and whoever looks into the database
@@ -20,7 +21,7 @@ use Larder\System\Quiet;
  * Who appends holds the file's lock, and appends only behind a whole record: then nothing ever follows a torn one, which a
  * process leaves that is killed while it writes. The epoch is random, so that no body can look like the end of a record.
  *
- * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call.
+ * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call but push().
  *
  * @phpstan-type Pushed array{id: string, priority: int, body: string, isDamaged: bool}
  */
@@ -51,16 +52,44 @@ final class PushLog
     private int $pid = 0;
     private bool $isLocked = false;
 
-    public function __construct(private readonly string $file, private readonly bool $isFull) {}
+    private readonly string $file;
+    private readonly string $waiters;
+
+    public function __construct(string $directory, string $queue, private readonly bool $isFull = false)
+    {
+        $this->file = "$directory/queue-$queue.log";
+        $this->waiters = "$directory/queue-$queue.waiters";
+    }
 
     /**
-     * Appends a message.
+     * Appends a message, and wakes a worker if one waits.
      *
-     * @return bool false: it cannot be done here now, and nothing was done
+     * @return ?string its id; null: it cannot be done here now, and nothing was done
      *
      * @throws QueueFailure it may be there or not
      */
-    public function append(string $id, int $priority, string $body): bool
+    public function push(int $priority, string $body): ?string
+    {
+        // As Signals::hold() does, which need not be loaded where there are no signals.
+        $held = \function_exists('pcntl_async_signals') ? Signals::hold() : null;
+        Quiet::begin();
+        try {
+            $id = MessageId::next();
+            if (!$this->append($id, $priority, $body)) {
+                return null;
+            }
+            \clearstatcache();
+            \is_dir($this->waiters) && (new Waiters($this->waiters))->wake(1);
+
+            return $id;
+        } finally {
+            Quiet::end();
+            unset($held);
+        }
+    }
+
+    /** @throws QueueFailure */
+    private function append(string $id, int $priority, string $body): bool
     {
         if (\strlen($body) > self::BODY || !$this->open('r+') || ($size = $this->lock(self::TRIES)) === null) {
             return false;

@@ -4,11 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
-use Larder\Codec\Signer;
 use Larder\Codec\Undecodable;
 use Larder\Config\InvalidConfiguration;
+use Larder\System\Ownership;
 
 /**
  * Work for later: each message is handed to a worker at least once, the greatest priority first, then the oldest.
@@ -24,13 +23,18 @@ use Larder\Config\InvalidConfiguration;
  */
 final class Queue
 {
-    private function __construct(
-        private readonly Transport $transport,
-        private readonly Codec $codec,
-        private readonly ?Signer $signer,
-        private readonly Retry $retry,
-        private readonly string $name,
-    ) {}
+    /** What a queue may be called. */
+    public const NAME = '/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/D';
+
+    /** A DSN without options. */
+    private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
+
+    private ?Transport $transport = null;
+
+    /**
+     * @param ?PushLog $log where most messages go, so that what else is here need not be loaded for a push
+     */
+    private function __construct(private readonly string $name, private ?QueueOptions $options, private readonly ?PushLog $log, private readonly string $dsn) {}
 
     /**
      * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, predis://…), or an array with "dsn"
@@ -41,9 +45,13 @@ final class Queue
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
-        $options = QueueOptions::from($source, $name);
+        if (\is_string($source) && \preg_match(self::PLAIN, $source, $found) === 1 && \preg_match(self::NAME, $name) === 1 && Ownership::isPrivate($found[1])) {
+            return new self($name, null, new PushLog($found[1], $name), $source);
+        }
+        $queue = new self($name, QueueOptions::from($source, $name), null, '');
+        $queue->transport();
 
-        return new self($options->transport($name), Codec::create(null, null), $options->secret === null ? null : new Signer($options->secret), $options->retry, $name);
+        return $queue;
     }
 
     /**
@@ -61,7 +69,15 @@ final class Queue
      */
     public function push(mixed $body, int|float $delay = 0, int $priority = 0, ?string $key = null): string
     {
-        return $this->transport->push([$this->message($body, $delay, $priority, $key)])[0];
+        if ($this->log !== null && $delay === 0 && $key === null && $priority === 0) {
+            // A string as Codec encodes it, which need not be loaded for that.
+            $id = $this->log->push(0, \is_string($body) ? "\x00" . $body : $this->options()->codec->encode($body));
+            if ($id !== null) {
+                return $id;
+            }
+        }
+
+        return $this->transport()->push([$this->message($body, $delay, $priority, $key)])[0];
     }
 
     /**
@@ -81,7 +97,7 @@ final class Queue
             $messages[] = $this->message($body, $delay, $priority, null);
         }
 
-        return $messages === [] ? [] : $this->transport->push($messages);
+        return $messages === [] ? [] : $this->transport()->push($messages);
     }
 
     /**
@@ -106,7 +122,7 @@ final class Queue
     /** Acknowledges messages in one step. @return int how many were still this process's */
     public function ackMany(Message ...$messages): int
     {
-        return $messages === [] ? 0 : \count(\array_filter($this->transport->acknowledge(\array_values(\array_map(static fn(Message $message): array => $message->finish(), $messages)))));
+        return $messages === [] ? 0 : \count(\array_filter($this->transport()->acknowledge(\array_values(\array_map(static fn(Message $message): array => $message->finish(), $messages)))));
     }
 
     /** Acknowledges a message and takes the next one, in one step. */
@@ -121,13 +137,13 @@ final class Queue
     /** Messages that wait, due or delayed: neither those being handled nor the dead. */
     public function size(): int
     {
-        return $this->transport->size();
+        return $this->transport()->size();
     }
 
     /** @return Stats figures for people */
     public function stats(): array
     {
-        return $this->transport->stats();
+        return $this->transport()->stats();
     }
 
     /**
@@ -135,7 +151,7 @@ final class Queue
      */
     public function held(string $id, string $token, int $attempts): Message
     {
-        return new Message($this->transport, $token, $id, null, $attempts, $this->retry);
+        return new Message($this->transport(), $token, $id, null, $attempts, $this->options()->retry);
     }
 
     /** @return list<array{id: string, body: mixed, attempts: int, error: string, at: int}> the oldest first; `at` is a Unix time */
@@ -146,30 +162,30 @@ final class Queue
             $body = $this->decode($dead['body'], $error);
 
             return ['id' => $dead['id'], 'body' => $error === null ? $body : null, 'attempts' => $dead['attempts'], 'error' => $dead['error'] === '' ? $error ?? '' : $dead['error'], 'at' => \intdiv($dead['at'], 1000)];
-        }, $this->transport->dead($limit >= 0 ? $limit : throw new \InvalidArgumentException("dead() was asked for $limit messages; ask for 0 or more.")));
+        }, $this->transport()->dead($limit >= 0 ? $limit : throw new \InvalidArgumentException("dead() was asked for $limit messages; ask for 0 or more.")));
     }
 
     /** Lets dead messages wait again; without ids, all of them. @return int how many */
     public function retryDead(string ...$ids): int
     {
-        return $this->transport->retryDead(\array_values($ids));
+        return $this->transport()->retryDead(\array_values($ids));
     }
 
     /** Removes all messages that wait. @return int how many */
     public function purge(): int
     {
-        return $this->transport->purge();
+        return $this->transport()->purge();
     }
 
     /** Hands out nothing until resume(), to any worker. Messages may still be pushed. */
     public function pause(): void
     {
-        $this->transport->pause(true);
+        $this->transport()->pause(true);
     }
 
     public function resume(): void
     {
-        $this->transport->pause(false);
+        $this->transport()->pause(false);
     }
 
     /**
@@ -187,14 +203,14 @@ final class Queue
         $end = $wait === 0 ? 0 : \hrtime(true) + $wait * 1_000_000;
         while (true) {
             $messages = [];
-            $claims = $this->transport->claim($max, $visibility, $acknowledged);
+            $claims = $this->transport()->claim($max, $visibility, $acknowledged);
             foreach ($claims as $claim) {
                 $error = null;
                 $body = $this->decode($claim['body'], $error);
                 if ($error === null) {
-                    $messages[] = new Message($this->transport, $claim['token'], $claim['id'], $body, $claim['attempts'], $this->retry);
+                    $messages[] = new Message($this->transport(), $claim['token'], $claim['id'], $body, $claim['attempts'], $this->options()->retry);
                 } else {
-                    $this->transport->bury($claim['id'], $claim['token'], $error);
+                    $this->transport()->bury($claim['id'], $claim['token'], $error);
                 }
             }
             if ($messages !== []) {
@@ -207,9 +223,19 @@ final class Queue
                 if ($left <= 0) {
                     return [];
                 }
-                $this->transport->wait($left);
+                $this->transport()->wait($left);
             }
         }
+    }
+
+    private function options(): QueueOptions
+    {
+        return $this->options ??= QueueOptions::from($this->dsn, $this->name);
+    }
+
+    private function transport(): Transport
+    {
+        return $this->transport ??= $this->options()->transport($this->name);
     }
 
     /** @return array{body: string, delay: int, priority: int, key: ?string} */
@@ -221,10 +247,11 @@ final class Queue
         if ($key === '' || ($key !== null && \strlen($key) > 1_000)) {
             throw new \InvalidArgumentException('The key of a message has 1 to 1,000 bytes.');
         }
-        $bytes = $this->codec->encode($body);
+        $signer = $this->options()->signer;
+        $bytes = $this->options()->codec->encode($body);
 
         return [
-            'body' => $this->signer === null ? $bytes : $this->signer->sign("queue $this->name", $bytes),
+            'body' => $signer === null ? $bytes : $signer->sign("queue $this->name", $bytes),
             'delay' => Seconds::milliseconds('delay', $delay),
             'priority' => $priority,
             'key' => $key,
@@ -234,8 +261,9 @@ final class Queue
     /** @param ?string $error set if the body cannot be had here: it has the wrong signature, or a class is not there */
     private function decode(string $bytes, ?string &$error): mixed
     {
-        if ($this->signer !== null) {
-            $bytes = $this->signer->open("queue $this->name", $bytes);
+        $signer = $this->options()->signer;
+        if ($signer !== null) {
+            $bytes = $signer->open("queue $this->name", $bytes);
             if ($bytes === null) {
                 $error = 'It is not signed with this secret.';
 
@@ -243,7 +271,7 @@ final class Queue
             }
         }
         try {
-            $body = $this->codec->decode($bytes);
+            $body = $this->options()->codec->decode($bytes);
         } catch (Undecodable $undecodable) {
             $error = $undecodable->getMessage();
 

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\Codec\Codec;
+use Larder\Codec\Signer;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
@@ -21,7 +23,7 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public ?string $secret, public Retry $retry) {}
+    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -30,7 +32,7 @@ final readonly class QueueOptions
      */
     public static function from(#[\SensitiveParameter] string|array $source, string $name): self
     {
-        if (\preg_match('/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/D', $name) !== 1) {
+        if (\preg_match(Queue::NAME, $name) !== 1) {
             throw new InvalidConfiguration('A queue\'s name has 1 to 64 letters, digits and any of "_ . -", and begins with a letter or a digit. Write for example mail.');
         }
         $options = \is_string($source) ? ['dsn' => $source] : $source;
@@ -61,7 +63,7 @@ final readonly class QueueOptions
             throw NotSupported::synchronous($dsn->scheme);
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $synchronous === 'full', (float) self::count($options, 'timeout', (int) self::TIMEOUT), $secret, new Retry(self::count($options, 'attempts', 5)));
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $synchronous === 'full', (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)));
     }
 
     public function transport(string $name): Transport

@@ -47,15 +47,18 @@ final class SqliteTransport implements Transport
         float $timeout,
     ) {
         $this->database = new QueueDatabase($directory, $queue, $isFull, $timeout);
-        $this->log = new PushLog("$directory/queue-$queue.log", $isFull);
+        $this->log = new PushLog($directory, $queue, $isFull);
         $this->waiters = new Waiters("$directory/queue-$queue.waiters");
     }
 
     public function push(array $messages): array
     {
         $isPlain = \count($messages) === 1 && $messages[0]['key'] === null && $messages[0]['delay'] === 0;
-        $id = $isPlain ? MessageId::next() : '';
-        $ids = $isPlain && $this->append($id, $messages[0]) ? [$id] : $this->look(fn(Connection $connection): array => $this->add($connection, $messages, $isPlain));
+        $id = $isPlain ? $this->log->push($messages[0]['priority'], $messages[0]['body']) : null;
+        if ($id !== null) {
+            return [$id];
+        }
+        $ids = $this->look(fn(Connection $connection): array => $this->add($connection, $messages, $isPlain));
         $this->waiters->wake(\count($messages));
 
         return $ids;
@@ -224,19 +227,6 @@ final class SqliteTransport implements Transport
             \min($state['expires'], $state['due']),
         ]);
         $isReady || $this->waiters->wait((int) \max(1, \min($milliseconds, $next - self::now())));
-    }
-
-    /** @param New $message */
-    private function append(string $id, array $message): bool
-    {
-        $held = Signals::hold();
-        Quiet::begin();
-        try {
-            return $this->log->append($id, $message['priority'], $message['body']);
-        } finally {
-            Quiet::end();
-            unset($held);
-        }
     }
 
     /**

@@ -20,6 +20,8 @@ final class SqliteQueueTest extends QueueContract
 
     protected function queue(string $name = 'mail', array $options = []): Queue
     {
-        return Queue::open(['dsn' => 'sqlite://' . $this->directory] + $options, $name);
+        $dsn = 'sqlite://' . $this->directory;
+
+        return Queue::open($options === [] ? $dsn : ['dsn' => $dsn] + $options, $name);
     }
 }
