@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lab\Subject;
+
+use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Need;
+use Larder\Lab\Plan\Subject;
+use Larder\Lab\Queue\LarderPile;
+use Larder\Lab\Queue\Pile;
+use Larder\Lab\Queue\RedisPile;
+use Larder\Lab\Queue\SqlitePile;
+
+/** Queues that processes use without HTTP. The parameter "dsn" is its address. */
+final class QueueSubjects
+{
+    /** SQLite without a library: what the others are compared with. */
+    public const FLOOR = 'sqlite';
+
+    /** @return list<Subject> */
+    public static function all(): array
+    {
+        $sqlite = Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
+        $redis = [Need::extension('redis'), Need::program(['redis-server'], 'redis-server')];
+
+        return [
+            self::subject(self::FLOOR, SqlitePile::class, '{directory}', [$sqlite]),
+            self::subject('larder-sqlite', LarderPile::class, 'sqlite://{directory}?limit=100000000', [$sqlite]),
+            self::subject('redis', RedisPile::class, '{socket}', $redis, 'redis'),
+            self::subject('larder-redis', LarderPile::class, 'redis://{socket}?limit=100000000', $redis, 'redis'),
+        ];
+    }
+
+    /**
+     * @param class-string<Pile> $driver
+     * @param list<Need>         $needs
+     */
+    private static function subject(string $engine, string $driver, string $dsn, array $needs, ?string $service = null): Subject
+    {
+        return new Subject("$engine:script", $engine, Cell::PROCESS, 'none', 'none', $needs, $driver, ['dsn' => $dsn], $service);
+    }
+}

@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lab\Queue;
+
+final class LosingPile extends FaultyPile
+{
+    protected function loses(): bool
+    {
+        return true;
+    }
+}
