@@ -80,6 +80,25 @@ final class FastDoor
     }
 
     /**
+     * Takes the constants of sites away: nothing is answered by them any longer.
+     *
+     * @param string $beginning of the sites' names, which no others' begin with
+     */
+    public static function close(string $beginning): void
+    {
+        foreach (\glob(Serve::MEMORY . Ownership::user() . "-$beginning*") ?: [] as $place) {
+            Quiet::call(static function () use ($place): bool {
+                if (!Ownership::isPrivate($place)) {
+                    return false;
+                }
+                \array_map(\unlink(...), \glob("$place/*") ?: []);
+
+                return \rmdir($place);
+            });
+        }
+    }
+
+    /**
      * Makes the copy of a page that was served from the cache just now.
      *
      * @param string                $key  of the request
@@ -270,6 +289,7 @@ final class FastDoor
         return [
             'format' => Serve::FORMAT,
             'counter' => $this->counter->path,
+            'number' => $this->counter->number(),
             'files' => $this->directory,
             'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
             'rules' => $this->settings->rules,

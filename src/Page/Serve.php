@@ -21,13 +21,13 @@ use Larder\Page\Http\HttpDate;
  * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
  *
  * @phpstan-type Copy array{counter: int, key: string, id: string, page?: Page, vary?: list<string>}
- * @phpstan-type Constants array{format: int, counter: string, files: string, apcu: string, rules: Rules, unusual: array<string, true>, identity: list<string>, conditions: array<string, true>, accepted: array<string, int>, cookies: non-empty-string}
+ * @phpstan-type Constants array{format: int, counter: string, number: int, files: string, apcu: string, rules: Rules, unusual: array<string, true>, identity: list<string>, conditions: array<string, true>, accepted: array<string, int>, cookies: non-empty-string}
  * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
  */
 final class Serve
 {
     /** Changes whenever copies or constants change their form. */
-    public const FORMAT = 2;
+    public const FORMAT = 3;
 
     /** Digits of the length of a copy's head. */
     public const HEAD = 8;
@@ -42,7 +42,7 @@ final class Serve
     private const NO_CLASSES = ['allowed_classes' => false];
 
     /** Memory that a reboot empties, as it does OPcache: copies from before a power cut are never read. */
-    private const MEMORY = '/dev/shm/larder-serve-';
+    public const MEMORY = '/dev/shm/larder-serve-';
 
     /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
     private const LONGEST = 2_048;
@@ -101,11 +101,15 @@ final class Serve
     /**
      * The fast door: answers this process's request from a local copy, if there is one that is certainly good.
      *
+     * @param ?array<array-key, mixed> $variables the request's, where start() will see others than the web server tells
+     * @param ?string                  $site      in letters, digits and "-": what is to have constants of its own; null:
+     *                                            the script
+     *
      * @return bool whether the request is answered
      */
-    public static function answer(): bool
+    public static function answer(?array $variables = null, ?string $site = null): bool
     {
-        $place = self::$place = self::place();
+        $place = self::$place = self::place($site);
         // Whatever another user has put there must not be run. The first call asks the kernel, the others know the answer.
         if ($place === '' || \headers_sent() || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
             return false;
@@ -121,6 +125,15 @@ final class Serve
             \error_clear_last();
 
             return false;
+        }
+        if (\fileinode($constants['counter']) !== $constants['number']) {
+            // Another file in its place may be one of a backup, which has its copies too.
+            return false;
+        }
+        if ($variables !== null) {
+            self::$given = $variables;
+
+            return self::answerAny($constants, $counter, false);
         }
         /** @var ?array<string, string> $fields */
         $fields = self::TELLS_FIELDS && \function_exists('getallheaders') ? \getallheaders() : null;
@@ -314,14 +327,14 @@ final class Serve
     }
 
     /** Where the constants of this script are; '': nowhere. The web server may tell sites of one script apart by LARDER_SITE. */
-    private static function place(): string
+    private static function place(?string $site): string
     {
         $allowed = (string) \ini_get('open_basedir');
         if (\PHP_SAPI === 'cli' || !\function_exists('posix_geteuid') || ($allowed !== '' && !\str_contains($allowed, '/dev/shm'))) {
             return '';
         }
 
-        return self::MEMORY . \posix_geteuid() . '-' . \hash('xxh128', \get_included_files()[0] . "\0" . \getenv('LARDER_SITE') . "\0" . self::FORMAT);
+        return self::MEMORY . \posix_geteuid() . '-' . ($site ?? \hash('xxh128', \get_included_files()[0] . "\0" . \getenv('LARDER_SITE'))) . '-' . self::FORMAT;
     }
 
     /**

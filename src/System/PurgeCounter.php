@@ -62,6 +62,12 @@ final class PurgeCounter
         });
     }
 
+    /** Of the file: another one in its place has another (inode). */
+    public function number(): int
+    {
+        return (int) Quiet::call(fn(): int|false => \fileinode($this->path));
+    }
+
     /** A secret of all who may read the file. */
     public function secret(): string
     {
