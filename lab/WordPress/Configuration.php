@@ -70,8 +70,12 @@ final readonly class Configuration
         return new self($constants + $this->constants, $this->errors);
     }
 
-    /** A pattern of what Larder's plugin leaves in directories for temporary files (its drop-in makes the name). */
-    public function traces(): string
+    /**
+     * Patterns of what Larder's plugin leaves outside the site (its drop-in makes the name).
+     *
+     * @return list<string>
+     */
+    public function traces(): array
     {
         $site = '';
         foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
@@ -79,7 +83,9 @@ final readonly class Configuration
             $site .= \is_string($value) ? $value . ' ' : '';
         }
 
-        return '/larder-' . \substr(\hash('sha256', $site . 'wp_'), 0, 32) . '-*';
+        $name = \substr(\hash('sha256', $site . 'wp_'), 0, 32);
+
+        return ["/var/tmp/larder-$name-*", \sys_get_temp_dir() . "/larder-$name-*", "/dev/shm/larder-serve-*-$name-*/*", "/dev/shm/larder-serve-*-$name-*"];
     }
 
     public function text(): string

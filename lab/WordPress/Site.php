@@ -220,8 +220,10 @@ final class Site
                 foreach (['nginx', 'fpm', 'database'] as $server) {
                     isset($this->{$server}) && $this->{$server}->stop();
                 }
-                foreach ($this->configuration === null ? [] : [...\glob('/var/tmp' . $this->configuration->traces()) ?: [], ...\glob(\sys_get_temp_dir() . $this->configuration->traces()) ?: []] as $file) {
-                    Silence::of(static fn(): bool => \unlink($file));
+                foreach ($this->configuration?->traces() ?? [] as $pattern) {
+                    foreach (\glob($pattern) ?: [] as $file) {
+                        Silence::of(static fn(): bool => \is_dir($file) ? \rmdir($file) : \unlink($file));
+                    }
                 }
                 $this->directory->remove();
             });

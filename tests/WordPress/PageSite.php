@@ -84,6 +84,9 @@ final class PageSite
     /** @var ?array{Directory, PhpFpmServer, NginxServer} */
     private ?array $second = null;
 
+    private ?string $name = null;
+    private int $aged = 0;
+
     /**
      * @param array<string, string|int|float|bool|null> $constants
      * @param ?list<string>                             $sites     as Options takes them
@@ -106,6 +109,9 @@ final class PageSite
         \file_put_contents($this->site->content('mu-plugins/probe.php'), self::PROBE);
         $this->site->account->receive($this->site->content());
         $this->site->activate('larder/larder.php', $sites !== null);
+        // That was a request without the cache, after which the fast door stays shut for a minute.
+        $this->get('/');
+        $this->age();
     }
 
     /** Code of the site's owner, which every request runs. */
@@ -144,6 +150,23 @@ final class PageSite
         $nginx?->stop();
         $fpm?->stop();
         $directory?->remove();
+    }
+
+    /** What the plugin calls the site, in names of files outside of it. */
+    public function name(): string
+    {
+        return $this->name ??= $this->site->cli('echo Larder\WordPress\Presence::name();');
+    }
+
+    /** Lets the marks of requests without the cache be as old as a minute makes them. */
+    public function age(): void
+    {
+        // Each time another one.
+        $time = \time() - 100 * ++$this->aged;
+        $marks = [$this->site->content('.larder-away'), "/var/tmp/larder-{$this->name()}-away", \sys_get_temp_dir() . "/larder-{$this->name()}-away"];
+        foreach ([...$marks, ...\glob($this->site->content('larder-*/away')) ?: []] as $mark) {
+            \is_file($mark) && \touch($mark, $time);
+        }
     }
 
     /** The theme above. */

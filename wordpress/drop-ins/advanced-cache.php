@@ -12,6 +12,8 @@ declare(strict_types=1);
  * Larder drop-in: advanced-cache
  *
  * WordPress loads it where wp-config.php says: define('WP_CACHE', true);
+ * A stored page needs no WordPress where wp-config.php also says, just above the line that loads wp-settings.php:
+ * @include ABSPATH . 'wp-content/advanced-cache.php';
  *
  * Where the plugin is gone, or switched off by LARDER_DISABLED, or another plugin is the object cache, this file does
  * nothing.
@@ -19,9 +21,11 @@ declare(strict_types=1);
  * @package Larder
  */
 
-if (!defined('ABSPATH')) {
+if (!defined('ABSPATH') || !defined('WP_CACHE') || !WP_CACHE) {
     return;
 }
+// As WordPress does.
+defined('WP_CONTENT_DIR') || define('WP_CONTENT_DIR', ABSPATH . 'wp-content');
 
 (static function (): void {
     $off = defined('LARDER_DISABLED') ? constant('LARDER_DISABLED') : getenv('LARDER_DISABLED');

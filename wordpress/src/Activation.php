@@ -79,6 +79,7 @@ final class Activation
                 return \sprintf(\__('Larder could not remove its drop-in. Delete %s.', 'larder'), $dropIn->target);
             }
         }
+        Presence::closeFastDoor();
         Notes::put(['on' => null, 'updating' => null]);
         self::flush();
 

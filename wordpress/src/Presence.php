@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress;
 
 use Larder\Cache;
+use Larder\Page\FastDoor;
 use Larder\System\Ownership;
 
 /**
@@ -73,6 +74,28 @@ final class Presence
         });
     }
 
+    /**
+     * What tells in a few stats, without the cache, that nobody has been without it: another text after somebody was.
+     *
+     * @return ?string null: that cannot be told yet
+     */
+    public static function sign(Site $site): ?string
+    {
+        return Quietly::call(static function () use ($site): ?string {
+            $dropIn = \lstat(\WP_CONTENT_DIR . '/object-cache.php');
+            $sign = [$dropIn['ino'] ?? '', $dropIn['ctime'] ?? ''];
+            foreach (self::marks($site) as $mark) {
+                $left = self::left($mark);
+                if ($left > \time() - self::LONGEST && $left <= \time()) {
+                    return null;
+                }
+                $sign[] = $left;
+            }
+
+            return \implode(' ', $sign);
+        });
+    }
+
     /** A request goes on without the cache. */
     public static function leave(): void
     {
@@ -98,6 +121,12 @@ final class Presence
         }
 
         return $web === 'file' ? $web : $own;
+    }
+
+    /** Nothing is answered without the cache any longer, until a page is stored again. */
+    public static function closeFastDoor(): void
+    {
+        Owner::run(static fn() => FastDoor::close(self::name()));
     }
 
     /** The plugin is deleted. */
@@ -168,13 +197,13 @@ final class Presence
     /** When the last mark was left. */
     private function mark(): int
     {
-        return \max(\array_map(self::left(...), $this->marks()));
+        return \max(\array_map(self::left(...), self::marks($this->site)));
     }
 
     /** What the marks say, another thing each time; '' where there is none. */
     private function marked(): string
     {
-        $text = \implode('', \array_map(self::text(...), $this->marks()));
+        $text = \implode('', \array_map(self::text(...), self::marks($this->site)));
 
         return $text === '' ? '' : \hash('xxh128', $text);
     }
@@ -182,7 +211,7 @@ final class Presence
     /** Whether a request without the cache goes on, or has ended without saying so. */
     private function isAway(): bool
     {
-        foreach ($this->marks() as $mark) {
+        foreach (self::marks($this->site) as $mark) {
             foreach (\glob($mark . '-*') ?: [] as $file) {
                 if ((int) \filemtime($file) > \time() - self::LONGEST) {
                     return true;
@@ -195,10 +224,11 @@ final class Presence
     }
 
     /** @return non-empty-list<string> */
-    private function marks(): array
+    private static function marks(Site $site): array
     {
-        $directory = $this->site->directory();
-        $marks = [\WP_CONTENT_DIR . self::MARK, ...\array_map(fn(string $place): string => $place . '/larder-' . $this->name . '-away', self::temporary())];
+        $directory = $site->directory();
+        $name = self::name();
+        $marks = [\WP_CONTENT_DIR . self::MARK, ...\array_map(static fn(string $place): string => "$place/larder-$name-away", self::temporary())];
 
         return $directory === null ? $marks : [...$marks, $directory . '/away'];
     }
@@ -222,6 +252,8 @@ final class Presence
     /** @param array{string, string} $identity */
     private function write(array $identity, string $marks): void
     {
+        // Whatever was copied from the cache before is to be copied anew.
+        FastDoor::close($this->name);
         $name = '/larder-' . $this->name . '-';
         foreach ($this->places() as $place) {
             $note = $place . $name . \implode('-', $identity);
@@ -268,7 +300,7 @@ final class Presence
     }
 
     /** Tells sites apart by what no other user knows; as in the drop-in. */
-    private static function name(): string
+    public static function name(): string
     {
         $site = '';
         foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {

@@ -29,6 +29,7 @@ final class Uninstall
         \wp_clear_scheduled_hook(Plugin::UPDATED);
         $directory = Site::current()->directory() ?? '';
         $directory === '' || Owner::expect($directory);
+        Presence::closeFastDoor();
         foreach ([self::flush(...), self::memory(...), self::queue(...), self::far(...)] as $step) {
             Owner::run(static fn() => self::step($step));
         }

@@ -7,6 +7,7 @@ namespace Larder\WordPress\Page;
 use Larder\Cache;
 use Larder\Page\PageCache;
 use Larder\Page\Reply;
+use Larder\Page\Serve;
 use Larder\System\ErrorLog;
 use Larder\WordPress\Background;
 use Larder\WordPress\ObjectCache;
@@ -15,7 +16,8 @@ use Larder\WordPress\Quietly;
 use Larder\WordPress\Site;
 
 /**
- * The first thing that WordPress runs: answers the request with a stored page, or has WordPress's page recorded.
+ * The first thing that WordPress runs, or wp-config.php before it: answers the request with a stored page, or has WordPress's
+ * page recorded.
  *
  * This folder is the page cache of a WordPress site. Before WordPress: Door and Settings. While a page is built: Shown, which
  * notes what the page shows, and Life, which decides how long it may be kept. When something changes: Purge. Tag has the
@@ -41,6 +43,15 @@ final class Door
         if ($settings === null) {
             return;
         }
+        if (self::isAnswered($settings)) {
+            exit;
+        }
+        if (!\function_exists('add_filter')) {
+            // wp-config.php asks, and WordPress will ask again.
+            return;
+        }
+        // Only pages that ask wp_is_mobile() depend on it.
+        $_SERVER['HTTP_X_LARDER_DEVICE'] = self::isMobile() ? 'mobile' : 'other';
         try {
             $root = self::root();
             if ($root === null) {
@@ -52,8 +63,6 @@ final class Door
 
             return;
         }
-        // Only pages that ask wp_is_mobile() depend on it.
-        $_SERVER['HTTP_X_LARDER_DEVICE'] = self::isMobile() ? 'mobile' : 'other';
         Counts::watch(ObjectCache::records($root));
         \header(self::FIELD . ': no-store');
         $level = \ob_get_level();
@@ -87,6 +96,19 @@ final class Door
         }
         // Who sends one is a user, or a script of the page that acts as one.
         return !isset($_SERVER['HTTP_X_WP_NONCE']) && \array_intersect_key($_GET, \array_flip(self::PRIVATE)) === [];
+    }
+
+    /** Whether the fast door has answered the request, which is asked once. */
+    private static function isAnswered(Settings $settings): bool
+    {
+        $site = Site::current();
+        if (Serve::$place !== null || Counts::isDrawn() || ($sign = Presence::sign($site)) === null) {
+            return false;
+        }
+        // Another name when the owner has changed an option, or when somebody has been without the cache.
+        $name = Presence::name() . '-' . \hash('xxh128', \serialize([$sign, $site->directory(), Site::setting('DSN'), $site->prefix(), $settings->options]));
+
+        return Serve::answer(['HTTP_X_LARDER_DEVICE' => self::isMobile() ? 'mobile' : 'other'] + $_SERVER, $name);
     }
 
     /** Null: another plugin is the object cache, so nobody would tell this one what changed. */
