@@ -121,6 +121,35 @@ final class PageCacheTest extends TestCase
         }
     }
 
+    /** WordPress says no-store of a post with a password, and a plugin may take that away. */
+    public function testAPasswordsPostIsNobodysWhateverItsHeaderSays(): void
+    {
+        $this->site = new PageSite();
+        $this->site->plugin(<<<'PHP'
+            add_filter('nocache_headers', static fn(): array => ['Cache-Control' => 'public, max-age=600'], PHP_INT_MAX);
+            add_filter('wp_headers', static fn(array $headers): array => ['Cache-Control' => 'public, max-age=600'] + $headers, PHP_INT_MAX);
+            // As a plugin that says so of all pages, last of all.
+            add_action('template_redirect', static function (): void { header('Cache-Control: public, max-age=600'); header_remove('Expires'); }, PHP_INT_MAX);
+            add_filter('the_password_form', static fn(string $form): string => 'The form.' . $form);
+            PHP);
+        $this->site->site->cli("wp_update_post(['ID' => 1, 'post_password' => 'secret', 'post_content' => 'Only for some.']); wp_update_post(['ID' => 2, 'post_password' => 'secret', 'post_content' => 'Only for some.']);");
+        $this->site->get('/');
+        $this->site->warm(['/', '/category/uncategorized/', '/feed/']);
+        $pass = $this->site->site->post('/wp-login.php?action=postpass', ['post_password' => 'secret'])->cookies();
+        foreach (['/hello-world/', '/sample-page/', '/?p=1', '/hello-world/feed/'] as $path) {
+            for ($i = 0; $i < 3; $i++) {
+                $page = $this->site->get($path);
+                self::assertNotContains(PageSite::did($page), ['hit', 'stored'], $path);
+                self::assertStringNotContainsString('Only for some.', $page->body, $path);
+            }
+        }
+        foreach (['/hello-world/', '/sample-page/'] as $path) {
+            self::assertSame('public, max-age=600', $this->site->get($path)->header('cache-control'), 'It is this rule alone that keeps it out.');
+            self::assertStringContainsString('Only for some.', $this->site->get($path, $pass)->body);
+            self::assertStringContainsString('The form.', $this->site->get($path)->body);
+        }
+    }
+
     public function testAScheduledPostAppearsWhenItIsDue(): void
     {
         $this->site = new PageSite();

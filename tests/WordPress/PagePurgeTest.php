@@ -4,11 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
+use Larder\Page\Serve;
 use Larder\Tests\Support\RedisServer;
 use Larder\WordPress\Page\Purge;
 use Larder\WordPress\Page\Shown;
 use Larder\WordPress\Page\Tag;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
@@ -52,7 +54,7 @@ final class PagePurgeTest extends TestCase
     private const BYPASS = ['unknown' => '1'];
 
     private PageSite $site;
-    private RedisServer $redis;
+    private ?RedisServer $redis = null;
 
     protected function tearDown(): void
     {
@@ -63,14 +65,17 @@ final class PagePurgeTest extends TestCase
         }
     }
 
-    public function testExactlyThePagesThatShowItArePurgedOnBothServers(): void
+    /** @return iterable<string, array{bool}> */
+    public static function caches(): iterable
     {
-        $this->redis = new RedisServer();
-        $this->site = new PageSite(['LARDER_DSN' => "redis://127.0.0.1:{$this->redis->port}/0", 'LARDER_NEAR' => 'apcu', 'EMPTY_TRASH_DAYS' => 30]);
-        // Stored with the page, it tells which build of it one has.
-        $this->site->plugin('add_action("send_headers", static function (): void { header("X-Built: " . bin2hex(random_bytes(6))); });');
-        $this->site->theme();
-        $this->site->site->cli(self::CONTENT);
+        yield 'over Redis' => [true];
+        yield 'in the fast door\'s copies' => [false];
+    }
+
+    #[DataProvider('caches')]
+    public function testExactlyThePagesThatShowItArePurgedOnBothServers(bool $isFar): void
+    {
+        $this->open($isFar);
         $id = fn(string $name, string $type = 'post'): string => "get_page_by_path('$name', OBJECT, '$type')->ID";
         $ofA = ['/', '/a/', '/category/one/', '/author/admin/', '/2024/05/', '/feed/'];
         $ofB = ['/', '/b/', '/category/one/', '/author/admin/', '/2024/06/', '/feed/'];
@@ -102,8 +107,64 @@ final class PagePurgeTest extends TestCase
         $this->assertPurged('a widget', "update_option('widget_text', [2 => ['title' => '', 'text' => 'Another widget', 'filter' => false], '_multiwidget' => 1]);", self::PATHS);
         $this->assertPurged('an option', "update_option('blogname', 'Renamed');", self::PATHS);
         $this->assertPurged('an option that a plugin notes for itself', "update_option('some_plugin_counter', 5);", []);
-        $this->assertPurged('a permanently deleted post', "wp_delete_post({$id('b')}, true);", [...$ofB, '/a/', '/c/']);
+        $this->assertPurged('a post that sticks to the front', "stick_post({$id('a')});", self::PATHS);
+        $this->assertPurged('the site\'s own styles', "wp_update_custom_css_post('body { color: red }');", self::PATHS);
+        $this->assertPurged('a plugin that is switched on', "activate_plugin('tiny.php');", self::PATHS);
+        $this->assertPurged('a plugin that is switched off', "deactivate_plugins('tiny.php');", self::PATHS);
+        $this->assertPurged('a page in place of the front page', "update_option('page_on_front', {$id('about', 'page')}); update_option('show_on_front', 'page');", self::PATHS);
+        $this->assertPurged('the text of the front page', "wp_update_post(['ID' => {$id('about', 'page')}, 'post_content' => 'In front.']);", ['/', '/about/']);
+        $this->assertPurged('the front page as it was', "update_option('show_on_front', 'posts');", self::PATHS);
+        $this->assertPurged('how many posts a page has', "update_option('posts_per_page', 2);", self::PATHS);
+        $this->assertPurged('an excerpt', "wp_update_post(['ID' => {$id('contact', 'page')}, 'post_excerpt' => 'An excerpt.']);", ['/contact/']);
+        $this->assertPurged('the address of an author', "wp_update_user(['ID' => 1, 'user_nicename' => 'boss']);", [...$ofA, ...$ofB, ...$menu]);
+        $this->assertPurged('the first author\'s name', "wp_update_user(['ID' => 1, 'display_name' => 'The boss']);", [...$ofA, ...$ofB, ...$menu]);
+        $this->assertPurged('a date', "wp_update_post(['ID' => {$id('a')}, 'post_date' => '2024-06-20 12:00:00', 'post_date_gmt' => '2024-06-20 12:00:00', 'edit_date' => true]);", [...$ofA, ...$ofB, '/c/', ...$menu]);
+        $this->assertPurged('the form of addresses', "\$GLOBALS['wp_rewrite']->set_permalink_structure('/%year%/%postname%/'); flush_rewrite_rules();", self::PATHS);
+        $this->assertPurged('the form of addresses as it was', "\$GLOBALS['wp_rewrite']->set_permalink_structure('/%postname%/'); flush_rewrite_rules();", self::PATHS);
+        $this->assertPurged('a permanently deleted post', "wp_delete_post({$id('b')}, true);", [...$ofB, '/a/']);
         $this->assertPurged('the theme', "switch_theme('twentytwentyfive');", self::PATHS);
+        // The last one, for the post's own page is not stored any more.
+        $this->assertPurged('a password', "wp_update_post(['ID' => {$id('c')}, 'post_password' => 'secret']);", ['/', '/a/', '/c/', '/category/one/', '/author/other/', '/2025/01/', '/feed/']);
+    }
+
+    /** A theme of blocks: what makes up its pages lies in posts. */
+    #[DataProvider('caches')]
+    public function testWhatAThemeOfBlocksIsMadeOf(bool $isFar): void
+    {
+        $this->open($isFar);
+        $this->site->site->cli(<<<'PHP'
+            switch_theme('twentytwentyfive');
+            $pattern = wp_insert_post(['post_type' => 'wp_block', 'post_title' => 'Pattern', 'post_name' => 'pattern', 'post_content' => 'A pattern.', 'post_status' => 'publish']);
+            wp_update_post(['ID' => get_page_by_path('a', OBJECT, 'post')->ID, 'post_content' => '<!-- wp:block {"ref":' . $pattern . '} /-->']);
+            $navigation = wp_insert_post(['post_type' => 'wp_navigation', 'post_title' => 'Navigation', 'post_name' => 'of-about', 'post_content' => '<!-- wp:navigation-link {"label":"First","url":"/about/"} /-->', 'post_status' => 'publish']);
+            wp_update_post(['ID' => get_page_by_path('about')->ID, 'post_content' => '<!-- wp:navigation {"ref":' . $navigation . '} /-->']);
+            $part = wp_insert_post(['post_type' => 'wp_template_part', 'post_title' => 'Header', 'post_name' => 'header', 'post_content' => 'A header.', 'post_status' => 'publish']);
+            wp_set_post_terms($part, ['twentytwentyfive'], 'wp_theme');
+            wp_set_post_terms($part, ['header'], 'wp_template_part_area');
+            PHP);
+        $id = fn(string $name, string $type): string => "get_posts(['post_type' => '$type', 'name' => '$name', 'post_status' => 'any', 'numberposts' => 1, 'suppress_filters' => true])[0]->ID";
+        $this->assertPurged('a pattern', "wp_update_post(['ID' => {$id('pattern', 'wp_block')}, 'post_content' => 'Another pattern.']);", ['/', '/a/', '/category/one/', '/author/admin/', '/2024/05/', '/feed/']);
+        $this->assertPurged('a navigation', "wp_update_post(['ID' => {$id('of-about', 'wp_navigation')}, 'post_content' => '<!-- wp:navigation-link {\"label\":\"Second\",\"url\":\"/contact/\"} /-->']);", ['/about/']);
+        $this->assertPurged('a part of a template', "wp_update_post(['ID' => {$id('header', 'wp_template_part')}, 'post_content' => 'Another header.']);", self::PATHS);
+        $this->assertPurged('a template', "\$template = wp_insert_post(['post_type' => 'wp_template', 'post_title' => 'Single', 'post_name' => 'single', 'post_content' => '<!-- wp:post-title /-->', 'post_status' => 'publish']); wp_set_post_terms(\$template, ['twentytwentyfive'], 'wp_theme');", self::PATHS);
+        $this->assertPurged('its styles', "wp_update_post(['ID' => WP_Theme_JSON_Resolver::get_user_global_styles_post_id(), 'post_content' => '{\"version\":3,\"isGlobalStylesUserThemeJSON\":true,\"styles\":{\"color\":{\"background\":\"#123456\"}}}']);", self::PATHS);
+    }
+
+    private function open(bool $isFar): void
+    {
+        $far = [];
+        if ($isFar) {
+            $this->redis = new RedisServer();
+            $far = ['LARDER_DSN' => "redis://127.0.0.1:{$this->redis->port}/0?timeout=5", 'LARDER_NEAR' => 'apcu'];
+        }
+        $this->site = new PageSite($far + ['EMPTY_TRASH_DAYS' => 30]);
+        // Stored with the page, it tells which build of it one has.
+        $this->site->plugin('add_action("send_headers", static function (): void { header("X-Built: " . bin2hex(random_bytes(6))); });');
+        $plugin = $this->site->site->content('plugins/tiny.php');
+        \file_put_contents($plugin, "<?php\n/* Plugin Name: Tiny */\nadd_action('wp_footer', static fn() => print('tiny'));");
+        $this->site->site->account->receive($plugin);
+        $this->site->theme();
+        $this->site->site->cli(self::CONTENT);
     }
 
     /**
@@ -128,6 +189,8 @@ final class PagePurgeTest extends TestCase
             self::assertSame($now[$path], $first->body, "$what: $path");
             $first->header('x-built') === $builds[$number] || $again[] = $path;
         }
+        // Nobody else than the fast door makes one.
+        self::assertCount($this->redis === null ? 1 : 0, \glob(Serve::MEMORY . "*-{$this->site->name()}-*") ?: []);
         $expected = \array_values(\array_intersect($paths, $purged));
         self::assertSame($expected, $again, $what);
     }
