@@ -259,6 +259,8 @@ final class Exchange
         $this->isBuilder = true;
         $this->isRecorded = true;
         $this->pages->refresh();
+        // A view begins with a read: what is purged after it counts against the page.
+        $this->look();
     }
 
     /** After a fresh page was sent: lets larder-serve.php send it next time. */
@@ -396,7 +398,10 @@ final class Exchange
         return $taken === false ? $this->await($key) : $this->begin();
     }
 
-    /** From here on what others purge counts against the page that is built. Somebody may have stored it just before. */
+    /**
+     * From here on what others purge counts against the page that is built: from the look on, for a view begins with a read.
+     * Somebody may have stored the page just before.
+     */
     private function begin(): ?Reply
     {
         $this->pages->refresh();
@@ -443,9 +448,8 @@ final class Exchange
                 return $this->begin();
             }
         }
-        $this->pages->refresh();
 
-        return $this->stale(true);
+        return $this->begin() ?? $this->stale(true);
     }
 
     /** Our only 5xx. A browser tries again by itself. */

@@ -99,6 +99,30 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertNull((new Pages($this->cache))->mark('http://shop.example/'));
     }
 
+    /** Of a visitor who has waited for another one in vain, and of one who renews a stale page. */
+    public function testAPagePurgedWhileItIsMadeWithoutTheRightToIsNotStored(): void
+    {
+        $factory = new Psr17Factory();
+        $get = fn(string $target): ResponseInterface => (new Middleware($this->cache, ['wait' => 0], $factory, $factory))->process(new ServerRequest('GET', "http://shop.example$target"), $this);
+        $purging = function (string $target): void {
+            $this->application = function () use ($target): ResponseInterface {
+                (new PageCache($this->cache))->purge($target);
+
+                return new Response(200, ['Cache-Control' => 'max-age=60'], 'an older page');
+            };
+        };
+        self::assertTrue((new Pages($this->cache))->take('http://shop.example/waited'));
+        $purging('/waited');
+        $get('/waited');
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60, stale-while-revalidate=60', 'Age' => '100', 'ETag' => '"1"'], 'stale');
+        $get('/renewed');
+        $purging('/renewed');
+        self::assertSame('an older page', (string) $get('/renewed')->getBody());
+
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], 'newer');
+        self::assertSame(['newer', 'newer'], [(string) $get('/waited')->getBody(), (string) $get('/renewed')->getBody()]);
+    }
+
     public function testAnExpiredPageIsMadeAnew(): void
     {
         $pages = new PageCache($this->cache);
