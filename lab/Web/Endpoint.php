@@ -80,15 +80,20 @@ final class Endpoint
         ];
     }
 
+    /** What `composer install --no-dev --optimize-autoloader` makes: Composer's loader with a map of all classes. */
     private static function loader(): string
     {
-        $code = '<?php require ' . \var_export((new \ReflectionClass(ClassLoader::class))->getFileName(), true) . '; $loader = new Composer\\Autoload\\ClassLoader();';
+        $map = [];
         foreach (['Larder\\' => Counter::class, 'Predis\\' => Client::class, 'Psr\\Http\\Message\\' => StreamInterface::class] as $prefix => $class) {
-            if (\class_exists($class) || \interface_exists($class)) {
-                $code .= ' $loader->setPsr4(' . \var_export($prefix, true) . ', ' . \var_export(\dirname((string) (new \ReflectionClass($class))->getFileName()), true) . ');';
+            $root = \class_exists($class) || \interface_exists($class) ? \dirname((string) (new \ReflectionClass($class))->getFileName()) : null;
+            /** @var iterable<string> $files */
+            $files = $root === null ? [] : new \RegexIterator(new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($root, \FilesystemIterator::CURRENT_AS_PATHNAME | \FilesystemIterator::SKIP_DOTS)), '/\.php$/');
+            foreach ($files as $file) {
+                $map[$prefix . \strtr(\substr($file, \strlen((string) $root) + 1, -\strlen('.php')), '/', '\\')] = $file;
             }
         }
 
-        return "$code \$loader->register();";
+        return '<?php require ' . \var_export((new \ReflectionClass(ClassLoader::class))->getFileName(), true)
+            . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . \var_export($map, true) . '); $loader->register();';
     }
 }

@@ -36,10 +36,10 @@ final class CombiningEngine implements Engine
         $this->process = Process::id();
     }
 
-    /** On the command line; in a web server the next request is there soon. */
+    /** On the command line; in a web server the next request is there soon, and must not pay for this. */
     public function __destruct()
     {
-        if ($this->hasAdded && !Connection::canPersist() && $this->process === Process::id()) {
+        if ($this->hasAdded && \PHP_SAPI === 'cli' && $this->process === Process::id()) {
             try {
                 $this->settle();
             } catch (CounterFailure) {
