@@ -40,7 +40,7 @@ final readonly class QueueOptions
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
-        $dsn = ZmqAddress::isOne($text) ? ZmqAddress::parse($text) : Dsn::parse($text);
+        $dsn = \str_starts_with($text, 'zmq+') ? ZmqAddress::parse($text) : Dsn::parse($text);
         $options += $dsn->query;
         foreach (\array_keys($options) as $option) {
             if (!\in_array($option, self::KNOWN, true)) {

@@ -17,11 +17,6 @@ final readonly class ZmqAddress
     /** @param array<array-key, string> $query */
     private function __construct(public string $scheme, public string $path, public string $host, public int $port, public array $query) {}
 
-    public static function isOne(string $dsn): bool
-    {
-        return \str_starts_with($dsn, 'zmq+');
-    }
-
     /** @throws InvalidConfiguration also where the extension is missing */
     public static function parse(string $dsn): self
     {
