@@ -41,7 +41,7 @@ final class Site
             <?php
             DOOR
             require 'ROOT/vendor/autoload.php';
-            (new Larder\Page\PageCache(Larder\Cache::open(CACHE), ['wait' => 1, 'overflow' => 'busy', 'waiters' => 2]))->start();
+            (new Larder\Page\PageCache(Larder\Cache::open(CACHE), ['wait' => 0.05, 'overflow' => 'busy', 'waiters' => 2]))->start();
             $page = (int) substr($_SERVER['REQUEST_URI'], 2);
             Larder\Page\PageCache::tag("tag-$page");
             header('Cache-Control: max-age=600');
