@@ -30,6 +30,8 @@ final class SqliteTransport implements Transport
     private const TOGETHER = 25;
 
     private const MARKS = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    private const LEASED = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    private const LEASE = self::LEASED . ', ' . self::LEASED;
     private const COLUMNS = 'rank, n, id, key, attempts, error, sum, due, body';
 
     private readonly QueueDatabase $database;
@@ -80,7 +82,7 @@ final class SqliteTransport implements Transport
             $now = self::now();
             $state['expires'] <= $now && $this->expire($connection, $now);
             $state['due'] <= $now && self::promote($connection, $now);
-            $claimed = [];
+            $claimed = $rows = [];
             $taken = 0;
             do {
                 $ready = self::take($connection, $most - \count($claimed));
@@ -93,12 +95,12 @@ final class SqliteTransport implements Transport
                     $secret = \random_int(0, \PHP_INT_MAX);
                     $row['attempts']++;
                     $row['due'] = $now + $visibility;
-                    self::run($connection, 'INSERT INTO claimed (token, ' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [$secret, ...\array_values($row)]);
+                    $rows[] = [$secret, ...\array_values($row)];
                     $claimed[] = ['id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'], 'attempts' => $row['attempts']];
                 }
                 $taken += \count($ready);
             } while ($ready !== [] && \count($claimed) < $most);
-            $taken === 0 || self::count($connection, -$taken);
+            $taken === 0 || self::lease($connection, $taken, $rows);
             if ($this->logged >= PushLog::LONG && $this->log->close()) {
                 $this->renew($connection);
             }
@@ -473,6 +475,19 @@ final class SqliteTransport implements Transport
         $most === 1 || \usort($rows, static fn(array $one, array $other): int => [$one['rank'], $one['n']] <=> [$other['rank'], $other['n']]);
 
         return $rows;
+    }
+
+    /**
+     * Inserts claimed messages, and counts how many were taken, with one statement.
+     *
+     * @param list<list<mixed>> $rows tokens, and columns
+     */
+    private static function lease(Connection $connection, int $taken, array $rows): void
+    {
+        foreach (\array_chunk([[-$taken, 0, 0, '', null, 0, '', 0, 0, ''], ...$rows], self::TOGETHER) as $some) {
+            $marks = \count($some) === 2 ? self::LEASE : \implode(', ', \array_fill(0, \count($some), self::LEASED));
+            self::run($connection, 'INSERT INTO claimed (token, ' . self::COLUMNS . ") VALUES $marks ON CONFLICT (n) DO UPDATE SET token = token + excluded.token", \array_merge(...$some));
+        }
     }
 
     /** @return State */

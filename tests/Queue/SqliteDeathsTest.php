@@ -8,6 +8,7 @@ use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Contract\QueueDeaths;
+use Larder\Tests\Faults\Clock;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\Group;
@@ -149,6 +150,34 @@ final class SqliteDeathsTest extends TestCase
             $counted = $database->query('SELECT (SELECT COUNT(*) FROM ready) + (SELECT COUNT(*) FROM delayed)');
             self::assertSame($counted === false ? null : $counted->fetchAll(\PDO::FETCH_COLUMN), [$size], "after step $n");
         }
+    }
+
+    public function testAClockThatIsSetBackKeepsTheOrderAndOneThatIsSetForwardLosesNothing(): void
+    {
+        $clock = new Clock();
+        $process = new Process([\PHP_BINARY, '-r', \sprintf(
+            'require %s; $q = Larder\Queue\Queue::open(%s, "mail"); while ($line = fgets(STDIN)) { echo json_encode(eval($line)), "\n"; }',
+            \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true),
+            \var_export("sqlite://$this->directory", true),
+        )], $clock->environment());
+        $call = static function (string $code) use ($process): mixed {
+            $process->write("$code\n");
+
+            return \json_decode((string) $process->line(), true);
+        };
+        $ids = [$call('return $q->push("first");'), $call('return $q->push("second");')];
+        $clock->set(-7_200);
+        \array_push($ids, $call('return $q->push("third");'), $call('return $q->push("fourth", key: "k");'));
+        $sorted = $ids;
+        \sort($sorted);
+        self::assertSame($sorted, $ids);
+        self::assertCount(4, \array_unique($ids));
+        self::assertSame(['first', 'second', 'third'], $call('return array_column($held = $q->popMany(3), "body");'));
+        $clock->set(7_200);
+        // Their time is over by this clock: another gets them, and who had them is told so.
+        self::assertSame([4, ['first', 'second', 'third', 'fourth'], 0], $call('$size = $q->size(); $again = $q->popMany(9); return [$size, array_column($again, "body"), $q->ackMany(...$held)];'));
+        $clock->set(0);
+        self::assertSame([4, 0], $call('return [$q->ackMany(...$again), $q->size()];'));
     }
 
     public function testAnIdleWorkerWakesAtMostOnceASecond(): void
