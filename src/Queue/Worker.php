@@ -100,9 +100,10 @@ final class Worker
         } finally {
             ++$this->handled;
         }
-        $this->tellEnd($message, 'done', '');
+        $isEnded = $message->isDone();
+        $this->tellEnd($message, $isEnded ? 'ended' : 'done', '');
 
-        return $message->isDone() ? null : $message;
+        return $isEnded ? null : $message;
     }
 
     private function next(?Message $done): ?Message

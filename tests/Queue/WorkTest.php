@@ -7,6 +7,7 @@ namespace Larder\Tests\Queue;
 use Larder\Cache;
 use Larder\Queue\Queue;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -83,8 +84,7 @@ final class WorkTest extends TestCase
     {
         $queue = $this->queue();
         $queue->pushMany(['bury', 'a']);
-        self::assertCount(2, self::jobs($this->work(['--stop-when-empty'])));
-
+        self::assertSame(['ended', 'done'], \array_column(self::jobs($this->work(['--stop-when-empty'])), 'outcome'));
         self::assertSame('not wanted', $queue->dead()[0]['error']);
         self::assertSame(0, $queue->size());
     }
@@ -276,6 +276,46 @@ final class WorkTest extends TestCase
         self::assertSame(['invoked a', 'sent b'], $this->log());
     }
 
+    public function testAWorkerOutlivesARestartOfItsServer(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('No redis-server: bin/setup installs it.');
+        }
+        $redis = new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']);
+        $dsn = 'redis://' . $redis->socket;
+        $queue = Queue::open($dsn, 'mail');
+        $queue->pushMany(['a', ['sleep', 1.5], 'a']);
+        $work = $this->work(["--dsn=$dsn"]);
+        self::assertSame('done', self::job($work)['outcome']);
+        $this->awaitLog(['begin a', 'end a', 'begin sleep']);
+        // The server is away when the handler ends.
+        $redis->kill();
+        $this->awaitLog(['begin a', 'end a', 'begin sleep', 'end sleep']);
+        $redis->start();
+
+        self::assertSame([['done', 1], ['done', 1]], [self::outcome($work), self::outcome($work)], 'The one that was handled is acknowledged and not handled again.');
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait());
+        $stats = Queue::open($dsn, 'mail')->stats();
+        self::assertSame([0, 0], [$stats['ready'], $stats['claimed']]);
+        self::assertStringContainsString('larder: ', $work->errors());
+    }
+
+    public function testATerminalShowsTheProgress(): void
+    {
+        $queue = $this->queue('?attempts=1');
+        $queue->pushMany(['a', 'a', 'throw']);
+        $command = \implode(' ', \array_map(\escapeshellarg(...), [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', '--handler=' . __DIR__ . '/handler.php', '--stop-when-empty']));
+        $terminal = new Process(['script', '-qec', $command, '/dev/null'], $this->environment());
+        $output = $terminal->output();
+
+        self::assertSame(0, $terminal->wait(), $terminal->errors());
+        self::assertStringContainsString('2 done (', $output);
+        self::assertStringContainsString('1 dead, 0 waiting', $output);
+        self::assertStringContainsString('LogicException: it is wrong', $output);
+        self::assertStringNotContainsString('{', $output);
+    }
+
     public function testTheFiveLinesOfThePage(): void
     {
         $project = \dirname(__DIR__, 2);
@@ -308,12 +348,18 @@ final class WorkTest extends TestCase
         return 'sqlite://' . $this->root->path . '/cache';
     }
 
+    /** @return array<string, string> */
+    private function environment(): array
+    {
+        return ['LARDER_QUEUE' => $this->dsn(), 'TEST_LOG' => $this->root->file('log'), 'TEST_CACHE' => $this->cache()];
+    }
+
     /** @param list<string> $options */
     private function work(array $options, string $handler = __DIR__ . '/handler.php'): Process
     {
         return new Process(
             [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', "--handler=$handler", ...$options],
-            ['LARDER_QUEUE' => $this->dsn(), 'TEST_LOG' => $this->root->file('log'), 'TEST_CACHE' => $this->cache()],
+            $this->environment(),
         );
     }
 
@@ -324,6 +370,14 @@ final class WorkTest extends TestCase
         $job = \json_decode((string) $line, true);
 
         return \is_array($job) ? $job : throw new \RuntimeException("No job: $line. " . $work->errors());
+    }
+
+    /** @return array{mixed, mixed} of the next message: outcome and attempts */
+    private static function outcome(Process $work): array
+    {
+        $job = self::job($work);
+
+        return [$job['outcome'], $job['attempts']];
     }
 
     /** @return list<array<array-key, mixed>> all until its end */
