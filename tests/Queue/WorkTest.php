@@ -147,7 +147,7 @@ final class WorkTest extends TestCase
     public function testTheSecondSignalEndsItAtOnceAndTheMessageWaitsAgain(): void
     {
         $queue = $this->queue();
-        $queue->push(['sleep', 600]);
+        $queue->push(['sleep', 30]);
         $work = $this->work([]);
         $this->awaitLog(['begin sleep']);
         $work->signal(\SIGINT);
