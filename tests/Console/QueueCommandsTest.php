@@ -92,9 +92,9 @@ final class QueueCommandsTest extends TestCase
         self::assertSame(2, $nowhere->status);
         self::assertStringContainsString('LARDER_QUEUE', $nowhere->errors);
         self::assertSame(2, $this->larder(['queue:status', 'no good name'])->status);
-        \file_put_contents($this->root->path . '/queue/queue.db', \str_repeat('no database ', 1_000));
+        \file_put_contents($this->root->path . '/queue/queue-mail.db', \str_repeat('no database ', 1_000));
         foreach (['-wal', '-shm'] as $more) {
-            \is_file($this->root->path . "/queue/queue.db$more") && \unlink($this->root->path . "/queue/queue.db$more");
+            \is_file($this->root->path . "/queue/queue-mail.db$more") && \unlink($this->root->path . "/queue/queue-mail.db$more");
         }
         self::assertSame(4, $this->larder(['queue:status', 'mail'])->status);
     }
