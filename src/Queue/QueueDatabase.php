@@ -50,6 +50,9 @@ final class QueueDatabase
         . ' error BLOB NOT NULL, sum INTEGER NOT NULL, due INTEGER NOT NULL, body BLOB NOT NULL';
 
     private ?Connection $connection = null;
+
+    /** The file's inode when the connection was opened: what goes into a file that was deleted since is lost. */
+    private int $inode = 0;
     private readonly string $file;
 
     public function __construct(string $directory, private readonly string $queue, private readonly bool $isFull, private readonly float $timeout)
@@ -72,7 +75,7 @@ final class QueueDatabase
         $held = Signals::hold();
         Quiet::begin();
         try {
-            $connection = $this->connection !== null && $this->connection->isOurs() ? $this->connection : $this->open();
+            $connection = $this->connection !== null && $this->connection->isOurs() && $this->inode === $this->inode() ? $this->connection : $this->open();
             if (!$isTransaction) {
                 return $work($connection);
             }
@@ -101,10 +104,13 @@ final class QueueDatabase
 
     private function open(): Connection
     {
-        if (!\is_file($this->file)) {
+        $this->connection = null;
+        $this->inode = $this->inode();
+        if ($this->inode === 0) {
             $this->make();
+            $this->inode = $this->inode();
         }
-        $pdo = Connection::open($this->file, Connection::canPersist() ? 'larder-queue' : null);
+        $pdo = Connection::open($this->file, Connection::canPersist() ? "larder-queue $this->inode" : null);
         if (!Connection::resume($pdo, $this->timeout)) {
             Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
             if (\version_compare(Connection::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
@@ -114,6 +120,14 @@ final class QueueDatabase
         }
 
         return $this->connection = new Connection($pdo, Process::id(), Connection::canPersist());
+    }
+
+    /** 0: there is no file. */
+    private function inode(): int
+    {
+        \clearstatcache(true, $this->file);
+
+        return \is_file($this->file) ? (int) \fileinode($this->file) : 0;
     }
 
     /** Makes the database beside its place and moves it there, so that nobody meets half of one. */

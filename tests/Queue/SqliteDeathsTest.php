@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Queue;
 
+use Larder\Queue\Message;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
 use Larder\Tests\Contract\Forks;
@@ -115,6 +116,24 @@ final class SqliteDeathsTest extends TestCase
         \file_put_contents($file, 'no database at all, but some other text that is long enough');
         $this->expectException(QueueFailure::class);
         $this->queue()->pop();
+    }
+
+    public function testADeletedDatabaseTakesNothingMore(): void
+    {
+        $queue = $this->queue();
+        $queue->push('before', priority: 1);
+        self::assertSame(1, $queue->size());
+        \array_map(\unlink(...), (array) \glob($this->directory->file('queue-mail.*')));
+        $queue->pushMany(['one', 'two']);
+        self::assertSame(['one', 'two'], \array_map(static fn(Message $message): mixed => $message->body, $this->queue()->popMany(9)));
+
+        \exec("rm -r $this->directory");
+        try {
+            $queue->push('nowhere');
+            self::fail('It took a message that nobody can get.');
+        } catch (QueueFailure $failure) {
+            self::assertStringContainsString((string) $this->directory, $failure->getMessage());
+        }
     }
 
     public function testADamagedBodyIsADeadLetter(): void
