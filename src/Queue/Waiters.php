@@ -102,6 +102,10 @@ final class Waiters
             $names = \array_diff(\scandir($this->directory, \SCANDIR_SORT_NONE) ?: [], ['.', '..']);
             \shuffle($names);
             foreach ($names as $name) {
+                // What is no pipe is not ours: a symbolic link in the directory's place may lead to anything.
+                if (\filetype("$this->directory/$name") !== 'fifo') {
+                    continue;
+                }
                 // Not blocking: it fails where nobody reads (fifo(7), ENXIO).
                 $pipe = \fopen("$this->directory/$name", 'wn');
                 if ($pipe !== false) {

@@ -135,6 +135,18 @@ final class PushLogTest extends TestCase
         self::assertStringContainsString('damaged', $dead['error']);
     }
 
+    public function testAPushTouchesNoFileThatIsNoPipe(): void
+    {
+        $queue = Queue::open("sqlite://$this->directory", 'mail');
+        self::assertSame(0, $queue->size());
+        $other = new TemporaryDirectory();
+        \file_put_contents($other->file('precious'), 'kept');
+        \symlink("$other", $this->directory->file('queue-mail.waiters'));
+        $queue->push('one');
+        $queue->pushMany(['two', 'three']);
+        self::assertSame('kept', \file_get_contents($other->file('precious')));
+    }
+
     public function testALogThatHasGoneIsMadeAnew(): void
     {
         $queue = $this->pushThree();
