@@ -10,7 +10,6 @@ use Larder\WordPress\Page\Purge;
 use Larder\WordPress\Page\Shown;
 use Larder\WordPress\Page\Tag;
 use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
@@ -65,15 +64,29 @@ final class PagePurgeTest extends TestCase
         }
     }
 
-    /** @return iterable<string, array{bool}> */
-    public static function caches(): iterable
+    public function testExactlyThePagesThatShowItArePurgedOnBothServers(): void
     {
-        yield 'over Redis' => [true];
-        yield 'in the fast door\'s copies' => [false];
+        $this->changeWhatPagesShow(true);
     }
 
-    #[DataProvider('caches')]
-    public function testExactlyThePagesThatShowItArePurgedOnBothServers(bool $isFar): void
+    #[Group('long')]
+    public function testExactlyThePagesThatShowItArePurgedInTheFastDoorsCopies(): void
+    {
+        $this->changeWhatPagesShow(false);
+    }
+
+    public function testWhatAThemeOfBlocksIsMadeOf(): void
+    {
+        $this->changeAThemeOfBlocks(true);
+    }
+
+    #[Group('long')]
+    public function testWhatAThemeOfBlocksIsMadeOfInTheFastDoorsCopies(): void
+    {
+        $this->changeAThemeOfBlocks(false);
+    }
+
+    private function changeWhatPagesShow(bool $isFar): void
     {
         $this->open($isFar);
         $id = fn(string $name, string $type = 'post'): string => "get_page_by_path('$name', OBJECT, '$type')->ID";
@@ -128,8 +141,7 @@ final class PagePurgeTest extends TestCase
     }
 
     /** A theme of blocks: what makes up its pages lies in posts. */
-    #[DataProvider('caches')]
-    public function testWhatAThemeOfBlocksIsMadeOf(bool $isFar): void
+    private function changeAThemeOfBlocks(bool $isFar): void
     {
         $this->open($isFar);
         $this->site->site->cli(<<<'PHP'
