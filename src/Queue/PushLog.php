@@ -14,12 +14,16 @@ use Larder\System\Signals;
  * first brings them there. So a push neither opens SQLite nor waits for its lock.
  *
  *     header    "LrdQlog1" | epoch 8 | room 4 | checksum 4
- *     record    length 4 | checksum 4 | payload | index 4 | epoch 8          index: 1 for the first
+ *     record    length 4 | checksum 4 | payload | index 4 | checksum 4 | epoch 8          index: 1 for the first
  *     payload   id 28 | priority 4 | body
  *
  * Only who holds the database's write lock begins a log: so it can give room for so many messages as the queue's limit allows.
  * Who appends holds the file's lock, and appends only behind a whole record: then nothing ever follows a torn one, which a
  * process leaves that is killed while it writes. The epoch is random, so that no body can look like the end of a record.
+ *
+ * A power cut may take the log's end and leave the database, which then knows more of the log than there is, until it has
+ * grown again. So the database notes how the last record ended that it has. If the log does not say so there, all of it counts
+ * as new, and some messages come a second time.
  *
  * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call but push().
  *
@@ -29,7 +33,7 @@ final class PushLog
 {
     private const MAGIC = 'LrdQlog1';
     public const HEADER = 24;
-    private const TAIL = 12;
+    private const TAIL = 16;
     private const AROUND = 8 + 28 + 4 + self::TAIL;
 
     /** Bytes of a log after which a claim begins a new one. */
@@ -98,7 +102,7 @@ final class PushLog
             $start = $size < self::HEADER || $size >= self::SIZE ? '' : $this->bytes(0, self::HEADER);
             $header = self::header($start);
             $tail = $header === null || $size === self::HEADER ? '' : $this->bytes($size - self::TAIL, self::TAIL);
-            if ($header === null || ($tail !== '' && \substr($tail, 4) !== $header[0])) {
+            if ($header === null || ($tail !== '' && \substr($tail, 8) !== $header[0])) {
                 return false;
             }
             $index = 1 + ($tail === '' ? 0 : self::int($tail, 0));
@@ -106,7 +110,8 @@ final class PushLog
                 return false;
             }
             $payload = $id . \pack('N', $priority & 0xFFFFFFFF) . $body;
-            $this->write($size, \pack('NN', \strlen($payload), \crc32($payload)) . $payload . \pack('N', $index) . $header[0]);
+            $sum = \pack('N', \crc32($payload));
+            $this->write($size, \pack('N', \strlen($payload)) . $sum . $payload . \pack('N', $index) . $sum . $header[0]);
 
             return true;
         } finally {
@@ -125,9 +130,9 @@ final class PushLog
     /**
      * Reads records.
      *
-     * @param array<string, int> $applied epochs, and up to where the log of each is in the database
+     * @param array<string, array{int, string}> $applied epochs; up to where the log of each is in the database, and how it ends there
      *
-     * @return ?array{string, int, list<Pushed>} epoch, end of the last whole record, and records; null: there is no log
+     * @return ?array{string, int, string, list<Pushed>} epoch, end of the last whole record, how it ends, and records; null: there is no log
      */
     public function read(array $applied): ?array
     {
@@ -141,9 +146,15 @@ final class PushLog
             return null;
         }
         [$epoch] = $header;
-        $start = $applied[$epoch] ?? self::HEADER;
-        $all = (string) \stream_get_contents($handle, null, $start);
-        $at = 0;
+        [$start, $known] = $applied[$epoch] ?? [self::HEADER, ''];
+        $all = (string) \stream_get_contents($handle, null, $start - \strlen($known));
+        if (!\str_starts_with($all, $known)) {
+            $start = self::HEADER;
+            $known = '';
+            $all = (string) \stream_get_contents($handle, null, $start);
+        }
+        $at = \strlen($known);
+        $start -= $at;
         $records = [];
         while ($at < \strlen($all)) {
             $length = \strlen($all) < $at + self::AROUND ? 0 : self::int($all, $at);
@@ -165,7 +176,7 @@ final class PushLog
             $at = $end;
         }
 
-        return [$epoch, $start + $at, $records];
+        return [$epoch, $start + $at, $at === 0 ? '' : \substr($all, $at - self::TAIL, self::TAIL), $records];
     }
 
     /** Keeps everybody from appending; false: somebody appends now. */

@@ -31,12 +31,12 @@ final class QueueDatabase
      * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
      * which a message is ready, free again, or died (milliseconds). The table `waiting`
      * has the keys of what is ready or delayed. `claimed` has a row 0, whose token counts what waits: a claim
-     * writes that page in any case. The one row of `state` knows the last n; up to where
-     * the log of pushes (PushLog) is in the tables, that before it too; and how many messages the log may yet add.
+     * writes that page in any case. The one row of `state` knows the last n; up to where the log of pushes (PushLog) is in the
+     * tables and how it ends there, that before it too; and how many messages the log may yet add.
      */
     private const SCHEMA = <<<'SQL'
-        CREATE TABLE state (paused INTEGER NOT NULL, last INTEGER NOT NULL, epoch BLOB NOT NULL, applied INTEGER NOT NULL, was BLOB NOT NULL, was_applied INTEGER NOT NULL, room INTEGER NOT NULL);
-        INSERT INTO state VALUES (0, 0, '', 0, '', 0, 0);
+        CREATE TABLE state (paused INTEGER NOT NULL, last INTEGER NOT NULL, epoch BLOB NOT NULL, applied INTEGER NOT NULL, tail BLOB NOT NULL, was BLOB NOT NULL, was_applied INTEGER NOT NULL, was_tail BLOB NOT NULL, room INTEGER NOT NULL);
+        INSERT INTO state VALUES (0, 0, '', 0, '', '', 0, '', 0);
         CREATE TABLE ready (%1$s, PRIMARY KEY (rank, n)) WITHOUT ROWID;
         CREATE TABLE delayed (%1$s, PRIMARY KEY (due, n)) WITHOUT ROWID;
         CREATE TABLE claimed (%1$s, token INTEGER NOT NULL, PRIMARY KEY (n));

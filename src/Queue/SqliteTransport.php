@@ -18,7 +18,7 @@ use Larder\System\Signals;
  *
  * @phpstan-import-type New from Transport
  *
- * @phpstan-type State array{epoch: string, applied: int, was: string, was_applied: int, paused: int, expires: int, due: int}
+ * @phpstan-type State array{epoch: string, applied: int, tail: string, was: string, was_applied: int, was_tail: string, paused: int, expires: int, due: int}
  * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: string}
  */
 final class SqliteTransport implements Transport
@@ -40,6 +40,9 @@ final class SqliteTransport implements Transport
 
     /** Bytes of the log when it was last looked at. */
     private int $logged = 0;
+
+    /** Whether this process has read the log: nothing cuts it short while a process lives. */
+    private bool $hasRead = false;
 
     /** @var ?array{string, int} epoch and room of the log that begins after this transaction */
     private ?array $renewal = null;
@@ -277,27 +280,31 @@ final class SqliteTransport implements Transport
      *
      * @param State $state
      *
-     * @return ?array{string, int} the log's epoch, and up to where it is in the database; null: there is no log
+     * @return ?array{string, int, string} the log's epoch, up to where it is in the database, and how it ends there; null: there is no log
      */
     private function apply(Connection $connection, array $state): ?array
     {
-        ['epoch' => $epoch, 'applied' => $applied, 'was' => $was, 'was_applied' => $wasApplied] = $state;
+        ['epoch' => $epoch, 'applied' => $applied, 'tail' => $tail] = $state;
         $this->logged = $this->log->size();
-        if ($this->logged === 0 || $this->logged === $applied) {
-            return $this->logged > 0 ? [$epoch, $applied] : null;
+        if ($this->logged === 0 || ($this->logged === $applied && $this->hasRead)) {
+            return $this->logged > 0 ? [$epoch, $applied, $tail] : null;
         }
-        $log = $this->log->read([$was => $wasApplied, $epoch => $applied]);
+        $log = $this->log->read([$state['was'] => [$state['was_applied'], $state['was_tail']], $epoch => [$applied, $tail]]);
+        $this->hasRead = true;
         if ($log === null) {
             return null;
         }
-        [$of, $end, $records] = $log;
+        [$of, $end, $tail, $records] = $log;
+        if ($records === []) {
+            return [$of, $end, $tail];
+        }
         $count = \count($records);
         $damaged = \count(\array_filter(\array_column($records, 'isDamaged')));
         if ($of === $epoch) {
-            self::run($connection, 'UPDATE state SET applied = ?, room = room - ?', [$end, $count]);
+            self::run($connection, 'UPDATE state SET applied = ?, tail = ?, room = MAX(0, room - ?)', [$end, $tail, $count]);
         } else {
             // One that the database has ended, or does not know: it has outlived another database, or this one's last commits.
-            self::run($connection, 'UPDATE state SET was = ?, was_applied = ?', [$of, $end]);
+            self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?', [$of, $end, $tail]);
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
         self::count($connection, $count - $damaged);
@@ -315,17 +322,17 @@ final class SqliteTransport implements Transport
         }
         self::put($connection, 'ready', ...$rows);
 
-        return [$of, $end];
+        return [$of, $end, $tail];
     }
 
     /** Lets the log, which this process has closed, begin anew after the transaction. */
     private function renew(Connection $connection): void
     {
-        [$was, $end] = $this->apply($connection, self::state($connection)) ?? ['', 0];
+        [$was, $end, $tail] = $this->apply($connection, self::state($connection)) ?? ['', 0, ''];
         // Never a number, which would be another array key.
         $epoch = "\xff" . \random_bytes(7);
         $room = \max(0, \min(PushLog::ROOM, $this->limit - self::waiting($connection)));
-        self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, epoch = ?, applied = ?, room = ?', [$was, $end, $epoch, PushLog::HEADER, $room]);
+        self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?, epoch = ?, applied = ?, tail = \'\', room = ?', [$was, $end, $tail, $epoch, PushLog::HEADER, $room]);
         $this->renewal = [$epoch, $room];
     }
 
@@ -493,7 +500,7 @@ final class SqliteTransport implements Transport
     /** @return State */
     private static function state(Connection $connection): array
     {
-        $statement = $connection->statement('SELECT epoch, applied, was, was_applied, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
+        $statement = $connection->statement('SELECT epoch, applied, tail, was, was_applied, was_tail, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
         $statement->execute();
         /** @var list<State> $rows */
         $rows = $statement->fetchAll(\PDO::FETCH_ASSOC);

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Queue;
 
+use Larder\Queue\Message;
 use Larder\Queue\Queue;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -156,6 +157,49 @@ final class PushLogTest extends TestCase
         $queue->push('five');
         self::assertFileExists($this->log());
         self::assertSame(['one', 'two', 'three', 'four', 'five'], self::drain($this->queue()));
+    }
+
+    /**
+     * As a power cut may leave them: the database, which the disk had, knows records of the log that the disk had not. What is
+     * pushed then lies where those have been.
+     */
+    #[DataProvider('growths')]
+    public function testWhatIsPushedAfterAPowerCutIsFound(int $kept, int $pushed): void
+    {
+        $queue = $this->queue();
+        $queue->push('makes the log');
+        self::assertSame('makes the log', $queue->pop()?->body);
+        $sizes = [];
+        foreach (['one', 'two', 'six', ''] as $body) {
+            \clearstatcache();
+            $sizes[] = (int) \filesize($this->log());
+            $body === '' || $queue->push($body);
+        }
+        self::assertSame(3, $queue->size());
+        $log = \fopen($this->log(), 'r+');
+        self::assertNotFalse($log);
+        \ftruncate($log, \max(0, $sizes[$kept]));
+        \fclose($log);
+
+        $new = [];
+        for ($i = 0; $i < $pushed; ++$i) {
+            $this->queue()->push($new[] = \chr(97 + $i) . 'ew');
+        }
+        $bodies = \array_map(static fn(Message $message): mixed => $message->body, $this->queue()->popMany(20));
+        self::assertSame([], \array_diff(['one', 'two', 'six', ...$new], $bodies));
+        self::assertLessThanOrEqual(3 + $kept + $pushed, \count($bodies));
+        self::assertSame(0, $this->queue()->size());
+        $this->queue()->push('last');
+        self::assertSame('last', $this->queue()->pop()?->body);
+    }
+
+    /** @return iterable<string, array{int, int}> records that the disk has; pushes */
+    public static function growths(): iterable
+    {
+        yield 'shorter than it was' => [0, 1];
+        yield 'as long as it was' => [1, 2];
+        yield 'longer than it was' => [1, 4];
+        yield 'nothing new' => [1, 0];
     }
 
     public function testALogOutlivesItsDatabase(): void
