@@ -57,6 +57,8 @@ final class Engines
                     throw new InvalidConfiguration('The option "' . ($isCombined ? 'combine' : 'synchronous') . '" is for sqlite:// counters. Leave it out: a Redis server counts in its memory, and its own configuration says what it keeps.');
                 }
 
+                $dsn->needs();
+
                 return new RedisEngine(StoreFactory::redis($dsn, $timeout), $name);
             default:
                 throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold a counter, because it may forget. Write sqlite:///directory or redis://host; for a number that may vanish use Cache::increment().");
@@ -68,6 +70,7 @@ final class Engines
         if ($isCombined && !SegmentPlace::isUsable()) {
             throw InvalidConfiguration::missingExtension('larder', 'The option "combine"');
         }
+        $dsn->needs();
         $directory = $dsn->path === '' ? Directory::default() . '/counters' : $dsn->path;
         try {
             Directory::prepare($directory);

@@ -73,6 +73,7 @@ final readonly class QueueOptions
             return new ZmqTransport($dsn, $this->timeout, $name, $this->limit, $this->retry);
         }
         if ($dsn->scheme === 'sqlite') {
+            $dsn->needs();
             Directory::prepare($dsn->path);
 
             return new SqliteTransport($dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);

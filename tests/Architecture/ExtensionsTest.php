@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Architecture;
 
+use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
@@ -26,5 +27,27 @@ final class ExtensionsTest extends TestCase
 
         self::assertGreaterThan(100, $files);
         self::assertSame([], $calls);
+    }
+
+    /** Where PHP has no extension at all, what needs one says which. */
+    public function testAMissingExtensionIsNamed(): void
+    {
+        $code = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . <<<'PHP'
+            ;
+            foreach ([Larder\Queue\Queue::class, Larder\Counter::class] as $class) {
+                foreach (['sqlite:///nowhere/at/all', 'sqlite:///nowhere/at/all?timeout=1'] as $dsn) {
+                    try {
+                        $class::open($dsn, 'name');
+                        echo 'It was opened.';
+                    } catch (Larder\Config\InvalidConfiguration $advice) {
+                        echo $advice->getMessage(), "\n";
+                    }
+                }
+            }
+            PHP;
+        $process = new Process([\PHP_BINARY, '-n', '-d', 'display_errors=stderr', '-r', $code]);
+
+        self::assertSame(0, $process->wait(), $process->errors());
+        self::assertSame(4, \substr_count($process->output(), 'sqlite:// needs the PHP extension pdo_sqlite'), $process->output());
     }
 }
