@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Architecture;
 
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
@@ -32,10 +33,11 @@ final class ExtensionsTest extends TestCase
     /** Where PHP has no extension at all, what needs one says which. */
     public function testAMissingExtensionIsNamed(): void
     {
-        $code = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . <<<'PHP'
+        $place = new TemporaryDirectory();
+        $code = '$place = ' . \var_export($place->file('none'), true) . '; require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . <<<'PHP'
             ;
             foreach ([Larder\Queue\Queue::class, Larder\Counter::class] as $class) {
-                foreach (['sqlite:///nowhere/at/all', 'sqlite:///nowhere/at/all?timeout=1'] as $dsn) {
+                foreach (["sqlite://$place", "sqlite://$place?timeout=1"] as $dsn) {
                     try {
                         $class::open($dsn, 'name');
                         echo 'It was opened.';
@@ -49,5 +51,6 @@ final class ExtensionsTest extends TestCase
 
         self::assertSame(0, $process->wait(), $process->errors());
         self::assertSame(4, \substr_count($process->output(), 'sqlite:// needs the PHP extension pdo_sqlite'), $process->output());
+        self::assertDirectoryDoesNotExist($place->file('none'));
     }
 }
