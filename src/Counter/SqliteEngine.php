@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Counter;
 
 use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\System\Failure;
-use Larder\System\Process;
 
 /**
  * Counters in an SQLite database of their own, counters.db, which all counters of a directory share. An addition is one
@@ -35,28 +35,26 @@ final class SqliteEngine implements Engine
     private const ADD = 'UPDATE counter SET value = value + ? WHERE name = ? RETURNING value';
     private const BEGIN = 'INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value RETURNING value';
 
-    private ?Connection $connection = null;
+    private readonly DurableDatabase $database;
 
-    public function __construct(
-        private readonly string $directory,
-        private readonly string $name,
-        private readonly bool $isFull,
-        private readonly float $timeout,
-    ) {}
+    public function __construct(private readonly string $directory, private readonly string $name, bool $isFull, float $timeout)
+    {
+        $this->database = new DurableDatabase("$directory/counters.db", self::APPLICATION, self::SCHEMA, $isFull, $timeout, self::LOG);
+    }
 
     public function add(int $by): int
     {
-        return $this->run($by, fn(Connection $connection): int => $this->sum($connection, $by));
+        return $this->attempt($by, fn(): int => $this->sum($this->database->connection(), $by));
     }
 
     public function value(): int
     {
-        return $this->run(0, $this->stored(...));
+        return $this->attempt(0, fn(): int => $this->stored($this->database->connection()));
     }
 
     public function reset(): void
     {
-        $this->run(0, $this->zero(...));
+        $this->attempt(0, fn(): int => $this->zero($this->database->connection()));
     }
 
     /**
@@ -72,18 +70,7 @@ final class SqliteEngine implements Engine
      */
     public function inTransaction(int $by, \Closure $work): mixed
     {
-        return $this->run($by, static function (Connection $connection) use ($work): mixed {
-            $connection->begin();
-            try {
-                $done = $work($connection);
-                $connection->commit();
-
-                return $done;
-            } catch (\Throwable $throwable) {
-                $connection->rollBack();
-                throw $throwable;
-            }
-        });
+        return $this->attempt($by, fn(): mixed => $this->database->transaction($work));
     }
 
     public function sum(Connection $connection, int $by): int
@@ -136,42 +123,25 @@ final class SqliteEngine implements Engine
     /**
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(): T $work
      *
      * @return T
      *
      * @throws CounterFailure
      */
-    private function run(int $by, \Closure $work): mixed
+    private function attempt(int $by, \Closure $work): mixed
     {
         try {
-            return $work($this->connection());
+            return $work();
         } catch (\PDOException $error) {
             if (($error->errorInfo[1] ?? 0) === self::CHECK) {
                 throw CounterOverflow::of($this->name, $by);
             }
-            $this->connection = null;
+            $this->database->close();
             throw new CounterFailure("The counters in $this->directory: " . (Connection::isDamage($error) ? 'the database is damaged; move counters.db away (SQLite can recover what is readable: .recover), and start anew' : Connection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
         } catch (Failure $failure) {
-            $this->connection = null;
+            $this->database->close();
             throw new CounterFailure($failure->getMessage(), 0, $failure);
         }
-    }
-
-    private function connection(): Connection
-    {
-        if ($this->connection !== null && $this->connection->isOurs()) {
-            return $this->connection;
-        }
-        $file = $this->directory . '/counters.db';
-        \is_file($file) || Connection::make($file, self::APPLICATION, self::SCHEMA);
-        $isKept = Connection::canPersist();
-        $pdo = Connection::open($file, $isKept ? 'larder-counter' . ($this->isFull ? '-full' : '') : null);
-        if (!Connection::resume($pdo, $this->timeout)) {
-            Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
-            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
-        }
-
-        return $this->connection = new Connection($pdo, Process::id(), $isKept);
     }
 }

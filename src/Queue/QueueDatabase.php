@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\System\Failure;
-use Larder\System\Process;
 use Larder\System\Quiet;
 use Larder\System\Signals;
 
@@ -20,9 +20,6 @@ final class QueueDatabase
 {
     /** "LrdQ" */
     private const APPLICATION = 0x4C726451;
-
-    /** The first version with RETURNING (sqlite.org/lang_returning.html). */
-    private const OLDEST = '3.35.0';
 
     /** Pages of the write-ahead log. */
     private const LOG = 1_000;
@@ -49,15 +46,11 @@ final class QueueDatabase
     private const COLUMNS = 'rank INTEGER NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, key BLOB, attempts INTEGER NOT NULL,'
         . ' error BLOB NOT NULL, sum INTEGER NOT NULL, due INTEGER NOT NULL, body BLOB NOT NULL';
 
-    private ?Connection $connection = null;
+    private readonly DurableDatabase $database;
 
-    /** The file's inode when the connection was opened: what goes into a file that was deleted since is lost. */
-    private int $inode = 0;
-    private readonly string $file;
-
-    public function __construct(string $directory, private readonly string $queue, private readonly bool $isFull, private readonly float $timeout)
+    public function __construct(string $directory, private readonly string $queue, bool $isFull, float $timeout)
     {
-        $this->file = "$directory/queue-$queue.db";
+        $this->database = new DurableDatabase("$directory/queue-$queue.db", self::APPLICATION, \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX), $isFull, $timeout, self::LOG);
     }
 
     /**
@@ -75,75 +68,15 @@ final class QueueDatabase
         $held = Signals::hold();
         Quiet::begin();
         try {
-            $connection = $this->connection !== null && $this->connection->isOurs() && $this->inode === $this->inode() ? $this->connection : $this->open();
-            if (!$isTransaction) {
-                return $work($connection);
-            }
-            $connection->begin();
-            try {
-                $done = $work($connection);
-                $connection->commit();
-
-                return $done;
-            } catch (\Throwable $throwable) {
-                if (!$connection->rollBack()) {
-                    $this->connection = null;
-                }
-                throw $throwable;
-            }
+            return $isTransaction ? $this->database->transaction($work) : $work($this->database->connection());
         } catch (\PDOException $error) {
-            $this->connection = null;
-            throw new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database $this->file is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ($this->file)"), 0, $error);
+            $this->database->close();
+            throw new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
         } catch (Failure $failure) {
             throw new QueueFailure($failure->getMessage(), 0, $failure);
         } finally {
             Quiet::end();
             unset($held);
-        }
-    }
-
-    private function open(): Connection
-    {
-        $this->connection = null;
-        $this->inode = $this->inode();
-        if ($this->inode === 0) {
-            $this->make();
-            $this->inode = $this->inode();
-        }
-        $pdo = Connection::open($this->file, Connection::canPersist() ? "larder-queue $this->inode" : null);
-        if (!Connection::resume($pdo, $this->timeout)) {
-            Connection::setUp($pdo, self::APPLICATION, $this->timeout, self::LOG);
-            if (\version_compare(Connection::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
-                throw Failure::because('sqlite', 'a queue needs SQLite ' . self::OLDEST . ' or later; update it, or use Redis');
-            }
-            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
-        }
-
-        return $this->connection = new Connection($pdo, Process::id(), Connection::canPersist());
-    }
-
-    /** 0: there is no file. */
-    private function inode(): int
-    {
-        \clearstatcache(true, $this->file);
-
-        return \is_file($this->file) ? (int) \fileinode($this->file) : 0;
-    }
-
-    /** Makes the database beside its place and moves it there, so that nobody meets half of one. */
-    private function make(): void
-    {
-        $new = $this->file . '.' . \bin2hex(\random_bytes(6));
-        $old = \umask(0o077);
-        try {
-            $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-            $pdo->exec('PRAGMA application_id=' . self::APPLICATION . '; PRAGMA journal_mode=DELETE;' . \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX));
-            $pdo = null;
-            // Fails where another process was first.
-            \link($new, $this->file);
-        } finally {
-            \umask($old);
-            Quiet::remove($new);
         }
     }
 }

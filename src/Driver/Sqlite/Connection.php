@@ -134,17 +134,18 @@ class Connection
      * No mmap: if another program cuts the file short, SQLite must report an error and not die of SIGBUS. Writes do not wait
      * for the disk: the caller must be able to lose them in a power cut.
      *
-     * @param int   $application the file's application_id
-     * @param float $timeout     seconds that a statement may wait for other processes
-     * @param int   $logPages    pages of the write-ahead log after which SQLite copies it into the database
+     * @param int    $application the file's application_id
+     * @param float  $timeout     seconds that a statement may wait for other processes
+     * @param int    $logPages    pages of the write-ahead log after which SQLite copies it into the database
+     * @param string $oldest      the first version of SQLite that will do
      *
      * @throws Failure|\PDOException
      */
-    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages): void
+    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages, string $oldest = self::OLDEST): void
     {
         $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
-        if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), self::OLDEST, '<')) {
-            throw Failure::because('sqlite', 'needs SQLite ' . self::OLDEST . ' or later; update it, or use a "file" tier');
+        if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), $oldest, '<')) {
+            throw Failure::because('sqlite', "needs SQLite $oldest or later; update it, or use another engine");
         }
         if (self::value($pdo, 'PRAGMA application_id') !== $application) {
             throw Failure::because('sqlite', 'the database does not belong to Larder; move it away, or name another directory');

@@ -1,0 +1,110 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Sqlite;
+
+use Larder\System\Failure;
+use Larder\System\Process;
+
+/**
+ * A database file that must not forget, unlike a cache's: makes it where there is none, opens it and runs its transactions.
+ *
+ * A commit outlives this process; a power cut may take the last ones, but for those of a full one.
+ */
+final class DurableDatabase
+{
+    /** The first version with RETURNING (sqlite.org/lang_returning.html). */
+    private const OLDEST = '3.35.0';
+
+    private ?Connection $connection = null;
+
+    /** The file's inode when the connection was opened: what goes into a file that was deleted since is lost. */
+    private int $inode = 0;
+
+    /**
+     * @param int    $application the file's application_id
+     * @param string $schema      the statements of an empty one
+     * @param bool   $isFull      whether a commit waits for the disk
+     * @param float  $timeout     seconds that a statement may wait for other processes
+     * @param int    $logPages    pages of the write-ahead log after which SQLite copies it into the database
+     */
+    public function __construct(
+        public readonly string $file,
+        private readonly int $application,
+        private readonly string $schema,
+        private readonly bool $isFull,
+        private readonly float $timeout,
+        private readonly int $logPages,
+    ) {}
+
+    /** @throws Failure|\PDOException */
+    public function connection(): Connection
+    {
+        $inode = $this->inode();
+
+        return $this->connection !== null && $this->connection->isOurs() && $this->inode === $inode ? $this->connection : $this->open($inode);
+    }
+
+    /**
+     * One transaction, which holds other writers off from its start.
+     *
+     * @template T
+     *
+     * @param \Closure(Connection): T $work
+     *
+     * @return T
+     *
+     * @throws Failure|\PDOException
+     */
+    public function transaction(\Closure $work): mixed
+    {
+        $connection = $this->connection();
+        $connection->begin();
+        try {
+            $done = $work($connection);
+            $connection->commit();
+
+            return $done;
+        } catch (\Throwable $throwable) {
+            if (!$connection->rollBack()) {
+                $this->close();
+            }
+            throw $throwable;
+        }
+    }
+
+    /** The next call opens it again. */
+    public function close(): void
+    {
+        $this->connection = null;
+    }
+
+    private function open(int $inode): Connection
+    {
+        $this->connection = null;
+        if ($inode === 0) {
+            Connection::make($this->file, $this->application, $this->schema);
+            $inode = $this->inode();
+        }
+        $this->inode = $inode;
+        $isKept = Connection::canPersist();
+        $pid = Process::id();
+        // The name has all that resume() does not look at.
+        $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode" . ($this->isFull ? '-full' : '') : null);
+        if (!Connection::resume($pdo, $this->timeout)) {
+            Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST);
+            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
+        }
+
+        return $this->connection = new Connection($pdo, $pid, $isKept);
+    }
+
+    /** 0: there is no file. */
+    private function inode(): int
+    {
+        \clearstatcache(true, $this->file);
+
+        return \is_file($this->file) ? (int) \fileinode($this->file) : 0;
+    }
+}
