@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Config\InvalidConfiguration;
+use Larder\Console\Support\Text;
 use Larder\Queue\Link;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
@@ -74,6 +75,16 @@ abstract class QueueCommand extends Command
         $value = $input->getOption($option);
 
         return \is_string($value) ? $value : null;
+    }
+
+    /**
+     * Says what was done: as JSON where that is asked for.
+     *
+     * @param array<string, mixed> $figures
+     */
+    final protected static function say(InputInterface $input, OutputInterface $output, string $name, array $figures, string $line): void
+    {
+        self::isJson($input) ? Text::json($output, ['queue' => $name] + $figures) : $output->writeln($line);
     }
 
     final protected static function isJson(InputInterface $input): bool

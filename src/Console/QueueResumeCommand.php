@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Console;
 
-use Larder\Console\Support\Text;
 use Larder\Queue\Queue;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputInterface;
@@ -26,11 +25,7 @@ final class QueueResumeCommand extends QueueCommand
     protected function work(Queue $queue, string $name, InputInterface $input, OutputInterface $output): int
     {
         $queue->resume();
-        if (self::isJson($input)) {
-            Text::json($output, ['queue' => $name, 'paused' => false]);
-        } else {
-            $output->writeln('resumed');
-        }
+        self::say($input, $output, $name, ['paused' => false], 'resumed');
 
         return Application::OK;
     }

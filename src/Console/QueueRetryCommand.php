@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Console;
 
-use Larder\Console\Support\Text;
 use Larder\Queue\Queue;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
@@ -38,11 +37,7 @@ final class QueueRetryCommand extends QueueCommand
             throw new InvalidArgumentException('Name the messages, or say --all.');
         }
         $count = $queue->retryDead(...$ids);
-        if (self::isJson($input)) {
-            Text::json($output, ['queue' => $name, 'retried' => $count]);
-        } else {
-            $output->writeln("$count wait again");
-        }
+        self::say($input, $output, $name, ['retried' => $count], "$count wait again");
 
         return $ids !== [] && $count === 0 ? Application::NOT_DONE : Application::OK;
     }

@@ -97,10 +97,8 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
 
             return Application::USAGE;
         }
-        $link->write(Link::line(['event' => 'ready']));
         $this->worker = new Worker($queue, $loaded, $limits, $visibility, $link, Cache::refreshAll(...));
         $this->worker->run();
-        $link->write(Link::line(['event' => 'over']));
 
         return Application::OK;
     }

@@ -9,6 +9,7 @@ use Larder\Codec\Signer;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 use Larder\Driver\Redis\Connection;
 
@@ -54,16 +55,12 @@ final readonly class QueueOptions
         if ($secret !== null && (!\is_string($secret) || $secret === '')) {
             throw InvalidConfiguration::emptySecret();
         }
-        $synchronous = $options['synchronous'] ?? 'normal';
-        if ($synchronous !== 'normal' && $synchronous !== 'full') {
-            throw InvalidConfiguration::choice('synchronous', \is_string($synchronous) ? $synchronous : \get_debug_type($synchronous), ['normal', 'full']);
-        }
-
+        $isFull = Options::choice('synchronous', $options['synchronous'] ?? 'normal', ['normal' => '', 'full' => '']) === 'full';
         if (isset($options['synchronous']) && $dsn->scheme !== 'sqlite') {
             throw NotSupported::synchronous($dsn->scheme);
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $synchronous === 'full', (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)));
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)));
     }
 
     public function transport(string $name): Transport

@@ -299,7 +299,6 @@ final class SqliteTransport implements Transport
             return [$of, $end, $tail];
         }
         $count = \count($records);
-        $damaged = \count(\array_filter(\array_column($records, 'isDamaged')));
         if ($of === $epoch) {
             self::run($connection, 'UPDATE state SET applied = ?, tail = ?, room = MAX(0, room - ?)', [$end, $tail, $count]);
         } else {
@@ -307,7 +306,6 @@ final class SqliteTransport implements Transport
             self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?', [$of, $end, $tail]);
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
-        self::count($connection, $count - $damaged);
         $rows = [];
         foreach ($records as $record) {
             $row = [
@@ -320,6 +318,7 @@ final class SqliteTransport implements Transport
                 $rows[] = $row;
             }
         }
+        self::count($connection, \count($rows));
         self::put($connection, 'ready', ...$rows);
 
         return [$of, $end, $tail];

@@ -60,6 +60,8 @@ final class Worker
         $process = Process::id();
         // Not for a child that the handler has forked.
         \register_shutdown_function(fn() => $process === Process::id() && $this->end());
+        $this->tell(['event' => 'ready']);
+        $this->report();
         $begin = \microtime(true);
         $done = null;
         while (true) {
@@ -72,7 +74,7 @@ final class Worker
             if ($this->current !== null) {
                 $done = $this->handle($this->current);
             } elseif ($this->limits->whileEmpty) {
-                return $this->handled;
+                $this->isStopped = true;
             }
         }
     }
@@ -120,6 +122,7 @@ final class Worker
     private function finish(?Message $done): null
     {
         $this->persist(fn(): int => $done === null ? 0 : $this->queue->ackMany($done));
+        $this->tell(['event' => 'over']);
         $this->report();
 
         return null;

@@ -7,33 +7,14 @@ namespace Larder\Tests\Psr;
 use Larder\Cache;
 use Larder\Psr\CacheItemPool;
 use Larder\Psr\SimpleCache;
-use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\OneRedisServer;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
 /** PSR-6, Error handling: "an error in a cache system SHOULD NOT result in application failure" */
 final class FailingEngineTest extends TestCase
 {
-    private RedisServer $server;
-
-    protected function setUp(): void
-    {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
-        $this->server = new RedisServer();
-        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
-            throw new \ErrorException($message, 0, $level, $file, $line);
-        });
-    }
-
-    protected function tearDown(): void
-    {
-        if (isset($this->server)) {
-            \restore_error_handler();
-            unset($this->server);
-        }
-    }
+    use OneRedisServer;
 
     /** "SHOULD trap any errors or exceptions triggered by an underlying data store and not allow them to bubble" */
     #[Test]

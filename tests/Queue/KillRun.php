@@ -32,6 +32,9 @@ final class KillRun
     /** @var list<string> accepted and handled by nobody */
     public array $lost = [];
 
+    /** @var list<string> handled though nobody has begun to push them */
+    public array $madeUp = [];
+
     /** @var list<string> handled again though they had been acknowledged in time */
     public array $repeated = [];
 
@@ -196,10 +199,11 @@ final class KillRun
 
     private function judge(): void
     {
-        $accepted = $handled = $closed = [];
+        $begun = $accepted = $handled = $closed = [];
         foreach (\glob($this->directory->file('*')) ?: [] as $file) {
             foreach (self::lines($file) as [$event, $message, $time]) {
                 match ($event) {
+                    'push' => $begun[$message] = true,
                     'accepted' => $accepted[$message] = true,
                     'unknown' => $this->unknown++,
                     'handled' => $handled[$message][$time] = \basename($file),
@@ -212,6 +216,7 @@ final class KillRun
         foreach (\array_keys($accepted) as $message) {
             isset($handled[$message]) || $this->lost[] = (string) $message;
         }
+        $this->madeUp = \array_map(\strval(...), \array_keys(\array_diff_key($handled, $begun)));
         foreach ($handled as $message => $times) {
             \ksort($times);
             $last = \array_key_last($times);

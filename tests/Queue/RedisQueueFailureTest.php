@@ -8,30 +8,14 @@ use Larder\Queue\Message;
 use Larder\Queue\NotSupported;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
-use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\OneRedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 /** A server that is full, stopped, gone or set up to forget: what is said, and what is kept. */
 final class RedisQueueFailureTest extends TestCase
 {
-    private RedisServer $server;
-
-    protected function setUp(): void
-    {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
-        $this->server = new RedisServer();
-        \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
-            throw new \ErrorException($message, 0, $level, $file, $line);
-        });
-    }
-
-    protected function tearDown(): void
-    {
-        RedisServer::program() === null || \restore_error_handler();
-    }
+    use OneRedisServer;
 
     /** @return iterable<string, array{string}> */
     public static function schemes(): iterable

@@ -7,8 +7,6 @@ namespace Larder\Tests\Queue;
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
-use Larder\Tests\Contract\Forks;
-use Larder\Tests\Contract\QueueDeaths;
 use Larder\Tests\Faults\Clock;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -18,21 +16,11 @@ use PHPUnit\Framework\TestCase;
 /** What a queue in SQLite survives: deaths at random, a full disk, damaged files. */
 final class SqliteDeathsTest extends TestCase
 {
-    use Forks;
-    use QueueDeaths;
-
-    private const FORKS = true;
-
     private TemporaryDirectory $directory;
 
     protected function setUp(): void
     {
         $this->directory = new TemporaryDirectory();
-    }
-
-    protected function tearDown(): void
-    {
-        $this->endChildren();
     }
 
     private function queue(): Queue
@@ -42,16 +30,23 @@ final class SqliteDeathsTest extends TestCase
 
     public function testNothingIsLostByDeathsAtRandom(): void
     {
-        $count = $this->dieAtRandom($this->queue(...), 1_200, 2, 3, 20_000);
-        self::assertGreaterThan(0, $count['deaths']);
+        $this->dieAtRandom(1_200, 2, 3, 20_000);
     }
 
     #[Group('long')]
     public function testNothingIsLostByDeathsAtRandomOfTwelveProcesses(): void
     {
-        $count = $this->dieAtRandom($this->queue(...), 100_000, 4, 8, 50_000);
-        self::assertGreaterThan(20, $count['deaths']);
-        \fprintf(\STDERR, "%s\n", \json_encode($count));
+        $this->dieAtRandom(100_000, 4, 8, 50_000);
+    }
+
+    private function dieAtRandom(int $messages, int $producers, int $workers, int $pause): void
+    {
+        $run = new KillRun($this->queue(...), $messages, $producers, $workers, $pause);
+        $run->run();
+        self::assertSame([[], [], []], [$run->lost, $run->madeUp, $run->repeated]);
+        self::assertGreaterThan(0, $run->kills);
+        self::assertSame(0, $run->unknown);
+        self::assertSame([0, []], [$this->queue()->size(), $this->queue()->dead()]);
     }
 
     public function testOnAFullDiskAProducerHearsWhatWasNotAccepted(): void

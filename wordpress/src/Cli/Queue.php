@@ -124,9 +124,7 @@ final class Queue
 
                 return true;
             }
-            $link->write(Link::line(['event' => 'ready']));
             (new Worker($queue, self::handler($name), $limits, $visibility, $link, Cache::refreshAll(...)))->run();
-            $link->write(Link::line(['event' => 'over']));
 
             return true;
         });
