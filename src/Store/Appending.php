@@ -29,10 +29,12 @@ interface Appending extends Store
      * Applies the waiting changes of all processes. A request's view may begin with the next read(): its epoch had not ended
      * before this call.
      *
-     * @return array<string, Outcome> by key: outcomes of this process's appended changes since the last call, of those that
-     *                                this process applied
+     * @param string $writer whose outcomes the caller wants: a process may apply other writers' changes of the same key
+     *
+     * @return array<string, Outcome> by key: the last outcomes of this writer's changes that this process has applied since
+     *                                the last call
      *
      * @throws Failure
      */
-    public function settle(): array;
+    public function settle(string $writer): array;
 }

@@ -104,7 +104,7 @@ final class ReentrantStore implements Appending
         }
     }
 
-    public function settle(): array
+    public function settle(string $writer): array
     {
         $held = Signals::hold();
         if ($this->busy || !$this->store instanceof Appending) {
@@ -112,7 +112,7 @@ final class ReentrantStore implements Appending
         }
         $this->busy = true;
         try {
-            return $this->store->settle();
+            return $this->store->settle($writer);
         } catch (\Throwable $thrown) {
             throw $this->left($thrown);
         } finally {
@@ -218,7 +218,7 @@ final class ReentrantStore implements Appending
         try {
             $spare = $this->spare();
             // The spare must read what this process has appended.
-            $spare instanceof Appending && $spare->settle();
+            $spare instanceof Appending && $spare->settle('');
             $result = $call($spare);
             $this->spares[] = $spare;
 

@@ -219,7 +219,7 @@ final class Reader
         $beside = $markers ?? $this->view->unknownFlushes($spaces);
         $ask = $beside === [] ? $keys : [...$keys, ...$beside];
         // Others may have appended changes before this request began: its view must contain them.
-        $this->view->isBegun || $this->truth->settle();
+        $this->view->isBegun || $this->truth->settle($this->view->writer);
         $snapshot = $this->truth->read($ask);
         $this->view->isBegun || $this->view->beginAt($snapshot);
         if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {

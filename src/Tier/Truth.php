@@ -223,14 +223,14 @@ final class Truth
     }
 
     /** @return array<string, Outcome> see Appending::settle() */
-    public function settle(): array
+    public function settle(string $writer): array
     {
         if (!$this->store instanceof Appending || ($this->breaker->until !== 0 && !$this->reachable())) {
             return [];
         }
         $start = \hrtime(true);
         try {
-            return $this->store->settle();
+            return $this->store->settle($writer);
         } catch (Failure $failure) {
             $this->failed($failure);
 

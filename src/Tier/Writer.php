@@ -374,7 +374,7 @@ final class Writer
     private function land(): void
     {
         $epoch = $this->view->history->epoch;
-        $settled = $this->truth->settle();
+        $settled = $this->truth->settle($this->view->writer);
         foreach ($this->late as $key => [$space, $entry]) {
             $outcome = $settled[$key] ?? null;
             // Otherwise another process has applied it, or a later change has replaced it.

@@ -200,7 +200,7 @@ final class SqliteStore implements Appending
         return true;
     }
 
-    public function settle(): array
+    public function settle(string $writer): array
     {
         // A request begins in a process that has the database open: the directory may have been deleted since.
         if ($this->database?->counter->exists() === false) {
@@ -210,7 +210,7 @@ final class SqliteStore implements Appending
             $this->apply();
         }
         $this->late = [];
-        $settled = $this->writing->settled ?? [];
+        $settled = $this->writing->settled[$writer] ?? [];
         if ($this->writing !== null) {
             $this->writing->settled = [];
         }

@@ -61,7 +61,7 @@ final class Writing
         $this->sweeper = new Sweeper($database, $budget);
     }
 
-    /** @var array<string, Outcome> by key: outcomes of changes in the change log that this process has applied */
+    /** @var array<string, array<string, Outcome>> by writer and key: outcomes of changes in the change log that this process has applied */
     public array $settled = [];
 
     /**
@@ -152,7 +152,7 @@ final class Writing
             $put->execute();
             $done = $put->rowCount() === 1;
             $this->dead += $change->body === null ? Past::weight($change->key) : 0;
-            $this->settled[$change->key] = new Outcome($done, $done ? ++$end : 0);
+            $this->settled[$change->writer][$change->key] = new Outcome($done, $done ? ++$end : 0);
         }
         $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
         $note->execute([$mark]);

@@ -4,10 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store\Sqlite;
 
+use Larder\Cache;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Contract\Forks;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
 /** Changes that have left their process and wait to be written. */
@@ -76,7 +78,7 @@ final class ChangeLogTest extends TestCase
 
         $b->append(new Change('k', 'fourth', self::B));
         self::put($a, 'k', 'fifth', self::A);
-        $b->settle();
+        $b->settle(self::B);
         self::assertSame('fifth', self::get($b, 'k'));
     }
 
@@ -97,12 +99,38 @@ final class ChangeLogTest extends TestCase
         $a->append(new Change('k', 'one', self::A));
         $a->append(new Change('k', 'two', self::A));
         $a->append(new Change('held', 'never', self::A));
-        $settled = $a->settle();
+        $settled = $a->settle(self::A);
         self::assertTrue($settled['k']->done);
         self::assertFalse($settled['held']->done, 'nothing is stored over an intent');
         self::assertSame('i', self::get($b, 'held'));
         self::assertSame($settled['k']->position, $b->read(['k'])->records['k']->position);
-        self::assertSame([], $a->settle());
+        self::assertSame([], $a->settle(self::A));
+    }
+
+    public function testItSaysNothingOfWhatAnotherWriterHasAppended(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $a->append(new Change('k', 'from a', self::A));
+        $b->append(new Change('k', 'from b', self::B));
+        self::assertSame($b->read(['l'])->at + 1, $a->settle(self::A)['k']->position);
+        $b->append(new Change('k', 'from b again', self::B));
+        self::assertSame([], $a->settle(self::A));
+    }
+
+    /** Whoever applies another process's change of a key must not copy its own value at that position. */
+    #[RequiresPhpExtension('apcu')]
+    public function testANearTierHasNoValueOfAnotherPosition(): void
+    {
+        \apcu_clear_cache();
+        $open = fn(): Cache => Cache::open(['dsn' => "sqlite://$this->directory", 'near' => 'apcu'])->group('kept', true);
+        [$one, $other] = [$open(), $open()];
+        $one->set('k', 'old');
+        // This request applies the first one's change, before the second change is appended.
+        $open()->get('l');
+        $other->refresh();
+        $other->set('k', 'new');
+        $one->commit();
+        self::assertSame('new', $open()->get('k'));
     }
 
     public function testEachIsAppliedOnceAlsoIfTheFileDidNotBeginAnew(): void
@@ -111,7 +139,7 @@ final class ChangeLogTest extends TestCase
         $a->append(new Change('k', null, self::A, kind: 'd'));
         $file = $this->file();
         $waiting = (string) \file_get_contents($file);
-        $a->settle();
+        $a->settle(self::A);
         // As if the one who applied it had been killed before the file began anew.
         \file_put_contents($file, $waiting);
         self::put($b, 'k', 'later', self::B);

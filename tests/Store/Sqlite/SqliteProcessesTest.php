@@ -60,7 +60,7 @@ final class SqliteProcessesTest extends TestCase
             $notes = \fopen($this->directory . "/note$i", 'c+');
             self::assertIsResource($notes);
             $store = $this->store();
-            $store->settle();
+            $store->settle("writer-00{$i}__");
             for ($n = (int) (self::get($store, "k$i") ?? 0) + 1; ; $n++) {
                 $changes = [new Change("k$i", (string) $n, "writer$i", kind: 's')];
                 // First: who is killed between two appends has not written its number, and the next one begins with it.
@@ -70,7 +70,7 @@ final class SqliteProcessesTest extends TestCase
                         $change = new Change($change->key, $change->body, "writer-00{$i}__");
                         $store->append($change) || $store->write([$change]);
                     }
-                    $n % 11 === 0 && $store->settle();
+                    $n % 11 === 0 && $store->settle("writer-00{$i}__");
                 } else {
                     $store->write($changes);
                 }
