@@ -35,7 +35,7 @@ final readonly class Installation
         $cache = Release::cache();
         \is_dir($cache) || \mkdir($cache, 0o755, true);
         $template = "$cache/{$this->name()}";
-        $lock = \fopen("$template.lock", 'c+');
+        $lock = \fopen("$template.lock", 'c+e');
         if ($lock === false || !\flock($lock, \LOCK_EX)) {
             throw new ServiceFailure("Cannot lock $template.lock.");
         }

@@ -363,7 +363,7 @@ final class Serve
             return [\is_string($head) ? $head : '', '', null];
         }
         $path = $constants['files'] . '/' . $name[0] . '/' . $name;
-        $file = @\fopen($path, 'rb');
+        $file = @\fopen($path, 'rbe');
         if ($file === false) {
             \error_clear_last();
 

@@ -136,7 +136,7 @@ final class PushLog
      */
     public function read(array $applied): ?array
     {
-        $handle = Ownership::flaw($this->file) === null ? \fopen($this->file, 'r') : false;
+        $handle = Ownership::flaw($this->file) === null ? \fopen($this->file, 're') : false;
         if ($handle === false) {
             return null;
         }
@@ -219,7 +219,7 @@ final class PushLog
         }
         $this->handle = null;
         $old = $mode === 'x+' ? \umask(0o077) : null;
-        $handle = \fopen($this->file, $mode);
+        $handle = \fopen($this->file, "{$mode}e");
         $old === null || \umask($old);
         if ($handle === false) {
             return false;

@@ -50,7 +50,7 @@ final class Waiters
                 \is_dir($this->directory) || \mkdir($this->directory, 0o700);
                 if (\posix_mkfifo($this->path, 0o600)) {
                     // Open for both: so it has no end when a writer closes it.
-                    $pipe = \fopen($this->path, 'r+');
+                    $pipe = \fopen($this->path, 'r+e');
                     $this->pipe = $pipe === false ? null : $pipe;
                     $this->pipe === null || \stream_set_blocking($this->pipe, false);
 
@@ -107,7 +107,7 @@ final class Waiters
                     continue;
                 }
                 // Not blocking: it fails where nobody reads (fifo(7), ENXIO).
-                $pipe = \fopen("$this->directory/$name", 'wn');
+                $pipe = \fopen("$this->directory/$name", 'wne');
                 if ($pipe !== false) {
                     \fwrite($pipe, '.');
                     \fclose($pipe);

@@ -122,7 +122,7 @@ final class ZmqBroker
     {
         $file = $this->address->path . '.lock';
         $old = \umask(0o177);
-        $lock = Quiet::call(static fn() => \fopen($file, 'c'));
+        $lock = Quiet::call(static fn() => \fopen($file, 'ce'));
         \umask($old);
         if ($lock === false) {
             throw new QueueFailure("{$this->address->toString()}: $file cannot be opened: " . Quiet::$reason . '.');

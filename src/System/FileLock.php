@@ -9,6 +9,9 @@ namespace Larder\System;
  *
  * A waiter polls with growing pauses and never blocks in the kernel: a stopped holder must not stop the others.
  *
+ * All files here are opened close-on-exec (fopen()'s "e"): a lock belongs to the open file, so a program that the
+ * application has started, and that had inherited it, would keep a dead process's lock.
+ *
  * The static methods lock a file that the caller holds open. An object opens the file itself. It opens the file again
  * after a fork, because parent and child share an open file and with it the lock, and when the path names another file.
  * The object's callers keep PHP quiet (Quiet) around every call.
@@ -41,7 +44,7 @@ final class FileLock
         // Some hosts disable umask() (disable_functions); the directory is private anyway.
         $old = \function_exists('umask') ? \umask(0o077) : null;
         try {
-            $handle = \fopen($path, 'c+');
+            $handle = \fopen($path, 'c+e');
 
             return $handle === false ? null : $handle;
         } finally {
@@ -172,7 +175,7 @@ final class FileLock
         if ($flaw !== null) {
             throw Failure::because($this->engine, $flaw);
         }
-        $handle = \fopen($this->path, 'c+');
+        $handle = \fopen($this->path, 'c+e');
         if ($handle === false) {
             throw Failure::because($this->engine, "cannot open {$this->path} (" . Quiet::$reason . "); make its directory writable for the user who runs this, or name another one");
         }

@@ -114,7 +114,7 @@ final class Mirror
     /** Waits until the disk knows what is in a directory. */
     public static function sync(string $directory): void
     {
-        $handle = \fopen($directory, 'r');
+        $handle = \fopen($directory, 're');
         if ($handle !== false) {
             \fsync($handle);
             \fclose($handle);

@@ -161,6 +161,6 @@ final class PurgeCounter
         }
 
         // Not a mode that creates the file: a new counter must begin at another size.
-        return Quiet::call(fn(): mixed => \fopen($this->path, 'r+')) ?: null;
+        return Quiet::call(fn(): mixed => \fopen($this->path, 'r+e')) ?: null;
     }
 }

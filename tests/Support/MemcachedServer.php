@@ -7,7 +7,6 @@ namespace Larder\Tests\Support;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Program;
-use Larder\Lab\Service\ServiceFailure;
 
 /** A memcached of the test's own, on a unix socket in a directory of its own or on a free port of 127.0.0.1. */
 final class MemcachedServer
@@ -41,21 +40,9 @@ final class MemcachedServer
         // Root may not run it without saying so; anybody else may not say so.
         $user = \posix_geteuid() === 0 ? ['-u', 'root'] : [];
         $listen = $port === 0 ? ['-s', $host] : ['-l', $host, '-p', (string) $port, '-U', '0'];
-        for ($try = 1; ; ++$try) {
-            $this->program = new Program('memcached', ['memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options], $this->directory->path);
-            try {
-                $this->program->start();
-                $this->program->await(fn(): bool => $this->talk('version') !== '');
-
-                return;
-            } catch (ServiceFailure $failure) {
-                // Seen on machines that were just set up: for a moment the list of users could not be read.
-                if ($try === 3 || !\str_contains($failure->getMessage(), 'find the user')) {
-                    throw $failure;
-                }
-                \usleep(500_000);
-            }
-        }
+        $this->program = new Program('memcached', ['memcached', ...$user, ...$listen, '-m', (string) $this->megabytes, '-t', '2', ...$this->options], $this->directory->path);
+        $this->program->start();
+        $this->program->await(fn(): bool => $this->talk('version') !== '');
     }
 
     /** One command in the text protocol; the first line of the answer, '' without a server. */

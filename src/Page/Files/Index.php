@@ -30,7 +30,7 @@ final class Index
     public function add(string $path, int $until, int $size, array $names): bool
     {
         $line = "$until $size $path " . \implode(' ', self::hashes($names)) . "\n";
-        $handle = \fopen($this->file, 'c+');
+        $handle = \fopen($this->file, 'c+e');
         if ($handle === false || \fseek($handle, -1, \SEEK_END) === 0 && \fread($handle, 1) !== "\n") {
             // A process was killed while it wrote, or the disk was full. The page of that line got no file.
             $line = "\n$line";

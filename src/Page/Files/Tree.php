@@ -225,7 +225,7 @@ final class Tree
             $ending = self::ENDINGS[$coding] ?? null;
             if ($ending !== null) {
                 $file = "$this->state/new-" . \bin2hex(\random_bytes(8));
-                $handle = \fopen($file, 'xb');
+                $handle = \fopen($file, 'xbe');
                 $isWritten = $handle !== false && \fwrite($handle, \substr($body, $from, $length)) === $length && \fflush($handle) && \fsync($handle) && \fclose($handle);
                 if (!$isWritten || !\chmod($file, 0o644) || !\touch($file, $time)) {
                     \unlink($file);

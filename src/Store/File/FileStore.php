@@ -295,9 +295,9 @@ final class FileStore implements Store
     private function put(string $values, string $bytes): void
     {
         $path = $values . self::NEW;
-        $handle = \fopen($path, 'w');
+        $handle = \fopen($path, 'we');
         if ($handle === false && \mkdir($values, 0700)) {
-            $handle = \fopen($path, 'w');
+            $handle = \fopen($path, 'we');
         }
         if ($handle === false || !\chmod($path, 0600) || \fwrite($handle, $bytes) !== \strlen($bytes) || !\fclose($handle)) {
             $failure = Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
@@ -314,7 +314,7 @@ final class FileStore implements Store
      */
     private function overwrite(string $path, string $bytes, int $before): void
     {
-        $handle = \fopen($path, 'c');
+        $handle = \fopen($path, 'ce');
         if ($handle === false || \fwrite($handle, $bytes) !== \strlen($bytes) || ($before > \strlen($bytes) && !\ftruncate($handle, \strlen($bytes)))) {
             $failure = Failure::because('files', "cannot write $path: " . Quiet::$reason);
             \is_file($path) && \unlink($path);

@@ -37,7 +37,7 @@ final class JournalFile
     public static function create(string $path, string $epoch, int $base): bool
     {
         \is_link($path) && \unlink($path);
-        $handle = \fopen($path, 'w');
+        $handle = \fopen($path, 'we');
 
         return $handle !== false && \chmod($path, 0600) && \fwrite($handle, self::header($epoch, $base)) === self::HEADER;
     }
@@ -45,7 +45,7 @@ final class JournalFile
     /** @return ?self null: the file is not, or not yet, that of this epoch and base */
     public static function open(string $path, string $epoch, int $base): ?self
     {
-        $handle = \is_file($path) && Ownership::flaw($path) === null ? \fopen($path, 'r+') : false;
+        $handle = \is_file($path) && Ownership::flaw($path) === null ? \fopen($path, 'r+e') : false;
         if ($handle === false) {
             return null;
         }

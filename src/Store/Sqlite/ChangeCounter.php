@@ -194,7 +194,7 @@ final class ChangeCounter
         Quiet::begin();
         try {
             // Not a mode that creates the file: a deleted change counter must stay deleted.
-            $file = \fopen($this->path, 'r+');
+            $file = \fopen($this->path, 'r+e');
         } finally {
             Quiet::end();
         }

@@ -200,7 +200,7 @@ final class ChangeLog
     {
         if ($this->file === null) {
             // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
-            $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+')) : null;
+            $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+e')) : null;
             $this->file = \is_resource($file) ? $file : null;
         }
 

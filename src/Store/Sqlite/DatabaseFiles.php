@@ -226,7 +226,7 @@ final class DatabaseFiles
     private function touch(string $path): void
     {
         Quiet::call(static function () use ($path): void {
-            $file = \fopen($path, 'x');
+            $file = \fopen($path, 'xe');
             if ($file === false || !\chmod($path, 0o600)) {
                 throw Failure::because('sqlite', "cannot make $path; is the disk full, or the directory not writable?");
             }

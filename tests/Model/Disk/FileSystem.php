@@ -66,7 +66,7 @@ class FileSystem extends Engine
             $this->files = \array_combine(\range(1, \count($this->files)), $this->files);
             \ksort($this->names);
             $this->news++;
-        } elseif ($mode === 'w') {
+        } elseif ($mode[0] === 'w') {
             $this->truncate($this->names[$path], 0);
         }
 

@@ -7,18 +7,10 @@ namespace Larder\Tests\Page\Rules;
 use Larder\Cache;
 use Larder\Page\PageCache;
 use Larder\Page\Policy;
-use PHPUnit\Framework\Attributes\After;
 
 /** The rules through the middleware, and those that need more than one visitor at a time. */
 abstract class RulesInProcess extends RuleTestCase
 {
-    /** The files that a store has open are closed when PHP finds that nothing holds it: servers of later tests inherit them else. */
-    #[After]
-    protected function closeFiles(): void
-    {
-        \gc_collect_cycles();
-    }
-
     abstract protected function cache(): Cache;
 
     protected function door(array $options): MiddlewareDoor

@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\System;
+
+use Larder\System\FileLock;
+use Larder\System\Quiet;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/** No program that an application starts has the cache's files open. */
+#[CoversClass(FileLock::class)]
+final class OpenFilesTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+    }
+
+    #[TestWith(['file://%s'])]
+    #[TestWith(['sqlite://%s'])]
+    #[TestWith(['sqlite://%s?near=apcu'])]
+    public function testAProgramInheritsNone(string $dsn): void
+    {
+        $application = Process::snippet(<<<'PHP'
+            $cache = Larder\Cache::open(sprintf($argv[1], "$argv[2]/cache"));
+            $cache->set('a', 1);
+            $cache->delete('b');
+            $cache->getMultiple(['a', 'b', 'c']);
+            $queue = Larder\Queue\Queue::open("sqlite://$argv[2]/queue", 'mails');
+            $queue->push('hello');
+            $queue->pop();
+            echo implode(' ', array_map('readlink', glob('/proc/self/fd/*'))), "\n";
+            passthru('ls -l /proc/self/fd');
+            PHP, [$dsn, $this->directory->path]);
+
+        self::assertStringContainsString($this->directory->path, (string) $application->line(), 'it has files open itself');
+        self::assertStringNotContainsString($this->directory->path, $application->output());
+        self::assertSame(0, $application->wait(), $application->errors());
+    }
+
+    public function testTheLockOfADeadProcessIsFreeWhateverItHasStarted(): void
+    {
+        $file = $this->directory->file('lock');
+        $holder = Process::snippet(<<<'PHP'
+            $lock = new Larder\System\FileLock('files', $argv[1], 1.0);
+            $lock->handle();
+            $program = proc_open(['sleep', '1000'], [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', '/dev/null', 'w']], $pipes);
+            $lock->exclusive();
+            echo proc_get_status($program)['pid'], "\n";
+            posix_kill(getmypid(), SIGKILL);
+            PHP, [$file]);
+        $program = (int) $holder->line();
+        try {
+            self::assertSame(128 + \SIGKILL, $holder->wait());
+            self::assertFalse(Process::ends($program, 0.0));
+            self::assertNotNull(Quiet::call((new FileLock('files', $file, 1.0))->try(...)));
+        } finally {
+            $program > 0 && \posix_kill($program, \SIGKILL);
+        }
+    }
+
+    public function testEveryFileIsOpenedSo(): void
+    {
+        $modes = [];
+        foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator(\dirname(__DIR__, 2) . '/src', \FilesystemIterator::SKIP_DOTS)) as $file) {
+            \assert($file instanceof \SplFileInfo);
+            \preg_match_all('~\\\\fopen\((?!\'php://)[^;]*?, [\'"]([^\'"]+)[\'"]\)~', (string) \file_get_contents($file->getPathname()), $found);
+            \array_push($modes, ...$found[1]);
+        }
+
+        self::assertGreaterThan(15, \count($modes));
+        self::assertSame([], \array_filter($modes, static fn(string $mode): bool => !\str_ends_with($mode, 'e')));
+    }
+}
