@@ -170,9 +170,10 @@ final class Rank
             return new Interval($ratio->median, $ratio->low, $ratio->high, \max(1, $ratio->rounds));
         }
         try {
-            return \count($of->rounds) === \count($to->rounds)
-                ? $this->bootstrap->paired($of->centers(), $to->centers())
-                : $this->bootstrap->unpaired($of->centers(), $to->centers());
+            // A run that was stopped in a round has measured only some in it.
+            $rounds = \min(\count($of->rounds), \count($to->rounds));
+
+            return $this->bootstrap->paired(\array_slice($of->centers(), 0, $rounds), \array_slice($to->centers(), 0, $rounds));
         } catch (UnusableSamples) {
             // A sample of no time at all has no ratio.
             return new Interval(self::center($to) > 0.0 ? self::center($of) / self::center($to) : 1.0, 0.0, \INF, 1);

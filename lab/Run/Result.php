@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Statistics\Quantile;
 use Larder\Lab\Statistics\Summary;
 
 /** All that was measured of one cell, round by round. */
@@ -36,21 +37,13 @@ final readonly class Result
      */
     public function centers(): array
     {
-        return \array_map($this->cell->concurrency > 1 ? self::mean(...) : self::median(...), $this->rounds);
-    }
+        return \array_map(function (array $samples): float {
+            if ($this->cell->concurrency > 1) {
+                return \array_sum($samples) / \count($samples);
+            }
+            \sort($samples);
 
-    /** @param non-empty-list<float> $samples */
-    private static function mean(array $samples): float
-    {
-        return \array_sum($samples) / \count($samples);
-    }
-
-    /** @param non-empty-list<float> $samples */
-    private static function median(array $samples): float
-    {
-        \sort($samples);
-        $upper = \intdiv(\count($samples), 2);
-
-        return \count($samples) % 2 === 1 ? $samples[$upper] : ($samples[$upper - 1] + $samples[$upper]) / 2;
+            return Quantile::median($samples);
+        }, $this->rounds);
     }
 }

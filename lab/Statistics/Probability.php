@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Statistics;
 
-/** The three distributions that Bootstrap needs, to about twelve digits. */
+/** The two distributions that intervals need, to about twelve digits. */
 final class Probability
 {
     /**
@@ -55,38 +55,6 @@ final class Probability
     public static function studentBeyond(int $freedom, float $t): float
     {
         return \max(0.0, 1.0 - self::studentWithin($freedom, \atan($t / \sqrt($freedom))));
-    }
-
-    /** That at least $k of $n independent trials succeed. */
-    public static function binomialAtLeast(int $n, int $k, float $probability): float
-    {
-        if ($probability <= 0.0) {
-            return 0.0;
-        }
-        if ($probability >= 1.0) {
-            return 1.0;
-        }
-        $log = \log($probability);
-        $other = \log1p(-$probability);
-        $sum = 0.0;
-        $choose = self::logChoose($n, $k);
-        for (; $k <= $n; ++$k) {
-            $sum += \exp($choose + $k * $log + ($n - $k) * $other);
-            $choose += \log(($n - $k) / ($k + 1));
-        }
-
-        return \min(1.0, $sum);
-    }
-
-    /** The logarithm of the number of ways to choose $k of $n. */
-    public static function logChoose(int $n, int $k): float
-    {
-        $sum = 0.0;
-        for ($i = 1; $i <= $k; ++$i) {
-            $sum += \log(($n - $k + $i) / $i);
-        }
-
-        return $sum;
     }
 
     /** M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 1964, 26.7.3 and 26.7.4. */

@@ -43,11 +43,11 @@ final readonly class Summary
     public function __construct(array $samples, bool $percentiles = true)
     {
         if ($samples === []) {
-            throw UnusableSamples::none();
+            throw new UnusableSamples('There are no samples: measure at least one before asking for statistics.');
         }
         foreach ($samples as $index => $sample) {
             if (!\is_finite($sample)) {
-                throw UnusableSamples::notFinite($index, $sample);
+                throw new UnusableSamples(\sprintf('Sample %d is %s, which is no measurement.', $index, \is_nan($sample) ? 'not a number' : 'infinite'));
             }
         }
         \sort($samples);

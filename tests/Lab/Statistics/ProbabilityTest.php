@@ -8,7 +8,7 @@ use Larder\Lab\Statistics\Probability;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
-/** Against R 4: pnorm, qt, pbinom, choose. */
+/** Against R 4: pnorm and qt. */
 final class ProbabilityTest extends TestCase
 {
     #[TestWith([0.0, 0.5])]
@@ -32,22 +32,5 @@ final class ProbabilityTest extends TestCase
     public function testStudentsCriticalValues(int $freedom, float $expected): void
     {
         self::assertEqualsWithDelta($expected, Probability::studentCritical(\max(1, $freedom), 0.95), 1e-12);
-    }
-
-    #[TestWith([11, 6, 0.18181818181818182, 0.00720711778665217])]
-    #[TestWith([5, 5, 0.5, 0.03125])]
-    #[TestWith([5, 1, 0.5, 0.96875])]
-    #[TestWith([4, 2, 0.0, 0.0])]
-    #[TestWith([4, 2, 1.0, 1.0])]
-    public function testTheBinomialDistribution(int $n, int $k, float $probability, float $expected): void
-    {
-        self::assertEqualsWithDelta($expected, Probability::binomialAtLeast($n, $k, $probability), 1e-13);
-    }
-
-    public function testWaysToChoose(): void
-    {
-        self::assertEqualsWithDelta(252.0, \exp(Probability::logChoose(10, 5)), 1e-10);
-        self::assertSame(0.0, Probability::logChoose(10, 0));
-        self::assertEqualsWithDelta(0.0, Probability::logChoose(10, 10), 1e-12);
     }
 }
