@@ -24,6 +24,8 @@ final class JsonReader
 {
     private const SCHEMA = __DIR__ . '/../../docs/bench.schema.json';
 
+    private const MAKE = 'Make one with: bin/larder bench --json=FILE';
+
     /** The file's own figures have six digits: they differ from those computed here by half of the last one. */
     private const ROUNDING = 1e-5;
 
@@ -31,11 +33,14 @@ final class JsonReader
     public function read(string $file): Report
     {
         if ($file === '' || \str_contains($file, "\0") || !\file_exists($file)) {
-            throw ReportUnreadable::missing($file);
+            throw new ReportUnreadable("There is no report at $file. " . self::MAKE);
         }
         $json = \is_file($file) && \is_readable($file) ? \file_get_contents($file) : false;
+        if ($json === false) {
+            throw new ReportUnreadable("Cannot read the report $file: it is a directory, or this user may not read it.");
+        }
 
-        return $this->decode($json === false ? throw ReportUnreadable::closed($file) : $json, $file);
+        return $this->decode($json, $file);
     }
 
     /**
@@ -48,14 +53,14 @@ final class JsonReader
         try {
             $data = \json_decode($json, false, 16, \JSON_THROW_ON_ERROR);
         } catch (\JsonException $exception) {
-            throw ReportUnreadable::notJson($file, $exception->getMessage());
+            throw new ReportUnreadable("$file is not JSON ({$exception->getMessage()}): it was cut off, or is something else. " . self::MAKE);
         }
         $schema = $data instanceof \stdClass ? $data->schema ?? null : null;
         if (!\is_string($schema) || !\str_starts_with($schema, \strstr(Json::SCHEMA, '/', true) . '/')) {
-            throw ReportUnreadable::notReport($file);
+            throw new ReportUnreadable("$file is JSON, but no report of the laboratory. " . self::MAKE);
         }
         if ($schema !== Json::SCHEMA) {
-            throw ReportUnreadable::version($file, $schema);
+            throw new ReportUnreadable(\sprintf('%s is "%s", and this Larder reads "%s". Compare reports of one version, or run the command in it again.', $file, Plain::line($schema), Json::SCHEMA));
         }
         $this->validate($data, $file);
         /** @var array{command: string, started: string, seconds: int|float, seed: int, rounds: int, partial: bool, quiet: bool, notes: list<string>, machine: array<string, string|int|float>, versions: array<string, string>, scenarios: list<ScenarioData>, results: list<ResultData>, ratios: list<RatioData>, missing: list<array{subject: string, scenario: string, what: string, advice: string}>, disqualified: list<array{subject: string, scenario: string, reason: string}>} $report as the schema has it */
@@ -63,7 +68,7 @@ final class JsonReader
         $results = [];
         foreach ($report['results'] as $one) {
             if (isset($results[$one['id']])) {
-                throw ReportUnreadable::changed($file, $one['id'], 'there are two results');
+                throw self::changed($file, $one['id'], 'there are two results');
             }
             $results[$one['id']] = self::result($one, $file);
         }
@@ -100,7 +105,7 @@ final class JsonReader
             if ($result instanceof \stdClass && \is_array($samples)) {
                 foreach ($samples as $sample) {
                     if ((!\is_int($sample) && !\is_float($sample)) || $sample < 0 || !\is_finite((float) $sample)) {
-                        throw ReportUnreadable::malformed($file, "results[$i].samples", 'has something else than a figure from 0 on');
+                        throw new ReportUnreadable("$file is not a whole report: results[$i].samples has something else than a figure from 0 on. " . self::MAKE);
                     }
                 }
                 $result->samples = \array_slice($samples, 0, 1);
@@ -109,7 +114,7 @@ final class JsonReader
         $error = (new Validator())->validate($data, $schema)->error();
         if ($error !== null) {
             foreach ((new ErrorFormatter())->formatFlat($error, static fn($one): string => \implode('/', $one->data()->fullPath()) . ': ' . (new ErrorFormatter())->formatErrorMessage($one)) as $message) {
-                throw ReportUnreadable::malformed($file, \is_string($message) ? $message : '', '');
+                throw new ReportUnreadable("$file is not a whole report: " . Plain::line(\is_string($message) ? $message : '') . '. ' . self::MAKE);
             }
         }
     }
@@ -119,10 +124,10 @@ final class JsonReader
     {
         $cell = new Cell($one['scenario'], $one['subject'], $one['engine'], $one['connection'], $one['serializer'], $one['compressor'], $one['payload'], $one['operation'], $one['concurrency'], $one['unit'], $one['placement'], $one['request']);
         if ($cell->id() !== $one['id']) {
-            throw ReportUnreadable::changed($file, $one['id'], 'its parts say ' . Plain::line($cell->id()));
+            throw self::changed($file, $one['id'], 'its parts say ' . Plain::line($cell->id()));
         }
         if (\array_sum($one['rounds']) !== \count($one['samples'])) {
-            throw ReportUnreadable::changed($file, $one['id'], 'its rounds do not add up to the samples');
+            throw self::changed($file, $one['id'], 'its rounds do not add up to the samples');
         }
         $from = 0;
         $rounds = \array_map(static function (int $length) use ($one, &$from): array {
@@ -142,7 +147,7 @@ final class JsonReader
             $computed = $result->summary->{$statistic};
             // What is left of adding and subtracting floats: the deviation of equal samples may not be exactly zero.
             if ($printed === null || $computed === null ? $printed !== $computed : \abs($printed - $computed) > self::ROUNDING * $computed + 1e-9 * $result->summary->max) {
-                throw ReportUnreadable::changed($file, $one['id'], "the $statistic is not what its samples say");
+                throw self::changed($file, $one['id'], "the $statistic is not what its samples say");
             }
         }
 
@@ -154,12 +159,17 @@ final class JsonReader
     {
         $limit = $one['limit'] === null ? null : (float) $one['limit'];
         if (($one['low'] === null) !== ($one['high'] === null) || $one['low'] > $one['high']) {
-            throw ReportUnreadable::changed($file, "$one[of] to $one[to]", 'low and high are not the ends of an interval');
+            throw self::changed($file, "$one[of] to $one[to]", 'low and high are not the ends of an interval');
         }
         if ($one['holds'] !== ($limit === null ? null : $one['median'] <= $limit)) {
-            throw ReportUnreadable::changed($file, "$one[of] to $one[to]", 'what it holds is not what its median and limit say');
+            throw self::changed($file, "$one[of] to $one[to]", 'what it holds is not what its median and limit say');
         }
 
         return new Ratio($one['of'], $one['to'], (float) $one['median'], (float) $one['low'], $one['high'] === null ? \INF : (float) $one['high'], $one['rounds'], $one['kind'], $limit, $one['title'], \array_map(\floatval(...), $one['samples']));
+    }
+
+    private static function changed(string $file, string $id, string $what): ReportUnreadable
+    {
+        return new ReportUnreadable(\sprintf('%s was changed after it was written: of %s, %s. %s', $file, Plain::line($id), $what, self::MAKE));
     }
 }

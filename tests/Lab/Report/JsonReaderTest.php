@@ -12,48 +12,22 @@ use PHPUnit\Framework\TestCase;
 
 final class JsonReaderTest extends TestCase
 {
-    private string $file;
-
-    protected function setUp(): void
+    public function testOnlyAFileIsRead(): void
     {
-        $this->file = \tempnam(\sys_get_temp_dir(), 'larder-report-');
-    }
-
-    protected function tearDown(): void
-    {
-        @\unlink($this->file);
-    }
-
-    public function testAFileIsRead(): void
-    {
-        $json = (new Json())->encode(Fixture::report(hostile: true));
-        \file_put_contents($this->file, $json);
-
-        self::assertSame($json, (new Json())->encode((new JsonReader())->read($this->file)));
-    }
-
-    public function testWhatIsNotThere(): void
-    {
-        $this->refused('/There is no report at .*bin\/larder bench --json=FILE/', static fn() => (new JsonReader())->read(__DIR__ . '/none.json'));
-    }
-
-    public function testADirectory(): void
-    {
-        $this->refused('/Cannot read/', static fn() => (new JsonReader())->read(__DIR__));
+        self::assertCount(78, (new JsonReader())->read(__DIR__ . '/report.json')->results);
+        foreach (['/There is no report at .*bin\/larder bench --json=FILE/' => '/none.json', '/Cannot read/' => ''] as $message => $file) {
+            $this->refused($message, static fn() => (new JsonReader())->read(__DIR__ . $file));
+        }
     }
 
     /** @return iterable<string, array{string, string}> */
     public static function others(): iterable
     {
-        $report = (new Json())->encode(Fixture::report(scenarios: ['loop']));
+        $report = (string) \file_get_contents(__DIR__ . '/report.json');
         yield 'empty' => ['', '/is not JSON/'];
-        yield 'text' => ['hello', '/is not JSON/'];
         yield 'cut off' => [\substr($report, 0, 2000), '/is not JSON/'];
         yield 'too deep' => [\str_repeat('[', 100) . \str_repeat(']', 100), '/is not JSON/'];
-        yield 'null' => ['null', '/no report of the laboratory/'];
         yield 'a list' => ['[1]', '/no report of the laboratory/'];
-        yield 'a text' => ['"larder-bench-report/3"', '/no report of the laboratory/'];
-        yield 'other JSON' => ['{"name":"larder/larder"}', '/no report of the laboratory/'];
         yield 'another schema' => ['{"schema":"larder-bench-reportage/1"}', '/no report of the laboratory/'];
         yield 'a schema that is no text' => ['{"schema":1}', '/no report of the laboratory/'];
         yield 'another version' => [\str_replace(Json::SCHEMA, 'larder-bench-report/2', $report), '/is "larder-bench-report\/2", and this Larder reads "larder-bench-report\/3"/'];
@@ -73,11 +47,7 @@ final class JsonReaderTest extends TestCase
     /** Whatever is left out, of another type, or too much, anywhere, is refused. */
     public function testEveryMemberCounts(): void
     {
-        $report = \json_decode((new Json())->encode(Fixture::report(rounds: 2, samples: 2, scenarios: ['loop'])), true, 16, \JSON_THROW_ON_ERROR);
-        self::assertIsArray($report);
-        $report['results'] = [$report['results'][0]];
-        $report['ratios'] = [$report['ratios'][0]];
-        (new JsonReader())->decode((string) \json_encode($report));
+        $report = self::small();
         $tried = 0;
         foreach (self::objects($report) as $path) {
             $free = \array_intersect(\array_map(\strval(...), $path), ['machine', 'versions', 'payloads', 'operations', 'columns']) !== [];
@@ -104,26 +74,18 @@ final class JsonReaderTest extends TestCase
         yield 'a sample' => [['results', 0, 'samples', 3], static fn(float|int $value): float => $value * 1.1];
         yield 'n' => [['results', 0, 'n'], static fn(int $value): int => $value + 1];
         yield 'its rounds' => [['results', 0, 'rounds'], static fn(array $value): array => [...$value, 1]];
-        yield 'no rounds' => [['results', 0, 'rounds'], static fn(): array => []];
         yield 'a round of nothing' => [['results', 0, 'rounds'], static fn(array $value): array => [...$value, 0]];
-        yield 'half a round' => [['results', 0, 'rounds', 0], static fn(int $value): float => $value + 0.5];
         yield 'a round too short' => [['results', 0, 'rounds', 0], static fn(int $value): int => $value - 1];
         yield 'no samples' => [['results', 0, 'samples'], static fn(): array => []];
-        yield 'a sample below nothing' => [['results', 0, 'samples', 0], static fn(): float => -1.0];
         yield 'its subject' => [['results', 0, 'subject'], static fn(): string => 'another'];
         yield 'its connection' => [['results', 0, 'connection'], static fn(): string => 'pigeon'];
         yield 'its unit' => [['results', 0, 'unit'], static fn(): string => 'ns'];
         yield 'its placement' => [['results', 0, 'placement'], static fn(): string => 'other'];
-        yield 'an unknown placement' => [['results', 0, 'placement'], static fn(): string => 'elsewhere'];
         yield 'its request' => [['results', 0, 'request'], static fn(): int => 175];
-        yield 'a request of nothing' => [['results', 0, 'request'], static fn(): int => 0];
-        yield 'nobody' => [['results', 0, 'concurrency'], static fn(): int => 0];
         yield 'the same twice' => [['results'], static fn(array $value): array => [...$value, $value[0]]];
         yield 'whether it holds' => [['ratios', 0, 'holds'], static fn(): bool => true];
-        yield 'a limit less' => [['ratios', 0, 'limit'], static fn() => null];
         yield 'half an interval' => [['ratios', 0, 'low'], static fn() => null];
         yield 'an interval turned round' => [['ratios', 0, 'low'], static fn(): float => 1e6];
-        yield 'its kind' => [['ratios', 0, 'kind'], static fn(): string => 'guess'];
         yield 'when it began' => [['started'], static fn(): string => 'yesterday'];
         yield 'a version that is a number' => [['versions', 'PHP'], static fn(): int => 8];
     }
@@ -132,12 +94,21 @@ final class JsonReaderTest extends TestCase
     #[DataProvider('changes')]
     public function testWhatWasChangedByHand(array $path, \Closure $change): void
     {
-        $report = \json_decode((new Json())->encode(Fixture::report(rounds: 3, samples: 3, scenarios: ['loop'])), true, 16, \JSON_THROW_ON_ERROR);
-        self::assertIsArray($report);
-        $report['ratios'] = \array_values(\array_filter($report['ratios'], static fn(array $ratio): bool => $ratio['holds'] === false));
+        $report = self::small();
+        $this->refusedJson($report, $path, $change(self::at($report, $path)));
+    }
+
+    /** @return array<string, mixed> with one result, and one ratio that does not hold */
+    private static function small(): array
+    {
+        $report = \json_decode((string) \file_get_contents(__DIR__ . '/report.json'), true, 16, \JSON_THROW_ON_ERROR);
+        $report['results'] = [$report['results'][2]];
+        // It has words of every kind, and an empty object would come back as a list.
+        $report['scenarios'] = \array_values(\array_filter($report['scenarios'], static fn(array $one): bool => $one['name'] === 'loop'));
+        $report['ratios'] = \array_slice(\array_filter($report['ratios'], static fn(array $ratio): bool => $ratio['holds'] === false), 0, 1);
         (new JsonReader())->decode((string) \json_encode($report));
 
-        $this->refusedJson($report, $path, $change(self::at($report, $path)));
+        return $report;
     }
 
     /**
@@ -156,14 +127,7 @@ final class JsonReaderTest extends TestCase
         } else {
             $at[$last] = $value;
         }
-        try {
-            (new JsonReader())->decode((string) \json_encode($report));
-        } catch (ReportUnreadable $exception) {
-            self::assertNotSame('', $exception->getMessage());
-
-            return;
-        }
-        self::fail(\implode('.', [...$path, $last]) . ($remove ? ' was left out' : ' was changed') . ', and the report was read all the same.');
+        $this->refused('/./', static fn() => (new JsonReader())->decode((string) \json_encode($report)), \implode('.', [...$path, $last]));
     }
 
     /**
@@ -197,11 +161,15 @@ final class JsonReaderTest extends TestCase
         }
     }
 
-    private function refused(string $message, \Closure $read): void
+    private function refused(string $message, \Closure $read, string $what = ''): void
     {
-        $this->expectException(ReportUnreadable::class);
-        $this->expectExceptionMessageMatches($message);
+        try {
+            $read();
+        } catch (ReportUnreadable $exception) {
+            self::assertMatchesRegularExpression($message, $exception->getMessage());
 
-        $read();
+            return;
+        }
+        self::fail("$what was changed or left out, and the report was read all the same.");
     }
 }

@@ -19,8 +19,7 @@ final class SchemaTest extends TestCase
     public static function reports(): iterable
     {
         yield 'a usual one' => [Fixture::report()];
-        yield 'a hostile, noisy, partial one' => [Fixture::report(hostile: true, quiet: false, partial: true)];
-        yield 'one without intervals' => [Fixture::report(rounds: 1, samples: 1, interval: null)];
+        yield 'a hostile one' => [Fixture::hostile()];
         yield 'one of nothing' => [Reports::report(machine: [], versions: [], partial: true)];
     }
 
