@@ -376,6 +376,25 @@ final class ObjectCacheTest extends TestCase
         for ($gets = 0; \wp_cache_get('k', 'plugin') === 'mine' && $gets < 1_000; $gets++);
         self::assertSame('theirs', \wp_cache_get('k', 'plugin'));
         self::assertSame('kept', \wp_cache_get('k', 'volatile'));
+        (new ObjectCache($this->open()))->set('k', 'theirs again', 'plugin');
+        \usleep(1_050_000);
+        self::assertSame(['k' => 'theirs again'], \wp_cache_get_multiple(['k'], 'plugin'));
+    }
+
+    public function testAnObjectInThePlaceOfOursIsAskedForEveryHit(): void
+    {
+        $GLOBALS['wp_object_cache'] = new class {
+            /** @var array<string, array<string, string>> */
+            public array $cache = ['posts' => ['k' => 'as it lies there']];
+
+            public function get(int|string $key, string $group): string
+            {
+                return "$group/$key as it is given";
+            }
+
+            public function close(): void {}
+        };
+        self::assertSame('posts/k as it is given', \wp_cache_get('k', 'posts'));
     }
 
     public function testEveryFlushIsDoneAndWhoAlwaysFlushesIsNamed(): void
@@ -536,6 +555,8 @@ final class ObjectCacheTest extends TestCase
         unset($GLOBALS['wp_object_cache']);
         \gc_collect_cycles();
         $GLOBALS['wp_object_cache'] = new ObjectCache($this->open());
+        // As in a page: on the command line each hit looks at the clock.
+        $GLOBALS['wp_object_cache']->mask = 15;
     }
 
     private function network(): void

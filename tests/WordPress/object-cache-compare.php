@@ -15,6 +15,7 @@ require __DIR__ . '/object-cache-stand-ins.php';
 });
 [, $wordpress, $source, $network, $reopens, $seed, $calls] = $argv;
 require "$wordpress/wp-includes/class-wp-object-cache.php";
+require __DIR__ . '/../../wordpress/functions.php';
 
 $comparison = new ObjectCacheComparison((array) \json_decode($source, true), $network === '1', $reopens === '1');
 try {
