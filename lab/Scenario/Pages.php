@@ -32,6 +32,9 @@ final readonly class Pages implements Scenario, Promising
 
     private const AB = 10;
 
+    /** Of wrk in a round: thousands of requests. */
+    private const SECONDS = 0.5;
+
     /** Connections of wrk. */
     private const AT_ONCE = [10, 50, 200];
 
@@ -91,7 +94,7 @@ final readonly class Pages implements Scenario, Promising
                     $payload = \substr($path, 1) . $coding;
                     $sides = self::sides($subject, $payload, $scope->level === Scope::EVERY ? self::AT_ONCE : \array_slice(self::AT_ONCE, 0, 2));
                     $fields = $coding === '' ? [] : [self::GZIP];
-                    $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, 1.0);
+                    $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, self::SECONDS);
                     $tasks[] = $task;
                     if ($payload === 'page-35' && $subject->engine === WebSubjects::ECHO) {
                         $tasks[] = new WithItself($task);
