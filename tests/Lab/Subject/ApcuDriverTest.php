@@ -8,7 +8,6 @@ use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Subject\ApcuDriver;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Tests\Support\Process;
-use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
@@ -30,35 +29,6 @@ final class ApcuDriverTest extends TestCase
         ';
     private const SAY = '
         echo json_encode($said), "\n";';
-
-    /** @return iterable<string, array{string, string}> */
-    public static function serializersAndPayloads(): iterable
-    {
-        foreach (['php', 'igbinary', 'msgpack', 'none'] as $serializer) {
-            foreach (Payloads::names() as $payload) {
-                yield "$serializer, $payload" => [$serializer, $payload];
-            }
-        }
-    }
-
-    #[DataProvider('serializersAndPayloads')]
-    public function testWhatIsWrittenIsRead(string $serializer, string $payload): void
-    {
-        $said = self::child($serializer, '
-            $value = Payloads::get($argv[2]);
-            $driver->begin();
-            $driver->write(array_fill_keys(["lab:a", "lab:b", "lab:c"], $value));
-            $driver->write(["lab:c" => "another value"]);
-            $said = [
-                "same" => $driver->read(["lab:a"]) === $value && $driver->read(["lab:b"]) === $value,
-                "last" => $driver->read(["lab:a", "lab:c"]),
-                "missing" => $driver->read(["lab:a", "lab:nothing"]),
-            ];
-            $driver->write(["lab:c" => $value]);
-            $said["again"] = $driver->read(["lab:c"]) === $value;', [$payload]);
-
-        self::assertSame(['same' => true, 'last' => 'another value', 'missing' => false, 'again' => true], $said);
-    }
 
     /** The memory that APCu says an entry takes is the serialized string's and a little. */
     #[TestWith(['php'])]
@@ -118,21 +88,6 @@ final class ApcuDriverTest extends TestCase
             self::memory('igbinary', '50x50') < self::memory('none', '50x50') / 2,
             \in_array('igbinary', $known, true),
         );
-    }
-
-    public function testAChildReadsWhatItsParentWroteAndTheOtherWayRound(): void
-    {
-        $said = self::child('igbinary', '
-            $value = Payloads::get("50x50");
-            $driver->write(["lab:a" => $value]);
-            if (pcntl_fork() === 0) {
-                $driver->write(["lab:b" => $driver->read(["lab:a"]) === $value ? "the same" : "something else"]);
-                exit(0);
-            }
-            pcntl_wait($status);
-            $said = [$driver->read(["lab:b"])];');
-
-        self::assertSame(['the same'], $said);
     }
 
     public function testFullMemoryThrows(): void

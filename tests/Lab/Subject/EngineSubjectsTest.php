@@ -10,38 +10,11 @@ use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderExtension;
-use Larder\Tests\Support\MemcachedServer;
-use Larder\Tests\Support\Process;
-use Larder\Tests\Support\RedisServer;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
 
 final class EngineSubjectsTest extends TestCase
 {
     private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
-
-    /** What a subject's process does: everything that a driver has, with values that it must give back. */
-    private const CHILD = '
-        use Larder\Lab\Payload\Payloads;
-        set_error_handler(static fn(int $level, string $message) => throw new RuntimeException($message));
-        [$class, $parameters] = json_decode($argv[1], true, 8, JSON_THROW_ON_ERROR);
-        $driver = new $class($parameters);
-        $driver->connect();
-        $keys = ["lab:0", "lab:1", "lab:2"];
-        foreach (["something else", ...array_map(Payloads::get(...), $argv[2] === "none" ? ["short", "20kB"] : Payloads::names())] as $value) {
-            $driver->begin();
-            $driver->write(array_fill_keys($keys, $value));
-            for ($i = 0; $i < 3; ++$i) {
-                $driver->begin();
-                foreach ($keys as $key) {
-                    if ($driver->read([$key]) !== $value) {
-                        exit("another value came back\n");
-                    }
-                }
-            }
-        }
-        $driver->disconnect();
-        echo "right\n";';
 
     public function testEveryPublishedCombinationIsThere(): void
     {
@@ -171,48 +144,5 @@ final class EngineSubjectsTest extends TestCase
         self::assertSame(['the PHP extension larder', 'the PHP extension pdo_sqlite'], $needs('larder-segment:process:php'));
         self::assertSame(['the PHP extension Zend OPcache'], $needs('opcache:process:none'));
         self::assertSame([], $needs('files:process:php'));
-    }
-
-    /** Each one's settings, parameters and driver together, in a process like the one that measures. */
-    public function testEverySubjectThatCanBeMeasuredHereGivesBackWhatWasWritten(): void
-    {
-        $redis = RedisServer::program() === null ? null : new RedisServer();
-        $memcached = MemcachedServer::installed() ? ['memcached-socket' => new MemcachedServer(), 'memcached-tcp' => new MemcachedServer(tcp: true)] : [];
-        $directory = new TemporaryDirectory('larder-l');
-        $wrong = $right = [];
-        try {
-            foreach (EngineSubjects::all() as $subject) {
-                if ($subject->missing() !== [] || $subject->connection === Cell::NETWORK || \str_starts_with((string) $subject->service, 'valkey')) {
-                    continue;
-                }
-                $address = match (true) {
-                    $subject->service === 'redis' && $redis !== null => ['socket' => $redis->socket, 'host' => '127.0.0.1', 'port' => $redis->port],
-                    $subject->service === 'memcached-socket' => ['socket' => $memcached['memcached-socket']->address[0]],
-                    $subject->service === 'memcached-tcp' => ['host' => '127.0.0.1', 'port' => $memcached['memcached-tcp']->address[1]],
-                    default => [],
-                };
-                $own = $directory->file(\strtr($subject->name, ':', '-'));
-                \mkdir($own, 0o700);
-                $child = Process::snippet(
-                    self::CHILD,
-                    [\json_encode([$subject->driver, $address + (isset($subject->parameters['shared']) ? ['shared' => "$own-shared"] : []) + $subject->parameters + ['directory' => $own]], \JSON_THROW_ON_ERROR), $subject->service === null ? '' : $subject->serializer],
-                    $subject->ini,
-                );
-                $said = $child->line() ?? $child->errors();
-                if ($said === 'right' && $child->errors() === '') {
-                    $right[] = $subject->name;
-                } else {
-                    $wrong[$subject->name] = $said . $child->errors();
-                }
-            }
-        } finally {
-            foreach ($memcached as $server) {
-                $server->end();
-            }
-        }
-
-        self::assertSame([], $wrong);
-        self::assertContains('files:process:php', $right);
-        self::assertContains('larder-files:process:php', $right);
     }
 }

@@ -43,32 +43,6 @@ final class OpcacheDriverTest extends TestCase
         }
     }
 
-    #[DataProvider('payloads')]
-    public function testWhatIsWrittenIsRead(string $payload): void
-    {
-        $said = $this->child('
-            $driver->connect();
-            $value = Payloads::get($argv[2]);
-            $driver->write(array_fill_keys(["lab:a", "lab:b", "lab:c"], $value));
-            $driver->begin();
-            $driver->write(["lab:c" => "another value"]);
-            $said = [
-                "same" => $driver->read(["lab:a"]) === $value && $driver->read(["lab:b"]) === $value,
-                "last" => $driver->read(["lab:a", "lab:c"]),
-                "missing" => $driver->read(["lab:a", "lab:nothing"]),
-            ];
-            $driver->begin();
-            $driver->write(["lab:c" => $value]);
-            $said["again"] = $driver->read(["lab:c"]) === $value;
-            $driver->begin();
-            $said["files"] = array_values(array_diff(scandir($directory), [".", ".."]));', [$payload]);
-
-        self::assertSame([
-            'same' => true, 'last' => 'another value', 'missing' => false, 'again' => true,
-            'files' => ['lab:a.php', 'lab:b.php', 'lab:c.php'],
-        ], $said);
-    }
-
     /** The first include compiles; each one after it is a hit. */
     #[DataProvider('payloads')]
     public function testItComesFromOpcache(string $payload): void
@@ -102,23 +76,6 @@ final class OpcacheDriverTest extends TestCase
             $said[] = opcache_is_script_cached("$directory/lab:a.php");', [], ['opcache.file_update_protection' => 30]);
 
         self::assertSame([true, true], $said);
-    }
-
-    public function testAChildReadsWhatItsParentWroteAndTheOtherWayRound(): void
-    {
-        $said = $this->child('
-            $driver->connect();
-            $driver->write(array_fill_keys(["lab:a", "lab:b"], "old"));
-            $said = [$driver->read(["lab:a"]), $driver->read(["lab:b"])];
-            if (pcntl_fork() === 0) {
-                $driver->connect();
-                $driver->write(["lab:b" => $driver->read(["lab:a"]) === "old" ? "new" : "wrong"]);
-                exit(0);
-            }
-            pcntl_wait($status);
-            $said[] = $driver->read(["lab:b"]);');
-
-        self::assertSame(['old', 'old', 'new'], $said);
     }
 
     /** The smallest number of files that OPcache can be told is 200, of which it makes a prime. */

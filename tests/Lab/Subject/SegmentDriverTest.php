@@ -5,31 +5,21 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Payload\MemoryPayloads;
-use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\SegmentDriver;
 use Larder\Lab\Subject\SegmentFormDriver;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
 
 #[RequiresPhpExtension('larder')]
-final class SegmentDriverTest extends DriverTestCase
+final class SegmentDriverTest extends TestCase
 {
     private ?TemporaryDirectory $directory = null;
 
     protected function tearDown(): void
     {
         $this->directory?->remove();
-    }
-
-    public static function kinds(): array
-    {
-        return ['a segment' => [['shared' => 'in shared memory']]];
-    }
-
-    protected function driver(array $parameters): Driver
-    {
-        return new SegmentDriver($this->parameters());
     }
 
     public function testEveryValueIsWrittenAndRead(): void

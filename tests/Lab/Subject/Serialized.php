@@ -10,6 +10,7 @@ final class Serialized
     public static function by(string $serializer, mixed $value): string
     {
         return match ($serializer) {
+            'none' => \is_string($value) ? $value : throw new \LogicException('Only a string goes through no serializer'),
             'php' => \serialize($value),
             'igbinary' => (string) \igbinary_serialize($value),
             'msgpack' => (string) \msgpack_pack($value),
