@@ -6,9 +6,11 @@ namespace Larder\Lab\CacheTests;
 
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\Server;
-use Larder\Lab\Service\Silence;
 
-/** The suite's own origin server. It answers as the test that a request belongs to says, and notes what it was asked. */
+/**
+ * The suite's own origin server. It answers as the test that a request belongs to says, and notes what it was asked; of a test
+ * that is dumped its log has the requests as they arrived and the responses as they left.
+ */
 final class OriginServer extends Server
 {
     /** It writes its process id into this file, and hands out the files of the directory that it works in. */
@@ -16,28 +18,7 @@ final class OriginServer extends Server
 
     public function __construct(Directory $directory, private readonly Suite $suite)
     {
-        parent::__construct($directory);
-    }
-
-    /** What it printed: of a test that is dumped, the requests as they arrived and the responses as they left. */
-    public function log(): string
-    {
-        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('log')));
-    }
-
-    protected function name(): string
-    {
-        return 'cache-tests';
-    }
-
-    protected function program(): string
-    {
-        return 'node';
-    }
-
-    protected function package(): string
-    {
-        return 'nodejs';
+        parent::__construct($directory, 'cache-tests', 'node', 'nodejs');
     }
 
     protected function arguments(int $port): array
@@ -47,11 +28,6 @@ final class OriginServer extends Server
         $server = \json_encode('file://' . $this->suite->directory . '/server/server.mjs', \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_SLASHES);
 
         return ['--no-warnings', '--input-type=module', '--eval', "Object.assign(process.env, $settings); await import($server)"];
-    }
-
-    protected function reachedBy(int $port): array
-    {
-        return ['host' => $this->place->host, 'port' => $port];
     }
 
     protected function question(): string

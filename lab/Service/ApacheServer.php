@@ -7,6 +7,8 @@ namespace Larder\Lab\Service;
 /** Apache on a port of the loopback, before a php-fpm: files as they are, everything else to index.php. */
 final class ApacheServer extends Server
 {
+    protected const LOG = 'error.log';
+
     private const MODULES = '/usr/lib/apache2/modules';
 
     /** Those that every site of Debian's has, and what passes requests to php-fpm. */
@@ -26,7 +28,7 @@ final class ApacheServer extends Server
         private readonly array $directives = [],
         private readonly array $modules = [],
     ) {
-        parent::__construct($directory);
+        parent::__construct($directory, 'apache', 'apache2', isMaster: true);
     }
 
     /**
@@ -37,32 +39,6 @@ final class ApacheServer extends Server
     public function workers(): array
     {
         return Processes::of($this->pid());
-    }
-
-    /** What it complained of: warnings and worse. */
-    public function log(): string
-    {
-        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('error.log')));
-    }
-
-    protected function name(): string
-    {
-        return 'apache';
-    }
-
-    protected function program(): string
-    {
-        return 'apache2';
-    }
-
-    protected function package(): string
-    {
-        return 'apache2';
-    }
-
-    protected function isMaster(): bool
-    {
-        return true;
     }
 
     protected function arguments(int $port): array
@@ -109,11 +85,6 @@ final class ApacheServer extends Server
         $this->account->receive($home);
 
         return ['-D', 'FOREGROUND', '-f', "$home/apache.conf"];
-    }
-
-    protected function reachedBy(int $port): array
-    {
-        return ['host' => $this->place->host, 'port' => $port];
     }
 
     protected function question(): string

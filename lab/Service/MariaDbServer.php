@@ -20,7 +20,7 @@ final class MariaDbServer extends Server
     /** @param ?string $template a directory that save() has made */
     public function __construct(Directory $directory, private readonly ?string $template = null)
     {
-        parent::__construct($directory);
+        parent::__construct($directory, 'mariadb', 'mariadbd', 'mariadb-server (bin/setup wordpress installs all that a site needs)');
     }
 
     public function socket(): string
@@ -64,21 +64,6 @@ final class MariaDbServer extends Server
             \usleep(5_000);
         }
         self::copy($this->data(), $directory);
-    }
-
-    protected function name(): string
-    {
-        return 'mariadb';
-    }
-
-    protected function program(): string
-    {
-        return 'mariadbd';
-    }
-
-    protected function package(): string
-    {
-        return 'mariadb-server (bin/setup wordpress installs all that a site needs)';
     }
 
     protected function arguments(int $port): array

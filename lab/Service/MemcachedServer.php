@@ -16,22 +16,7 @@ final class MemcachedServer extends Server
     /** @param ?\Closure(): int $ports as Server takes it */
     public function __construct(Directory $directory, private readonly bool $socket, Place $place = new Place(), ?\Closure $ports = null)
     {
-        parent::__construct($directory, $place, $ports);
-    }
-
-    protected function name(): string
-    {
-        return 'memcached';
-    }
-
-    protected function program(): string
-    {
-        return 'memcached';
-    }
-
-    protected function package(): string
-    {
-        return 'memcached';
+        parent::__construct($directory, 'memcached', 'memcached', place: $place, ports: $ports);
     }
 
     protected function arguments(int $port): array

@@ -7,6 +7,8 @@ namespace Larder\Lab\Service;
 /** nginx on a port of the loopback, before a php-fpm: files as they are, everything else to index.php. One process. */
 final class NginxServer extends Server
 {
+    protected const LOG = 'error.log';
+
     /** Answered by itself, with its process id. */
     private const VERSION = '/larder-lab-version';
 
@@ -37,28 +39,7 @@ final class NginxServer extends Server
         private readonly array $http = [],
         private readonly ?string $locations = null,
     ) {
-        parent::__construct($directory, new Place(inside: $account->words()));
-    }
-
-    /** What it complained of: warnings and worse. */
-    public function log(): string
-    {
-        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('error.log')));
-    }
-
-    protected function name(): string
-    {
-        return 'nginx';
-    }
-
-    protected function program(): string
-    {
-        return 'nginx';
-    }
-
-    protected function package(): string
-    {
-        return 'nginx';
+        parent::__construct($directory, 'nginx', 'nginx', place: new Place(inside: $account->words()));
     }
 
     protected function arguments(int $port): array
@@ -110,11 +91,6 @@ final class NginxServer extends Server
         $this->account->receive($home);
 
         return ['-p', $home, '-c', "$home/nginx.conf", '-e', "$home/error.log"];
-    }
-
-    protected function reachedBy(int $port): array
-    {
-        return ['host' => $this->place->host, 'port' => $port];
     }
 
     protected function question(): string

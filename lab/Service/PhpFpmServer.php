@@ -9,6 +9,8 @@ use Larder\Lab\Plan\Need;
 /** A php-fpm master of the running PHP's version, with one pool of a fixed number of workers, on a unix socket. */
 final class PhpFpmServer extends Server
 {
+    protected const LOG = 'error.log';
+
     // Of the FastCGI Specification 1.0, section 8.
     private const BEGIN_REQUEST = 1;
     private const PARAMS = 4;
@@ -31,7 +33,8 @@ final class PhpFpmServer extends Server
         array $prefix = [],
         private readonly array $pool = [],
     ) {
-        parent::__construct($directory, new Place(inside: $prefix));
+        $versioned = \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
+        parent::__construct($directory, 'php-fpm', Need::find([$versioned]) === null ? 'php-fpm' : $versioned, $versioned, new Place(inside: $prefix), isMaster: true);
     }
 
     public function socket(): string
@@ -46,10 +49,7 @@ final class PhpFpmServer extends Server
      */
     public function workers(): array
     {
-        $pid = $this->pid();
-        $children = \trim((string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/task/$pid/children")));
-
-        return $children === '' ? [] : \array_map(\intval(...), \explode(' ', $children));
+        return \array_slice(Processes::of($this->pid()), 1);
     }
 
     /** What `systemctl reload php-fpm` does: the master starts itself anew, with new workers and new shared memory. */
@@ -71,34 +71,6 @@ final class PhpFpmServer extends Server
             $this->isAlive() && \hrtime(true) < $end || throw new ServiceFailure('php-fpm has no new workers' . $this->lastWords());
             \usleep(2_000);
         }
-    }
-
-    /** What it and its workers complained of: warnings and worse. */
-    public function log(): string
-    {
-        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file('error.log')));
-    }
-
-    protected function name(): string
-    {
-        return 'php-fpm';
-    }
-
-    protected function program(): string
-    {
-        $versioned = $this->package();
-
-        return Need::find([$versioned]) === null ? 'php-fpm' : $versioned;
-    }
-
-    protected function package(): string
-    {
-        return \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
-    }
-
-    protected function isMaster(): bool
-    {
-        return true;
     }
 
     protected function arguments(int $port): array

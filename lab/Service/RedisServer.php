@@ -14,24 +14,9 @@ final class RedisServer extends Server
      * @param string           $kind  one of the constants
      * @param ?\Closure(): int $ports as Server takes it
      */
-    public function __construct(Directory $directory, private readonly string $kind = self::REDIS, Place $place = new Place(), ?\Closure $ports = null)
+    public function __construct(Directory $directory, string $kind = self::REDIS, Place $place = new Place(), ?\Closure $ports = null)
     {
-        parent::__construct($directory, $place, $ports);
-    }
-
-    protected function name(): string
-    {
-        return $this->kind;
-    }
-
-    protected function program(): string
-    {
-        return "$this->kind-server";
-    }
-
-    protected function package(): string
-    {
-        return "$this->kind-server";
+        parent::__construct($directory, $kind, "$kind-server", place: $place, ports: $ports);
     }
 
     protected function arguments(int $port): array

@@ -14,6 +14,9 @@ use Larder\Lab\Plan\Need;
  */
 abstract class Server implements Service
 {
+    /** The file that log() reads. */
+    protected const LOG = 'log';
+
     private const ATTEMPTS = 5;
 
     /** Its own; there from its start on. */
@@ -27,13 +30,21 @@ abstract class Server implements Service
     private readonly \Closure $ports;
 
     /**
-     * @param Directory         $directory the lab's; the server gets one of its own in it
-     * @param ?\Closure(): int  $ports     gives a port that is free; any by default
+     * @param Directory        $directory the lab's; the server gets one of its own in it
+     * @param string           $name      short, in small letters; the name of its directory too
+     * @param string           $command   the program, which has to be there
+     * @param ?string          $package   the Debian package that has it; of the program's name by default
+     * @param ?\Closure(): int $ports     gives a port that is free; any by default
+     * @param bool             $isMaster  whether it has workers, which only itself can end: killed, it would leave them behind
      */
     public function __construct(
         private readonly Directory $directory,
+        private readonly string $name,
+        private readonly string $command,
+        private readonly ?string $package = null,
         protected readonly Place $place = new Place(),
         ?\Closure $ports = null,
+        private readonly bool $isMaster = false,
     ) {
         $this->ports = $ports ?? Place::freePort(...);
     }
@@ -62,7 +73,7 @@ abstract class Server implements Service
     {
         if ($this->directory->isOwned()) {
             // In no time: nothing of theirs outlives them, and memcached takes a second to end in order.
-            $this->program?->stop($this->isMaster() ? 5.0 : 0.05);
+            $this->program?->stop($this->isMaster ? 5.0 : 0.05);
             $this->program = null;
             isset($this->home) && $this->home->remove();
         }
@@ -96,53 +107,47 @@ abstract class Server implements Service
 
     final public function address(): array
     {
-        $this->port > 0 || throw new \LogicException($this->name() . ' has no address before its start.');
+        $this->port > 0 || throw new \LogicException($this->name . ' has no address before its start.');
 
         return $this->reachedBy($this->port);
+    }
+
+    /** What it said, or, of one with a log for that, complained of: warnings and worse. */
+    final public function log(): string
+    {
+        return (string) Silence::of(fn(): string|false => \file_get_contents($this->home->file(static::LOG)));
     }
 
     /** Without a version before its first start. */
     final public function version(): string
     {
-        return $this->version === '' ? \ucfirst($this->name()) : $this->version;
+        return $this->version === '' ? \ucfirst($this->name) : $this->version;
     }
-
-    /** Short, in small letters; the name of its directory too. */
-    abstract protected function name(): string;
-
-    /** What has to be there. */
-    abstract protected function program(): string;
-
-    /** The Debian package that has it. */
-    abstract protected function package(): string;
 
     /** @return list<string> the command's arguments */
     abstract protected function arguments(int $port): array;
 
     /** @return array<string, string|int> as address() */
-    abstract protected function reachedBy(int $port): array;
+    protected function reachedBy(int $port): array
+    {
+        return ['host' => $this->place->host, 'port' => $port];
+    }
 
     /** To be sent to it, for an answer with its process id and its version, after which it closes the connection. */
     abstract protected function question(): string;
-
-    /** Whether it has workers, which only itself can end: killed, it would leave them behind. */
-    protected function isMaster(): bool
-    {
-        return false;
-    }
 
     /** @return ?array{int, string} process id, and name with version; null if that is no answer */
     abstract protected function understand(string $answer): ?array;
 
     private function launch(int $port): void
     {
-        $file = Need::find([$this->program()])
-            ?? throw new ServiceFailure("There is no {$this->program()} on this machine: apt-get install {$this->package()}");
+        $file = Need::find([$this->command])
+            ?? throw new ServiceFailure("There is no $this->command on this machine: apt-get install " . ($this->package ?? $this->command));
         // The one before, if any, was removed; there may be another of the kind, behind a network.
-        $this->home = $this->directory->sub($this->name());
+        $this->home = $this->directory->sub($this->name);
         $this->port = $port;
         // Kept twice: a signal handler that stops everything takes it away.
-        $this->program = $program = new Program($this->program(), [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path, $this->isMaster() ? \SIGTERM : \SIGKILL);
+        $this->program = $program = new Program($this->command, [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path, $this->isMaster ? \SIGTERM : \SIGKILL);
         $program->start();
         $program->await($this->answers(...));
     }

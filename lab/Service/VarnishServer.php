@@ -23,7 +23,7 @@ final class VarnishServer extends Server
         private readonly int $port,
         private readonly string $vcl = '',
     ) {
-        parent::__construct($directory);
+        parent::__construct($directory, 'varnish', 'varnishd', 'varnish', isMaster: true);
     }
 
     /**
@@ -34,26 +34,6 @@ final class VarnishServer extends Server
     public function workers(): array
     {
         return Processes::of($this->pid());
-    }
-
-    protected function name(): string
-    {
-        return 'varnish';
-    }
-
-    protected function program(): string
-    {
-        return 'varnishd';
-    }
-
-    protected function package(): string
-    {
-        return 'varnish';
-    }
-
-    protected function isMaster(): bool
-    {
-        return true;
     }
 
     protected function arguments(int $port): array
@@ -69,11 +49,6 @@ final class VarnishServer extends Server
             VCL);
 
         return ['-F', '-n', "$home/work", '-a', "{$this->place->host}:$port", '-f', "$home/lab.vcl", '-s', 'malloc,' . self::MEMORY . 'm', '-j', 'none', '-T', 'none'];
-    }
-
-    protected function reachedBy(int $port): array
-    {
-        return ['host' => $this->place->host, 'port' => $port];
     }
 
     protected function question(): string
