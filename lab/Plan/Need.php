@@ -19,8 +19,30 @@ final readonly class Need
         return new self(
             "the PHP extension $name",
             \extension_loaded($name),
-            $advice !== '' ? $advice : \sprintf('apt-get install php%d.%d-%s', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION, $name),
+            $advice !== '' ? $advice : self::package($name),
         );
+    }
+
+    public static function sqlite(): self
+    {
+        return self::extension('pdo_sqlite', self::package('sqlite3'));
+    }
+
+    public static function predis(): self
+    {
+        return self::library(\Predis\Client::class, 'predis/predis');
+    }
+
+    /** Or Valkey, which does the same. */
+    public static function redisServer(): self
+    {
+        return self::program(['redis-server', 'valkey-server'], 'redis-server');
+    }
+
+    /** What to type for a package of this PHP's. */
+    public static function package(string $name): string
+    {
+        return \sprintf('apt-get install php%d.%d-%s', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION, $name);
     }
 
     /** @param list<string> $names of programs that do the same; one of them is enough */

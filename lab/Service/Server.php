@@ -14,7 +14,7 @@ use Larder\Lab\Plan\Need;
  */
 abstract class Server implements Service
 {
-    /** The file that log() reads. */
+    /** @var non-empty-string the file that log() reads */
     protected const LOG = 'log';
 
     private const ATTEMPTS = 5;

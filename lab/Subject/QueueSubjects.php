@@ -21,7 +21,7 @@ final class QueueSubjects
     /** @return list<Subject> */
     public static function all(): array
     {
-        $sqlite = Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
+        $sqlite = Need::sqlite();
         $redis = [Need::extension('redis'), Need::program(['redis-server'], 'redis-server')];
 
         return [

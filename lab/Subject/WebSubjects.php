@@ -37,9 +37,9 @@ final class WebSubjects
             self::subject('filesystem', ['script' => 'filesystem']),
             self::subject('memcached', ['script' => 'memcached'], [Need::extension('memcached')], 'memcached-socket'),
             self::subject('redis', ['script' => 'redis'], [Need::extension('redis')], 'redis'),
-            self::subject('larder-sqlite', ['script' => 'larder', 'dsn' => self::SQLITE], [self::sqlite()]),
-            self::subject('larder-apcu', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
-            self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
+            self::subject('larder-sqlite', ['script' => 'larder', 'dsn' => self::SQLITE], [Need::sqlite()]),
+            self::subject('larder-apcu', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=apcu'], [Need::sqlite(), Need::extension('apcu')]),
+            self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}'], [Need::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'larder', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
         ];
     }
@@ -50,15 +50,15 @@ final class WebSubjects
         return [
             self::subject(self::ECHO, ['script' => 'echo']),
             self::subject(self::APPLICATION, ['script' => 'application']),
-            self::subject('larder-sqlite', ['script' => 'pages', 'dsn' => self::SQLITE], [self::sqlite()]),
+            self::subject('larder-sqlite', ['script' => 'pages', 'dsn' => self::SQLITE], [Need::sqlite()]),
             self::subject('larder-file', ['script' => 'pages', 'dsn' => 'file://{directory}?near=none']),
-            self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [self::sqlite(), Need::extension('apcu')]),
-            self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [self::sqlite(), LarderExtension::need()]),
+            self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [Need::sqlite(), Need::extension('apcu')]),
+            self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [Need::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
-            self::subject('larder-door-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [self::sqlite()]),
-            self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [self::sqlite(), Need::extension('apcu')]),
-            self::subject(self::NGINX, ['script' => 'static', 'server' => 'nginx', 'dsn' => self::SQLITE], [self::sqlite()]),
-            self::subject(self::APACHE, ['script' => 'static', 'server' => 'apache', 'dsn' => self::SQLITE], [self::sqlite(), Need::program(['apache2'], 'apache2')]),
+            self::subject('larder-door-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [Need::sqlite()]),
+            self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [Need::sqlite(), Need::extension('apcu')]),
+            self::subject(self::NGINX, ['script' => 'static', 'server' => 'nginx', 'dsn' => self::SQLITE], [Need::sqlite()]),
+            self::subject(self::APACHE, ['script' => 'static', 'server' => 'apache', 'dsn' => self::SQLITE], [Need::sqlite(), Need::program(['apache2'], 'apache2')]),
             self::subject(self::FILE, ['server' => 'file']),
             self::subject('nginx-fastcgi-cache', ['script' => 'application', 'server' => 'cache']),
             self::subject('nginx-fastcgi-cache-lock', ['script' => 'application', 'server' => 'cache-lock']),
@@ -75,12 +75,12 @@ final class WebSubjects
             self::endpoint(self::FAKE, 'fake'),
             self::endpoint('memcached', 'counter/memcached', [Need::extension('memcached')], 'memcached-socket'),
             self::endpoint('redis', 'counter/redis', [Need::extension('redis')], 'redis'),
-            self::endpoint('predis', 'counter/predis', [self::predis()], 'redis'),
-            self::endpoint('larder-sqlite', 'counter/larder', [self::sqlite()], dsn: 'sqlite://{directory}'),
-            self::endpoint('larder-combine', 'counter/larder', [self::sqlite(), LarderExtension::need()], dsn: 'sqlite://{directory}?combine=1'),
+            self::endpoint('predis', 'counter/predis', [Need::predis()], 'redis'),
+            self::endpoint('larder-sqlite', 'counter/larder', [Need::sqlite()], dsn: 'sqlite://{directory}'),
+            self::endpoint('larder-combine', 'counter/larder', [Need::sqlite(), LarderExtension::need()], dsn: 'sqlite://{directory}?combine=1'),
             self::endpoint('larder-redis', 'counter/larder', [Need::extension('redis')], 'redis', 'redis://{socket}'),
-            self::endpoint('larder-predis', 'counter/larder', [self::predis()], 'redis', 'predis://{socket}'),
-            self::endpoint('larder-cache', 'counter/cache', [self::sqlite()], dsn: self::SQLITE),
+            self::endpoint('larder-predis', 'counter/larder', [Need::predis()], 'redis', 'predis://{socket}'),
+            self::endpoint('larder-cache', 'counter/cache', [Need::sqlite()], dsn: self::SQLITE),
         ];
     }
 
@@ -91,10 +91,10 @@ final class WebSubjects
             self::endpoint(self::FAKE, 'fake'),
             self::endpoint(self::ZMQ, 'queue/zmq', [Need::extension('zmq')], dsn: 'ipc://{directory}/zmq.sock'),
             self::endpoint('redis', 'queue/redis', [Need::extension('redis')], 'redis'),
-            self::endpoint('predis', 'queue/predis', [self::predis()], 'redis'),
-            self::endpoint('larder-sqlite', 'queue/larder', [self::sqlite()], dsn: 'sqlite://{directory}?limit=100000000'),
+            self::endpoint('predis', 'queue/predis', [Need::predis()], 'redis'),
+            self::endpoint('larder-sqlite', 'queue/larder', [Need::sqlite()], dsn: 'sqlite://{directory}?limit=100000000'),
             self::endpoint('larder-redis', 'queue/larder', [Need::extension('redis')], 'redis', 'redis://{socket}?limit=100000000'),
-            self::endpoint('larder-predis', 'queue/larder', [self::predis()], 'redis', 'predis://{socket}?limit=100000000'),
+            self::endpoint('larder-predis', 'queue/larder', [Need::predis()], 'redis', 'predis://{socket}?limit=100000000'),
         ];
     }
 
@@ -103,20 +103,10 @@ final class WebSubjects
         return \str_starts_with($subject->engine, 'larder-');
     }
 
-    private static function predis(): Need
-    {
-        return Need::library(\Predis\Client::class, 'predis/predis');
-    }
-
     /** @param list<Need> $needs */
     private static function endpoint(string $engine, string $driver, array $needs = [], ?string $service = null, string $dsn = ''): Subject
     {
         return self::subject($engine, ['script' => Endpoint::SCRIPT, 'server' => 'counted', 'driver' => $driver, 'dsn' => $dsn], $needs, $service);
-    }
-
-    private static function sqlite(): Need
-    {
-        return Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
     }
 
     /**

@@ -38,7 +38,7 @@ final class WordPressSubjects
             \array_push($subjects, ...self::dropIn($name, $path, \count($subjects)));
         }
         $apcu = Need::extension('apcu');
-        $sqlite = Need::extension('pdo_sqlite', \sprintf('apt-get install php%d.%d-sqlite3', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION));
+        $sqlite = Need::sqlite();
         $segment = LarderExtension::ini() + ['larder.segment' => self::SEGMENT_FILE];
         foreach ([Cell::SOCKET, Cell::NETWORK] as $way) {
             $redis[] = self::larderRedis("larder-redis:$way", ['LARDER_NEAR' => 'none'], []);
