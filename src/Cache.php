@@ -231,8 +231,9 @@ final class Cache
         if (--$this->free < 0) {
             $this->check();
         }
-        if (isset($this->values[$key])) {
-            return $this->values[$key];
+        $value = $this->values[$key] ?? $this->lookup($key, $this->request, null);
+        if ($value !== $this->request) {
+            return $value;
         }
         $held = Signals::hold();
         $name = $this->space->key($key);
@@ -722,8 +723,11 @@ final class Cache
         }
     }
 
-    /** @param bool $below false: the truth tier is not asked; the caller passes the request itself as default, since no cache can hold it */
-    private function lookup(string $key, mixed $default, bool $below = true): mixed
+    /**
+     * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only about what it can tell by
+     *                     itself. The caller passes the request itself as default, since no cache can hold it
+     */
+    private function lookup(string $key, mixed $default, ?bool $below = true): mixed
     {
         if ($this->version !== $this->view->version) {
             $this->derive();
@@ -777,7 +781,7 @@ final class Cache
             }
         }
 
-        return $this->find($key, $default, $below, $hit ?? null);
+        return $below === null ? $default : $this->find($key, $default, $below, $hit ?? null);
     }
 
     /** The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid. */

@@ -55,6 +55,27 @@ final class RememberCallsTest extends TestCase
         self::assertSame('computed', $store->cache()->get('k'));
     }
 
+    // Seen to fail: remember() made all that computing and storing need, which opens the database.
+    public function testAValueInNearMemoryIsReturnedWithoutOpeningTheDatabase(): void
+    {
+        $directory = new TemporaryDirectory();
+        $open = static fn(): Cache => Cache::open(['dsn' => "sqlite://$directory->path/cache", 'near' => 'apcu']);
+        $isOpen = static fn(): bool => \in_array("$directory->path/cache/larder.db", \array_map(\realpath(...), \glob('/proc/self/fd/*') ?: []), true);
+        $cache = $open();
+        self::assertSame('computed', $cache->remember('k', static fn(): string => 'computed'));
+        self::assertTrue($isOpen());
+        unset($cache);
+        // Another one follows what the first has changed.
+        self::assertSame('computed', $open()->get('k'));
+        \gc_collect_cycles();
+        self::assertFalse($isOpen());
+
+        $cache = $open();
+        self::assertSame('computed', $cache->remember('k', static fn(): string => 'computed again'));
+        $cache->commit();
+        self::assertFalse($isOpen());
+    }
+
     private function calls(Cache $cache): int
     {
         return (int) ($cache->stats(false)['disk']['calls'] ?? 0);
