@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Sqlite\Connection;
+use Larder\System\Memory;
 use Larder\System\Quiet;
 use Larder\System\Signals;
 
@@ -14,11 +15,16 @@ use Larder\System\Signals;
  * What a process has pushed outlives its death by whatever cause, and with `synchronous=full` a power cut too. With "normal",
  * the default, SQLite may lose the last commits in a power cut and is never damaged by one (sqlite.org/pragma.html).
  *
+ * A process that runs out of memory rolls its transaction back, and with it an attempt would go uncounted. So no transaction
+ * brings a large body into PHP, nor many at once: SQLite moves them, and a worker reads a large one after the commit.
+ *
  * Times are the wall clock's. If somebody sets it, delayed and claimed messages come as much earlier or later.
  *
  * @phpstan-import-type New from Transport
+ * @phpstan-import-type Claimed from Transport
  *
  * @phpstan-type State array{epoch: string, applied: int, tail: string, was: string, was_applied: int, was_tail: string, paused: int, expires: int, due: int}
+ * @phpstan-type Head array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int}
  * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: string}
  */
 final class SqliteTransport implements Transport
@@ -29,10 +35,23 @@ final class SqliteTransport implements Transport
     /** Rows that one statement inserts. */
     private const TOGETHER = 25;
 
-    private const MARKS = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
-    private const LEASED = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    /** Messages that one transaction hands out. */
+    private const HANDED = 200;
+
+    /** Bytes of a body; larger ones are read after the commit. */
+    private const LARGE = 65_536;
+
+    private const DAMAGED = 'Its bytes are damaged in the database.';
+
+    // A blob: SQLite knows its length without reading it.
+    private const MARKS = '(?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))';
+    private const LEASED = '(?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))';
     private const LEASE = self::LEASED . ', ' . self::LEASED;
-    private const COLUMNS = 'rank, n, id, key, attempts, error, sum, due, body';
+    private const HEAD = 'rank, n, id, key, attempts, error, sum, due';
+    private const COLUMNS = self::HEAD . ', body';
+
+    /** The primary key of each table. */
+    private const KEYS = ['ready' => ['rank', 'n'], 'delayed' => ['due', 'n'], 'claimed' => ['n'], 'dead' => ['due', 'n']];
 
     private readonly QueueDatabase $database;
     private readonly PushLog $log;
@@ -75,44 +94,15 @@ final class SqliteTransport implements Transport
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
-        $claimed = $this->look(function (Connection $connection, array $state) use ($most, $visibility, $acknowledged): array {
-            foreach ($acknowledged as [, $token]) {
-                self::remove($connection, $token);
-            }
-            if ($state['paused'] === 1) {
-                return [];
-            }
-            $now = self::now();
-            $state['expires'] <= $now && $this->expire($connection, $now);
-            $state['due'] <= $now && self::promote($connection, $now);
-            $claimed = $rows = [];
-            $taken = 0;
-            do {
-                $ready = self::take($connection, $most - \count($claimed));
-                foreach ($ready as $row) {
-                    $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
-                    if ($row['sum'] !== self::sum($row['id'], $row['body'])) {
-                        self::kill($connection, $row, 'Its bytes are damaged in the database.');
-                        continue;
-                    }
-                    $secret = \random_int(0, \PHP_INT_MAX);
-                    $row['attempts']++;
-                    $row['due'] = $now + $visibility;
-                    $rows[] = [$secret, ...\array_values($row)];
-                    $claimed[] = ['id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'], 'attempts' => $row['attempts']];
-                }
-                $taken += \count($ready);
-            } while ($ready !== [] && \count($claimed) < $most);
-            $taken === 0 || self::lease($connection, $taken, $rows);
-            if ($this->logged >= PushLog::LONG && $this->log->close()) {
-                $this->renew($connection);
-            }
+        $whole = [];
+        do {
+            $handed = $this->look(fn(Connection $connection, array $state): array => $this->hand($connection, $state, \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged));
+            $acknowledged = [];
+            \array_push($whole, ...$this->whole($handed));
+        } while ($handed !== [] && \count($whole) < $most && ($whole === [] || \count($handed) === self::HANDED));
+        $whole === [] || $this->waiters->leave();
 
-            return $claimed;
-        });
-        $claimed === [] || $this->waiters->leave();
-
-        return $claimed;
+        return $whole;
     }
 
     public function acknowledge(array $claims): array
@@ -123,10 +113,10 @@ final class SqliteTransport implements Transport
     public function release(string $id, string $token, int $delay, string $error): bool
     {
         $isReleased = $this->database->run(function (Connection $connection) use ($token, $delay, $error): bool {
-            $row = self::taken($connection, $token);
-            $row === null || $this->giveBack($connection, $row, $delay, $error, 'It was given back');
+            $head = self::claimed($connection, $token);
+            $head === null || $this->giveBack($connection, $head, $delay, $error, 'It was given back');
 
-            return $row !== null;
+            return $head !== null;
         });
         $isReleased && $delay <= 0 && $this->waiters->wake(1);
 
@@ -141,10 +131,10 @@ final class SqliteTransport implements Transport
     public function bury(string $id, string $token, string $error): bool
     {
         return $this->database->run(static function (Connection $connection) use ($token, $error): bool {
-            $row = self::taken($connection, $token);
-            $row === null || self::kill($connection, $row, $error === '' ? $row['error'] : $error);
+            $head = self::claimed($connection, $token);
+            $head === null || self::bring($connection, 'claimed', 'dead', $head, ['error' => $error === '' ? $head['error'] : $error, 'due' => self::now()]);
 
-            return $row !== null;
+            return $head !== null;
         });
     }
 
@@ -179,9 +169,14 @@ final class SqliteTransport implements Transport
         return $this->database->run(function (Connection $connection) use ($limit): array {
             $this->expire($connection, self::now());
 
-            return \array_map(static fn(array $row): array => [
-                'id' => $row['id'], 'body' => $row['sum'] === self::sum($row['id'], $row['body']) ? $row['body'] : '', 'attempts' => $row['attempts'], 'error' => $row['error'], 'at' => $row['due'],
-            ], self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM dead ORDER BY due, n LIMIT ?', [$limit]));
+            $left = Memory::left();
+            $dead = [];
+            foreach (self::heads($connection, 'dead ORDER BY due, n LIMIT ?', [$limit]) as $head) {
+                $body = self::body($connection, 'dead', $head, $left) ?? '';
+                $dead[] = ['id' => $head['id'], 'body' => $head['sum'] === self::sum($head['id'], $body) ? $body : '', 'attempts' => $head['attempts'], 'error' => $head['error'], 'at' => $head['due']];
+            }
+
+            return $dead;
         });
     }
 
@@ -191,10 +186,9 @@ final class SqliteTransport implements Transport
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
-                foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM dead WHERE id = ?', [$id]) as $row) {
-                    if (self::reserve($connection, $row['key'], $row['id']) === null) {
-                        self::run($connection, 'DELETE FROM dead WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
-                        self::put($connection, 'ready', \array_replace($row, ['attempts' => 0, 'due' => self::now()]));
+                foreach (self::heads($connection, 'dead WHERE id = ?', [$id]) as $head) {
+                    if (self::reserve($connection, $head['key'], $head['id']) === null) {
+                        self::bring($connection, 'dead', 'ready', $head, ['attempts' => 0, 'due' => self::now()]);
                         $count++;
                     }
                 }
@@ -389,40 +383,138 @@ final class SqliteTransport implements Transport
         return $ids;
     }
 
+    /**
+     * Hands out the next messages.
+     *
+     * @param State                       $state
+     * @param list<array{string, string}> $acknowledged
+     *
+     * @return list<array{id: string, token: string, body: ?string, attempts: int}> body: null for a large one
+     */
+    private function hand(Connection $connection, array $state, int $most, int $visibility, array $acknowledged): array
+    {
+        foreach ($acknowledged as [, $token]) {
+            self::remove($connection, $token);
+        }
+        if ($state['paused'] === 1) {
+            return [];
+        }
+        $now = self::now();
+        $state['expires'] <= $now && $this->expire($connection, $now);
+        $state['due'] <= $now && self::promote($connection, $now);
+        $claimed = $rows = [];
+        $taken = 0;
+        while (\count($claimed) < $most) {
+            $ready = self::take($connection, $most - \count($claimed));
+            $large = $ready === [] ? self::heads($connection, 'ready ORDER BY rank, n LIMIT 1') : [];
+            if ($ready === [] && $large === []) {
+                break;
+            }
+            foreach ([...$ready, ...$large] as $row) {
+                ++$taken;
+                $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
+                if (isset($row['body']) && $row['sum'] !== self::sum($row['id'], $row['body'])) {
+                    self::kill($connection, $row, self::DAMAGED);
+                    continue;
+                }
+                $secret = \random_int(0, \PHP_INT_MAX);
+                $row['attempts']++;
+                if (isset($row['body'])) {
+                    $row['due'] = $now + $visibility;
+                    $rows[] = [$secret, ...\array_values($row)];
+                } else {
+                    self::bring($connection, 'ready', 'claimed', $row, ['attempts' => $row['attempts'], 'due' => $now + $visibility, 'token' => $secret]);
+                }
+                $claimed[] = ['rank' => $row['rank'], 'n' => $row['n'], 'id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'] ?? null, 'attempts' => $row['attempts']];
+            }
+        }
+        $taken === 0 || self::lease($connection, $taken, $rows);
+        if ($this->logged >= PushLog::LONG && $this->log->close()) {
+            $this->renew($connection);
+        }
+        // RETURNING has no order.
+        $most === 1 || \usort($claimed, static fn(array $one, array $other): int => [$one['rank'], $one['n']] <=> [$other['rank'], $other['n']]);
+
+        return $claimed;
+    }
+
+    /**
+     * Reads the large bodies. One that does not fit into the memory that this process has left would end it: that message
+     * goes back.
+     *
+     * @param list<array{id: string, token: string, body: ?string, attempts: int}> $claimed
+     *
+     * @return list<Claimed>
+     */
+    private function whole(array $claimed): array
+    {
+        $whole = [];
+        $left = null;
+        foreach ($claimed as $claim) {
+            ['id' => $id, 'token' => $token, 'attempts' => $attempts] = $claim;
+            $body = $claim['body'];
+            $error = '';
+            if ($body === null) {
+                $left ??= Memory::left();
+                $head = $this->database->run(static function (Connection $connection) use ($token, &$left, &$body): ?array {
+                    $head = self::claimed($connection, $token);
+                    $body = $head === null ? null : self::body($connection, 'claimed', $head, $left);
+
+                    return $head;
+                });
+                $error = match (true) {
+                    $head === null => '',
+                    $body === null => 'Its body is too large for the memory that its worker had left (memory_limit).',
+                    $head['sum'] !== self::sum($id, $body) => self::DAMAGED,
+                    default => '',
+                };
+            }
+            if ($error === self::DAMAGED) {
+                $this->bury($id, $token, $error);
+            } elseif ($error !== '') {
+                $this->release($id, $token, $this->retry->pause($attempts), $error);
+            } elseif ($body !== null) {
+                $whole[] = ['id' => $id, 'token' => $token, 'body' => $body, 'attempts' => $attempts];
+            }
+        }
+
+        return $whole;
+    }
+
     /** Takes back what nobody has acknowledged in time. */
     private function expire(Connection $connection, int $now): void
     {
-        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM claimed WHERE due <= ?', [$now]) as $row) {
-            self::run($connection, 'DELETE FROM claimed WHERE n = ?', [$row['n']]);
-            $this->giveBack($connection, $row, 0, '', 'Nobody acknowledged it in time');
+        foreach (self::heads($connection, 'claimed WHERE due <= ?', [$now]) as $head) {
+            $this->giveBack($connection, $head, 0, '', 'Nobody acknowledged it in time');
         }
     }
 
     /** Lets delayed messages be ready whose time has come. */
     private static function promote(Connection $connection, int $now): void
     {
-        foreach (self::messages($connection, 'SELECT ' . self::COLUMNS . ' FROM delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $row) {
-            self::run($connection, 'DELETE FROM delayed WHERE due = ? AND n = ?', [$row['due'], $row['n']]);
-            self::put($connection, 'ready', $row);
+        foreach (self::heads($connection, 'delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $head) {
+            self::bring($connection, 'delayed', 'ready', $head, []);
         }
     }
 
     /**
-     * Lets a message that is no longer claimed wait again, or be dead after its last attempt. If another one waits with its
-     * key by now, it is dropped: that one will be handled.
+     * Lets a claimed message wait again, or be dead after its last attempt. If another one waits with its key by now, it is
+     * dropped: that one will be handled.
      *
-     * @param Row    $row
+     * @param Head   $head
      * @param string $error   as the worker said it; '': the last one that was said stays
      * @param string $instead what happened, where nobody said anything
      */
-    private function giveBack(Connection $connection, array $row, int $delay, string $error, string $instead): void
+    private function giveBack(Connection $connection, array $head, int $delay, string $error, string $instead): void
     {
-        $row['error'] = $error === '' ? $row['error'] : \substr($error, 0, 8_000);
-        if ($row['attempts'] >= $this->retry->most) {
-            self::kill($connection, $row, $row['error'] === '' ? "$instead, after {$row['attempts']} of {$this->retry->most} attempts." : $row['error']);
-        } elseif (self::reserve($connection, $row['key'], $row['id']) === null) {
-            self::put($connection, $delay > 0 ? 'delayed' : 'ready', \array_replace($row, ['due' => self::now() + $delay]));
+        $error = $error === '' ? $head['error'] : $error;
+        if ($head['attempts'] >= $this->retry->most) {
+            self::bring($connection, 'claimed', 'dead', $head, ['error' => $error === '' ? "$instead, after {$head['attempts']} of {$this->retry->most} attempts." : $error, 'due' => self::now()]);
+        } elseif (self::reserve($connection, $head['key'], $head['id']) === null) {
+            self::bring($connection, 'claimed', $delay > 0 ? 'delayed' : 'ready', $head, ['error' => $error, 'due' => self::now() + $delay]);
             self::count($connection, 1);
+        } else {
+            self::run($connection, 'DELETE FROM claimed WHERE n = ?', [$head['n']]);
         }
     }
 
@@ -440,10 +532,10 @@ final class SqliteTransport implements Transport
         return Connection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
     }
 
-    /** @return ?Row what this token's owner had claimed, and no longer has; null: it is not this token's */
-    private static function taken(Connection $connection, string $token): ?array
+    /** @return ?Head what this token's owner has claimed; null: it is not this token's */
+    private static function claimed(Connection $connection, string $token): ?array
     {
-        return self::messages($connection, 'DELETE FROM claimed WHERE n = ? AND token = ? RETURNING ' . self::COLUMNS, \explode(' ', $token))[0] ?? null;
+        return self::heads($connection, 'claimed WHERE n = ? AND token = ?', \explode(' ', $token))[0] ?? null;
     }
 
     private static function remove(Connection $connection, string $token): bool
@@ -464,23 +556,68 @@ final class SqliteTransport implements Transport
     /** @param Row $row */
     private static function kill(Connection $connection, array $row, string $error): void
     {
-        self::put($connection, 'dead', \array_replace($row, ['error' => \substr($error, 0, 8_000), 'due' => self::now()]));
+        self::put($connection, 'dead', \array_replace($row, ['error' => $error, 'due' => self::now()]));
     }
 
     /**
-     * Takes the next ready messages out of their table.
+     * Brings a message from one table to another.
+     *
+     * @param key-of<self::KEYS>                                              $from
+     * @param key-of<self::KEYS>                                              $to
+     * @param Head                                                            $head
+     * @param array{attempts?: int, error?: string, due?: int, token?: int} $changes
+     */
+    private static function bring(Connection $connection, string $from, string $to, array $head, array $changes): void
+    {
+        isset($changes['error']) && $changes['error'] = \substr($changes['error'], 0, 8_000);
+        $values = \array_map(static fn(string $column): string => isset($changes[$column]) ? '?' : $column, $columns = \array_keys($head + $changes));
+        [$where, $key] = self::place($from, $head);
+        // In the order of the columns.
+        $changes = \array_values(\array_replace(\array_intersect_key($head + $changes, $changes), $changes));
+        self::run($connection, "INSERT INTO $to (" . \implode(', ', $columns) . ', body) SELECT ' . \implode(', ', $values) . ", body FROM $from WHERE $where", [...$changes, ...$key]);
+        self::run($connection, "DELETE FROM $from WHERE $where", $key);
+    }
+
+    /**
+     * @param key-of<self::KEYS> $table
+     * @param Head               $head
+     * @param int                $left  bytes of memory for this body and for what it is decoded into; the others' that follow, then
+     *
+     * @return ?string null: it does not fit
+     */
+    private static function body(Connection $connection, string $table, array $head, int &$left): ?string
+    {
+        [$where, $key] = self::place($table, $head);
+        $length = self::number($connection, "SELECT length(body) FROM $table WHERE $where", $key);
+        if ($length > $left / 2) {
+            return null;
+        }
+        $left -= 2 * $length;
+
+        return Connection::text(self::rows($connection, "SELECT body FROM $table WHERE $where", $key)[0][0] ?? '');
+    }
+
+    /**
+     * @param key-of<self::KEYS> $table
+     * @param Head               $head
+     *
+     * @return array{string, list<int>} a condition, and its values
+     */
+    private static function place(string $table, array $head): array
+    {
+        return [\implode(' AND ', \array_map(static fn(string $column): string => "$column = ?", self::KEYS[$table])), \array_map(static fn(string $column): int => $head[$column], self::KEYS[$table])];
+    }
+
+    /**
+     * Takes the next ready messages out of their table, but for large ones.
      *
      * @return list<Row>
      */
     private static function take(Connection $connection, int $most): array
     {
-        $rows = $most === 1
-            ? self::messages($connection, 'DELETE FROM ready WHERE (rank, n) = (SELECT rank, n FROM ready ORDER BY rank, n LIMIT 1) RETURNING ' . self::COLUMNS, [])
-            : self::messages($connection, 'DELETE FROM ready WHERE (rank, n) IN (SELECT rank, n FROM ready ORDER BY rank, n LIMIT ?) RETURNING ' . self::COLUMNS, [$most]);
-        // RETURNING has no order.
-        $most === 1 || \usort($rows, static fn(array $one, array $other): int => [$one['rank'], $one['n']] <=> [$other['rank'], $other['n']]);
-
-        return $rows;
+        return $most === 1
+            ? self::messages($connection, 'DELETE FROM ready WHERE (rank, n) = (SELECT rank, n FROM ready ORDER BY rank, n LIMIT 1) AND length(body) <= ' . self::LARGE . ' RETURNING ' . self::COLUMNS, [])
+            : self::messages($connection, 'DELETE FROM ready WHERE (rank, n) IN (SELECT rank, n FROM ready ORDER BY rank, n LIMIT ?) AND length(body) <= ' . self::LARGE . ' RETURNING ' . self::COLUMNS, [$most]);
     }
 
     /**
@@ -554,6 +691,21 @@ final class SqliteTransport implements Transport
         return $statement->fetchAll(\PDO::FETCH_ASSOC);
     }
 
+    /**
+     * @param string      $from table, condition and order
+     * @param list<mixed> $values
+     *
+     * @return list<Head>
+     */
+    private static function heads(Connection $connection, string $from, array $values = []): array
+    {
+        $statement = $connection->statement('SELECT ' . self::HEAD . " FROM $from");
+        $statement->execute($values);
+
+        /** @var list<Head> */
+        return $statement->fetchAll(\PDO::FETCH_ASSOC);
+    }
+
     /** @param list<mixed> $values */
     private static function number(Connection $connection, string $sql, array $values = []): int
     {
@@ -562,6 +714,15 @@ final class SqliteTransport implements Transport
 
     private static function sum(string $id, string $body): int
     {
+        // In two steps where putting them together takes memory.
+        if (\strlen($body) > self::LARGE) {
+            $sum = \hash_init('crc32b');
+            \hash_update($sum, $id);
+            \hash_update($sum, $body);
+
+            return (int) \hexdec(\hash_final($sum));
+        }
+
         return \crc32($id . $body);
     }
 

@@ -9,6 +9,7 @@ use Larder\Queue\NotSupported;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
 use Larder\Tests\Support\OneRedisServer;
+use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -46,6 +47,23 @@ final class RedisQueueFailureTest extends TestCase
         \preg_match('/cmdstat_evalsha:calls=(\d+)/', (string) $this->server->command('INFO', 'commandstats'), $match);
 
         return [(string) $this->server->command('LLEN', 'larder:queue:{mail}:wake'), $match[1] ?? '0'];
+    }
+
+    #[DataProvider('schemes')]
+    public function testABodyThatIsTooLargeForAWorkersMemoryStopsNobody(string $scheme): void
+    {
+        $queue = $this->queue($scheme, '?attempts=1');
+        $queue->push($body = \str_repeat('large ', 5_000_000), priority: 1);
+        $queue->push('small');
+        $pop = fn(): Process => Process::snippet('echo Larder\Queue\Queue::open($argv[1], "mail")->pop(1)?->body;', ["$scheme://{$this->server->socket}?attempts=1"], ['memory_limit' => '20M']);
+        self::assertNotSame(0, $pop()->wait());
+        self::assertSame('small', $pop()->output());
+        for ($end = \microtime(true) + 30; $queue->stats()['dead'] < 1 && \microtime(true) < $end; \usleep(50_000)) {
+            $pop()->wait();
+        }
+        [$dead] = $queue->dead();
+        self::assertSame([$body, 1], [$dead['body'], $dead['attempts']]);
+        self::assertStringContainsString('Nobody acknowledged it in time', $dead['error']);
     }
 
     #[DataProvider('schemes')]

@@ -144,6 +144,45 @@ final class SqliteDeathsTest extends TestCase
         self::assertStringContainsString('damaged', $dead['error']);
     }
 
+    /** Whether it claims the message, takes back what another one has left, or lets a delayed one be ready. */
+    public function testABodyThatIsTooLargeForAWorkersMemoryStopsNobody(): void
+    {
+        $queue = Queue::open("sqlite://$this->directory?attempts=2", 'mail');
+        $body = \str_repeat('large ', 5_000_000);
+        $ids = [$queue->push($body, priority: 2), $queue->push($body, 0.001, 1), $queue->push($body, priority: 1, key: 'k')];
+        $queue->pushMany(['small', 'and small']);
+        self::assertTrue($queue->pop()?->extend(0.001));
+        \usleep(5_000);
+        $worker = Process::snippet(
+            '$q = Larder\Queue\Queue::open($argv[1], "mail"); echo json_encode([$q->size(), $q->pop()->body, array_column($q->popMany(9), "body")]), "\n";'
+                . ' do { $q->pop(60, 0.2); } while ($q->stats()["dead"] < 3); echo json_encode([$q->size(), array_column($q->dead(), "body"), array_column($q->dead(), "error")]), "\n";',
+            ["sqlite://$this->directory?attempts=2"],
+            ['memory_limit' => '20M'],
+        );
+        self::assertSame([5, 'small', ['and small']], \json_decode($worker->line() ?? '', true), $worker->errors());
+        [$size, $bodies, $errors] = (array) \json_decode($worker->line() ?? '', true) + [null, null, []];
+        self::assertSame([0, [null, null, null]], [$size, $bodies], $worker->errors());
+        foreach ($errors as $error) {
+            self::assertStringContainsString('memory_limit', $error);
+        }
+        $dead = $queue->dead();
+        self::assertSame([$body, $body, $body], \array_column($dead, 'body'));
+        self::assertEqualsCanonicalizing($ids, \array_column($dead, 'id'));
+        self::assertSame(3, $queue->retryDead());
+        self::assertSame([$ids[0], $ids[1], $ids[2]], \array_map(static fn(Message $message): string => $message->id, $queue->popMany(3)));
+    }
+
+    public function testADamagedLargeBodyIsADeadLetter(): void
+    {
+        $queue = $this->queue();
+        $queue->push(\str_repeat('large ', 50_000) . 'second');
+        $queue->push('third');
+        self::assertSame(2, $queue->size());
+        (new \PDO('sqlite:' . $this->directory->file('queue-mail.db')))->exec("UPDATE ready SET body = CAST(replace(body, 'second', 'sEcond') AS BLOB)");
+        self::assertSame('third', $queue->pop()?->body);
+        self::assertStringContainsString('damaged', $queue->dead()[0]['error']);
+    }
+
     public function testTheCountIsThatOfTheTables(): void
     {
         $queue = $this->queue();
