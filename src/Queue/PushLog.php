@@ -13,7 +13,7 @@ use Larder\System\Signals;
  * Messages on their way into a queue's database: a push appends a record to this file, and whoever looks into the database
  * first brings them there. So a push neither opens SQLite nor waits for its lock.
  *
- *     header    "LrdQlog1" | epoch 8 | room 4 | checksum 4
+ *     header    "LrdQlog2" | epoch 8 | room 4 | checksum 4 | applied 4 | half of an epoch 4
  *     record    length 4 | checksum 4 | payload | index 4 | checksum 4 | epoch 8          index: 1 for the first
  *     payload   id 28 | priority 4 | body
  *
@@ -25,14 +25,18 @@ use Larder\System\Signals;
  * grown again. So the database notes how the last record ended that it has. If the log does not say so there, all of it counts
  * as new, and some messages come a second time.
  *
+ * If somebody deletes the database, what it had goes with it, and what it had not yet comes into the next one: for that the
+ * header knows up to where a database has this log. Whoever is late with that note writes it for an epoch that is over.
+ *
  * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call but push().
  *
  * @phpstan-type Pushed array{id: string, priority: int, body: string, isDamaged: bool}
  */
 final class PushLog
 {
-    private const MAGIC = 'LrdQlog1';
-    public const HEADER = 24;
+    private const MAGIC = 'LrdQlog2';
+    public const HEADER = 32;
+    private const NOTE = 24;
     private const TAIL = 16;
     private const AROUND = 8 + 28 + 4 + self::TAIL;
 
@@ -83,7 +87,8 @@ final class PushLog
                 return null;
             }
             \clearstatcache();
-            \is_dir($this->waiters) && (new Waiters($this->waiters))->wake(1);
+            // Where no file can be opened, not even that of a class, the waiter looks by itself a second later.
+            \is_dir($this->waiters) && \class_exists(Waiters::class) && (new Waiters($this->waiters))->wake(1);
 
             return $id;
         } finally {
@@ -133,20 +138,24 @@ final class PushLog
      * @param array<string, array{int, string}> $applied epochs; up to where the log of each is in the database, and how it ends there
      *
      * @return ?array{string, int, string, list<Pushed>} epoch, end of the last whole record, how it ends, and records; null: there is no log
+     *
+     * @throws QueueFailure there is one that cannot be read
      */
     public function read(array $applied): ?array
     {
-        $handle = Ownership::flaw($this->file) === null ? \fopen($this->file, 're') : false;
-        if ($handle === false) {
+        $flaw = Ownership::flaw($this->file);
+        $handle = $flaw === null ? $this->opened('r') : throw new QueueFailure("$flaw.");
+        if ($handle === null) {
             return null;
         }
         \stream_set_read_buffer($handle, 0);
-        $header = self::header((string) \fread($handle, self::HEADER));
+        $header = self::header($bytes = (string) \fread($handle, self::HEADER));
         if ($header === null) {
             return null;
         }
         [$epoch] = $header;
-        [$start, $known] = $applied[$epoch] ?? [self::HEADER, ''];
+        [$start, $known] = $applied[$epoch] ?? [\substr($bytes, self::NOTE + 4, 4) === \substr($epoch, -4) ? self::int($bytes, self::NOTE) : self::HEADER, ''];
+        $start = $start > $this->size() ? self::HEADER : $start;
         $all = (string) \stream_get_contents($handle, null, $start - \strlen($known));
         if (!\str_starts_with($all, $known)) {
             $start = self::HEADER;
@@ -179,6 +188,15 @@ final class PushLog
         return [$epoch, $start + $at, $at === 0 ? '' : \substr($all, $at - self::TAIL, self::TAIL), $records];
     }
 
+    /** Notes up to where a database has this log. */
+    public function note(string $epoch, int $applied): void
+    {
+        if ($this->open('r+') && $this->handle !== null) {
+            \fseek($this->handle, self::NOTE);
+            \fwrite($this->handle, \pack('N', $applied) . \substr($epoch, -4));
+        }
+    }
+
     /** Keeps everybody from appending; false: somebody appends now. */
     public function close(): bool
     {
@@ -195,7 +213,7 @@ final class PushLog
             $header = self::MAGIC . $epoch . \pack('N', $room);
             \ftruncate($this->handle, 0);
             \fseek($this->handle, 0);
-            \fwrite($this->handle, $header . \pack('N', \crc32($header)));
+            \fwrite($this->handle, $header . \pack('N', \crc32($header)) . \pack('N', self::HEADER) . \substr($epoch, -4));
             $this->isFull && \fsync($this->handle);
         } finally {
             $this->unlock();
@@ -218,10 +236,12 @@ final class PushLog
             return true;
         }
         $this->handle = null;
-        $old = $mode === 'x+' ? \umask(0o077) : null;
-        $handle = \fopen($this->file, "{$mode}e");
-        $old === null || \umask($old);
-        if ($handle === false) {
+        \clearstatcache();
+        if (\is_link($this->file)) {
+            throw new QueueFailure("Nothing was done: $this->file is a symbolic link; remove it.");
+        }
+        $handle = $this->opened($mode);
+        if ($handle === null) {
             return false;
         }
         $this->handle = $handle;
@@ -230,6 +250,28 @@ final class PushLog
         \stream_set_write_buffer($handle, 0);
 
         return true;
+    }
+
+    /**
+     * @return ?resource null: there is no file, or with x+ there is one
+     *
+     * @throws QueueFailure it is there and cannot be opened
+     */
+    private function opened(string $mode): mixed
+    {
+        $old = $mode === 'x+' ? \umask(0o077) : null;
+        $handle = \fopen($this->file, "{$mode}e");
+        $old === null || \umask($old);
+        if ($handle === false && $mode !== 'x+') {
+            \clearstatcache();
+            if (\file_exists($this->file)) {
+                // Somebody may have made it just now.
+                $handle = \fopen($this->file, "{$mode}e");
+                $handle === false && throw new QueueFailure("Nothing was done: $this->file cannot be opened (" . Quiet::$reason . ').');
+            }
+        }
+
+        return $handle === false ? null : $handle;
     }
 
     /** @return ?int<0, max> bytes of the file, which is locked now; null: somebody else has it locked */

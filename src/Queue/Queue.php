@@ -46,6 +46,9 @@ final class Queue
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
         if (\is_string($source) && \preg_match(self::PLAIN, $source, $found) === 1 && \preg_match(self::NAME, $name) === 1 && Ownership::isPrivate($found[1])) {
+            // A long process may run out of files, and then cannot load what it is to throw.
+            \PHP_SAPI === 'cli' && \class_exists(QueueFailure::class);
+
             return new self($name, null, new PushLog($found[1], $name), $source);
         }
         $queue = new self($name, QueueOptions::from($source, $name), null, '');
@@ -165,7 +168,14 @@ final class Queue
         }, $this->transport()->dead($limit >= 0 ? $limit : throw new \InvalidArgumentException("dead() was asked for $limit messages; ask for 0 or more.")));
     }
 
-    /** Lets dead messages wait again; without ids, all of them. @return int how many */
+    /**
+     * Lets dead messages wait again; without ids, all of them.
+     *
+     * @return int how many; one whose key another message waits with stays dead
+     *
+     * @throws QueueFull they are more than may wait, and all stay dead. Over Redis, of several thousand some may wait if
+     *                   others push meanwhile
+     */
     public function retryDead(string ...$ids): int
     {
         return $this->transport()->retryDead(\array_values($ids));

@@ -11,4 +11,10 @@ final class QueueFull extends QueueFailure
     {
         return new self("The queue \"$queue\" holds $count waiting messages, and may hold $limit (option \"limit\"). Start more workers (bin/larder queue:work $queue), or raise the limit.");
     }
+
+    /** @param int $dead messages that were to wait again, and stay dead */
+    public static function retrying(string $queue, int $dead, int $count, int $limit): self
+    {
+        return new self("The queue \"$queue\" holds $count waiting messages, and may hold $limit (option \"limit\"): $dead dead ones cannot wait again. Retry some of them (bin/larder queue:retry $queue ID…), start more workers, or raise the limit.");
+    }
 }

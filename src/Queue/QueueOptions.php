@@ -12,6 +12,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 use Larder\Driver\Redis\Connection;
+use Larder\System\Failure;
 
 /** The options of a queue, checked; every default stands here. */
 final readonly class QueueOptions
@@ -65,6 +66,8 @@ final readonly class QueueOptions
 
     public function transport(string $name): Transport
     {
+        // Where no more files can be opened, classes cannot be loaded either.
+        \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class]);
         $dsn = $this->dsn;
         if ($dsn instanceof ZmqAddress) {
             return new ZmqTransport($dsn, $this->timeout, $name, $this->limit, $this->retry);

@@ -294,21 +294,34 @@ final class RedisScript
         return reply
         LUA;
 
-    /** ARGV: ids of the dead. Gives how many wait again; one whose key another message waits with stays dead. */
+    /**
+     * ARGV: limit, how many more are to follow in other calls, ids of the dead. Gives how many wait again, and how many waited;
+     * one whose key another message waits with stays dead. Less than none: so many would be too many, and all stay dead.
+     */
     public const RETRY = self::COMMON . <<<'LUA'
-        local count = 0
-        for i = 1, #ARGV do
+        local list, known = {}, {}
+        for i = 3, #ARGV do
           local id = ARGV[i]
           local why, message = redis.call('HGET', base .. ':e', id), redis.call('HGET', base .. ':m', id)
-          if why and message and redis.call('ZSCORE', base .. ':x', id) and (keyOf(message) == '' or redis.call('HEXISTS', base .. ':k', keyOf(message)) == 0) then
-            redis.call('ZREM', base .. ':x', id)
-            redis.call('HDEL', base .. ':e', id)
-            wait(string.sub(why, 1, 32) .. ':0')
-            count = count + 1
+          if why and message and not known[id] and redis.call('ZSCORE', base .. ':x', id) then
+            local key = keyOf(message)
+            if key == '' or not known['k' .. key] and redis.call('HEXISTS', base .. ':k', key) == 0 then
+              known[id] = true
+              known['k' .. key] = key ~= '' or nil
+              list[#list + 1] = {id, string.sub(why, 1, 32) .. ':0'}
+            end
           end
         end
-        if count > 0 then wake() end
-        return count
+        local waiting = tonumber(redis.call('HGET', base, 'w') or 0)
+        local all = #list + tonumber(ARGV[2])
+        if all > 0 and waiting + all > tonumber(ARGV[1]) then return {-all, waiting} end
+        for _, dead in ipairs(list) do
+          redis.call('ZREM', base .. ':x', dead[1])
+          redis.call('HDEL', base .. ':e', dead[1])
+          wait(dead[2])
+        end
+        if #list > 0 then wake() end
+        return {#list, waiting}
         LUA;
 
     /** ARGV: how many messages outside the lists at the most; then as for STATS. Gives how many it has removed, and how many are left. */

@@ -141,7 +141,16 @@ final class RedisTransport implements Transport
             ? self::texts($this->send(['ZRANGE', "$this->base:x", '0', '-1']))
             : \array_map(fn(string $id): string => \str_starts_with($id, "$this->queue-") ? \substr($id, \strlen($this->queue) + 1) : '', $ids);
 
-        return \array_sum(\array_map(fn(array $some): int => self::number($this->run(RedisScript::RETRY, $some)), \array_chunk($ids, self::STEP)));
+        $count = 0;
+        for ($i = 0; $i < \count($ids); $i += self::STEP) {
+            [$more, $waiting] = self::list($this->run(RedisScript::RETRY, [(string) $this->limit, (string) \max(0, \count($ids) - $i - self::STEP), ...\array_slice($ids, $i, self::STEP)])) + [0, 0];
+            if (self::number($more) < 0) {
+                throw QueueFull::retrying($this->queue, -self::number($more), self::number($waiting), $this->limit);
+            }
+            $count += self::number($more);
+        }
+
+        return $count;
     }
 
     public function purge(): int

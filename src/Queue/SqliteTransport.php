@@ -63,6 +63,9 @@ final class SqliteTransport implements Transport
     /** Whether this process has read the log: nothing cuts it short while a process lives. */
     private bool $hasRead = false;
 
+    /** @var ?array{string, int} epoch of the log and up to where this transaction has brought it into the database */
+    private ?array $brought = null;
+
     /** @var ?array{string, int} epoch and room of the log that begins after this transaction */
     private ?array $renewal = null;
 
@@ -182,7 +185,7 @@ final class SqliteTransport implements Transport
 
     public function retryDead(array $ids): int
     {
-        $count = $this->database->run(function (Connection $connection) use ($ids): int {
+        $count = $this->look(function (Connection $connection) use ($ids): int {
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
@@ -193,7 +196,12 @@ final class SqliteTransport implements Transport
                     }
                 }
             }
+            [$waiting, $isClosed] = $this->room($connection, $count, false);
+            if ($count > 0 && $waiting + $count > $this->limit) {
+                throw QueueFull::retrying($this->queue, $count, $waiting, $this->limit);
+            }
             self::count($connection, $count);
+            $isClosed && $this->renew($connection);
 
             return $count;
         });
@@ -244,7 +252,7 @@ final class SqliteTransport implements Transport
     private function look(\Closure $work): mixed
     {
         $held = Signals::hold();
-        $this->renewal = null;
+        $this->renewal = $this->brought = null;
         Quiet::begin();
         try {
             $done = $this->database->run(function (Connection $connection) use ($work): mixed {
@@ -253,7 +261,7 @@ final class SqliteTransport implements Transport
 
                 return $work($connection, $state);
             });
-            $this->restart();
+            $this->tellLog();
 
             return $done;
         } finally {
@@ -263,10 +271,14 @@ final class SqliteTransport implements Transport
         }
     }
 
-    /** Begins a new log: not before the messages of the old one are in the database for good. */
-    private function restart(): void
+    /** Begins a new log, or notes what this one has given: not before its messages are in the database for good. */
+    private function tellLog(): void
     {
-        $this->renewal === null || $this->log->restart(...$this->renewal);
+        if ($this->renewal !== null) {
+            $this->log->restart(...$this->renewal);
+        } elseif ($this->brought !== null) {
+            $this->log->note(...$this->brought);
+        }
     }
 
     /**
@@ -312,6 +324,7 @@ final class SqliteTransport implements Transport
                 $rows[] = $row;
             }
         }
+        $this->brought = [$of, $end];
         self::count($connection, \count($rows));
         self::put($connection, 'ready', ...$rows);
 
@@ -357,13 +370,7 @@ final class SqliteTransport implements Transport
             $new[$id] = $message;
         }
         $count = \count($new);
-        $waiting = self::waiting($connection) + self::number($connection, 'SELECT room FROM state');
-        // What the log may yet add counts as waiting, unless nobody can append to it now.
-        $isClosed = ($isPlain || $waiting + $count > $this->limit) && $this->log->close();
-        if ($isClosed) {
-            $this->apply($connection, self::state($connection));
-            $waiting = self::waiting($connection);
-        }
+        [$waiting, $isClosed] = $this->room($connection, $count, $isPlain);
         if ($count > 0 && $waiting + $count > $this->limit) {
             throw QueueFull::holding($this->queue, $waiting, $this->limit);
         }
@@ -381,6 +388,26 @@ final class SqliteTransport implements Transport
         $isClosed && $this->renew($connection);
 
         return $ids;
+    }
+
+    /**
+     * Counts what waits. What the log may yet add counts too, unless nobody can append to it now: then it has to be renewed.
+     *
+     * @param int  $more     messages that are to wait besides
+     * @param bool $mayClose whether to close the log even if there is room
+     *
+     * @return array{int, bool} how many wait; whether the log is closed
+     */
+    private function room(Connection $connection, int $more, bool $mayClose): array
+    {
+        $waiting = self::waiting($connection) + self::number($connection, 'SELECT room FROM state');
+        if (($mayClose || $waiting + $more > $this->limit) && $this->log->close()) {
+            $this->apply($connection, self::state($connection));
+
+            return [self::waiting($connection), true];
+        }
+
+        return [$waiting, false];
     }
 
     /**

@@ -70,6 +70,8 @@ interface Transport
      * @param list<string> $ids none: all
      *
      * @return int how many wait again
+     *
+     * @throws QueueFull none does
      */
     public function retryDead(array $ids): int;
 

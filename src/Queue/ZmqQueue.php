@@ -162,13 +162,22 @@ final class ZmqQueue
         }, \array_slice(\array_keys($this->dead), 0, $limit));
     }
 
-    /** @param list<string> $ids */
-    public function retryDead(array $ids): int
+    /**
+     * @param list<string> $ids
+     *
+     * @throws QueueFull
+     */
+    public function retryDead(array $ids, int $limit): int
     {
+        $dead = \array_filter($ids === [] ? $this->dead : \array_intersect_key($this->dead, \array_flip($ids)), fn(string $id): bool => !$this->isKeyTaken($this->messages[$id]), \ARRAY_FILTER_USE_KEY);
+        $waiting = $this->counts[self::READY] + $this->counts[self::DELAYED];
+        if ($dead !== [] && $waiting + \count($dead) > $limit) {
+            throw QueueFull::retrying($this->name, \count($dead), $waiting, $limit);
+        }
         $count = 0;
-        foreach ($ids === [] ? \array_keys($this->dead) : $ids as $id) {
-            $message = isset($this->dead[$id]) ? $this->messages[$id] : null;
-            if ($message !== null && ($message->key === null || !isset($this->keys[$message->key]))) {
+        foreach (\array_keys($dead) as $id) {
+            $message = $this->messages[$id];
+            if (!$this->isKeyTaken($message)) {
                 $message->attempts = 0;
                 $message->error = '';
                 $this->enter($message, self::READY, self::now());
@@ -177,6 +186,11 @@ final class ZmqQueue
         }
 
         return $count;
+    }
+
+    private function isKeyTaken(ZmqMessage $message): bool
+    {
+        return $message->key !== null && isset($this->keys[$message->key]);
     }
 
     public function purge(int $attempts): int

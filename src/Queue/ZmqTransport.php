@@ -104,7 +104,7 @@ final class ZmqTransport implements Transport
 
     public function retryDead(array $ids): int
     {
-        return (int) ($this->ask('retry', $ids)[0] ?? 0);
+        return (int) ($this->ask('retry', [(string) $this->limit, ...$ids])[0] ?? 0);
     }
 
     public function purge(): int

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Contract;
 
 use Larder\Queue\Message;
+use Larder\Queue\QueueFull;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 /** Part of QueueContract: what is not acknowledged comes again, until it is dead. */
@@ -113,6 +114,37 @@ trait QueueRetries
         self::assertSame([$id, ['to' => 'all'], 3, 'The server said no, 3.'], [$dead[0]['id'], $dead[0]['body'], $dead[0]['attempts'], $dead[0]['error']]);
         self::assertGreaterThanOrEqual($before, $dead[0]['at']);
         self::assertLessThanOrEqual(\time(), $dead[0]['at']);
+    }
+
+    public function testTheDeadWaitAgainOnlyIfAllMayWait(): void
+    {
+        $queue = $this->queue('mail', ['limit' => 4]);
+        $ids = [];
+        foreach (['a', 'b', 'c', 'd'] as $body) {
+            $ids[] = $queue->push($body);
+            self::next($queue)->bury('bad');
+        }
+        $queue->push('waits');
+        foreach ([[], $ids] as $all) {
+            try {
+                $queue->retryDead(...$all);
+                self::fail('Five wait.');
+            } catch (QueueFull $full) {
+                self::assertStringContainsString('holds 1 waiting', $full->getMessage());
+                self::assertStringContainsString('4 dead', $full->getMessage());
+            }
+            self::assertSame([1, 4], [$queue->size(), \count($queue->dead())]);
+        }
+        self::assertSame(3, $queue->retryDead($ids[0], $ids[1], $ids[2], $ids[0]));
+        self::assertSame(4, $queue->size());
+        try {
+            $queue->retryDead($ids[3]);
+            self::fail('Five wait.');
+        } catch (QueueFull) {
+            self::assertSame(['a', 'b', 'c', 'waits'], self::drain($queue));
+        }
+        self::assertSame(1, $queue->retryDead());
+        self::assertSame(['d'], self::drain($queue));
     }
 
     public function testAMessageThatItsWorkersDoNotSurviveIsDeadToo(): void

@@ -6,6 +6,7 @@ namespace Larder\Tests\Queue;
 
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
+use Larder\Queue\QueueFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -92,7 +93,7 @@ final class PushLogTest extends TestCase
             \dirname(__DIR__, 2),
         )]);
         $files = \array_map(static fn(string $file): string => \basename($file, '.php'), \explode("\n", $process->output()));
-        self::assertSame([], \array_diff($files, ['Queue', 'Ownership', 'PushLog', 'Signals', 'Quiet', 'MessageId', 'Process']));
+        self::assertSame([], \array_diff($files, ['Queue', 'Ownership', 'PushLog', 'Signals', 'Quiet', 'MessageId', 'Process', 'QueueFailure']));
         self::assertSame(['one', 'two', 'three', 'four'], self::drain($this->queue()));
     }
 
@@ -210,6 +211,60 @@ final class PushLogTest extends TestCase
         $queue->push('four');
         self::assertSame(['one', 'two', 'three', 'four'], self::drain($queue));
         self::assertSame([], self::drain($this->queue()));
+    }
+
+    public function testWhatTheDeletedDatabaseHadDoesNotComeAgain(): void
+    {
+        $queue = $this->pushThree();
+        self::assertSame(['one', 'two', 'three'], self::drain($queue));
+        $queue->push('four');
+        \array_map(\unlink(...), \glob($this->directory->file('queue-mail.db*')) ?: []);
+        self::assertSame(['four'], self::drain($this->queue()));
+        $queue->push('five');
+        self::assertSame(['five'], self::drain($queue));
+        \array_map(\unlink(...), \glob($this->directory->file('queue-mail.db*')) ?: []);
+        self::assertSame([], self::drain($this->queue()));
+        $this->queue()->push('six');
+        self::assertSame(['six'], self::drain($queue));
+    }
+
+    public function testASymbolicLinkInPlaceOfTheLogTakesNothing(): void
+    {
+        $queue = $this->pushThree();
+        $other = new TemporaryDirectory();
+        \rename($this->log(), $other->file('elsewhere'));
+        \symlink($other->file('elsewhere'), $this->log());
+        $before = (string) \file_get_contents($other->file('elsewhere'));
+        foreach (['push' => fn() => $this->queue()->push('lost'), 'pop' => fn() => $this->queue()->pop(), 'pushMany' => fn() => $this->queue()->pushMany(['lost'])] as $call) {
+            try {
+                $call();
+                self::fail('It went by the link.');
+            } catch (QueueFailure $failure) {
+                self::assertStringContainsString($this->log() . ' is a symbolic link', $failure->getMessage());
+            }
+        }
+        self::assertSame($before, \file_get_contents($other->file('elsewhere')));
+        \unlink($this->log());
+        \rename($other->file('elsewhere'), $this->log());
+        $this->queue()->push('four');
+        self::assertSame(['one', 'two', 'three', 'four'], self::drain($this->queue()));
+    }
+
+    public function testAProcessThatCanOpenNoMoreFilesIsToldSo(): void
+    {
+        $this->pushThree();
+        foreach (['$new->push("lost")', '$used->pop()', '$used->push("lost", 5)'] as $call) {
+            $process = Process::snippet(
+                'set_error_handler(static fn() => true); posix_setrlimit(POSIX_RLIMIT_NOFILE, 40, 40);'
+                    . ' $used = Larder\Queue\Queue::open($argv[1], "mail"); $used->size(); $new = Larder\Queue\Queue::open($argv[1], "mail"); Larder\Queue\Queue::open($argv[1], "mail")->push("kept");'
+                    . ' while (($files[] = fopen("/dev/null", "r")) !== false);'
+                    . " try { $call; echo 'done'; } catch (Larder\Queue\QueueFailure \$failure) { echo \$failure->getMessage(); }"
+                    . ' $files = []; echo "\n", Larder\Queue\Queue::open($argv[1], "mail")->push("later") > "";',
+                [$this->dsn()],
+            );
+            self::assertMatchesRegularExpression('/^.*queue-mail\.log cannot be opened.*open files.*\n1$/D', $process->output(), $process->errors());
+        }
+        self::assertSame(['one', 'two', 'three', 'kept', 'later', 'kept', 'later', 'kept', 'later'], self::drain($this->queue()));
     }
 
     public function testWhereAnotherProcessKeepsTheLogLockedPushesGoToTheDatabase(): void
