@@ -22,6 +22,7 @@ use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Helper\ProgressBar;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -143,8 +144,9 @@ final class BenchCommand extends Command
         $reporting = new Reporting($request->command($rounds, $ledger->seed));
         $collection = new Collection($plan->tasks, $plan->scenarios);
         try {
-            $runner = new Runner($plan->tasks, $services, $scratch->path, $rounds, $ledger, $stop, new ConsoleProgress($errors, $budget), $budget);
+            $runner = new Runner($plan->tasks, $services, $scratch->path, $rounds, $ledger, $stop, self::progress($errors), $budget);
             $runner->run($collection);
+            $errors->isDecorated() || $errors->writeln('');
             $report = $reporting->report($plan, $collection, $services, $ledger->seed, !$runner->isWhole());
         } finally {
             $services->stopAll();
@@ -164,6 +166,16 @@ final class BenchCommand extends Command
         $ledger->remove();
 
         return $report->disqualified !== [] || ($report->results === [] && $report->ratios === []) ? self::FAILED : self::OK;
+    }
+
+    /** A bar with the time left; where nobody watches, a line now and then. */
+    private static function progress(OutputInterface $output): ProgressBar
+    {
+        $bar = new ProgressBar($output, 0, $output->isDecorated() ? 0.1 : 30.0);
+        $bar->setFormat($output->isDecorated() ? ' %bar% %percent:3s% %  %remaining:-10s% left  %message%' : '%current% of %max% measured in %elapsed%');
+        $bar->setMessage('');
+
+        return $bar;
     }
 
     /** Where the lab keeps what outlives a process, and where engines with files get theirs: on a disk, not in /tmp. */

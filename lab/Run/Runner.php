@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Task;
 use Larder\Lab\Service\Services;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
+use Symfony\Component\Console\Helper\ProgressBar;
 
 /**
  * Runs every task in every round, in an order drawn anew for each round.
@@ -36,7 +37,7 @@ final class Runner
         private readonly int $rounds,
         private readonly Ledger $ledger,
         private readonly Stop $stop,
-        private readonly Progress $progress,
+        private readonly ProgressBar $progress,
         private readonly ?float $budget = null,
     ) {}
 
@@ -53,20 +54,23 @@ final class Runner
             }
         }
         $start = \microtime(true);
+        // The time left is reckoned from what this run does itself.
         $this->progress->start(\count($this->tasks) * $this->rounds, \count($this->ledger->kept()));
         for ($round = 0; $round < $this->rounds && !$this->stop->isAsked(); ++$round) {
             if (!$this->round($round, $collection)) {
                 break;
             }
             $spent = \microtime(true) - $start;
-            if ($this->budget !== null && $round + 1 >= self::LEAST && $spent + $spent / ($round + 1) > $this->budget) {
+            $each = $spent / ($round + 1);
+            if ($this->budget !== null && $round + 1 >= self::LEAST && $spent + $each > $this->budget) {
                 break;
             }
             if ($this->budget !== null) {
-                $this->progress->expect(\count($this->tasks) * (int) \min($this->rounds, \max(self::LEAST, $round + 1 + \floor(($this->budget - $spent) / ($spent / ($round + 1))))));
+                $rounds = \max(self::LEAST, $round + 1 + (int) (($this->budget - $spent) / $each));
+                $this->progress->setMaxSteps(\count($this->tasks) * \min($this->rounds, $rounds));
             }
         }
-        $this->progress->finish();
+        $this->progress->clear();
         foreach ($this->out as $subject => $reason) {
             $collection->disqualify($subject, $reason);
         }
@@ -90,9 +94,12 @@ final class Runner
         /** @var list<Task> $tasks */
         $tasks = $random->shuffleArray($this->tasks);
         foreach ($tasks as $task) {
-            $this->progress->at($round, $task->id());
+            if ($this->ledger->has($round, $task->id())) {
+                continue;
+            }
+            $this->progress->setMessage(\sprintf('round %d, %s', $round + 1, \mb_strimwidth($task->id(), 0, 40, '…')));
             $again = $round > 0 && $task instanceof Once;
-            if (!$again && !$this->ledger->has($round, $task->id()) && !$this->isOut($task)) {
+            if (!$again && !$this->isOut($task)) {
                 $measured = $this->perform($task, $round);
                 if ($this->stop->isAsked()) {
                     // Ctrl-C went to the measuring process as well: what it found is not whole.

@@ -6,9 +6,6 @@ namespace Larder\Tests\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
-use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Scenario;
-use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Again;
@@ -18,6 +15,7 @@ use Larder\Lab\Run\Measured;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\LookupDriver;
+use Larder\Tests\Lab\Support\StubScenario;
 use Larder\Tests\Lab\Support\StubTask;
 use Larder\Tests\Lab\Support\Tasks;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -38,7 +36,7 @@ final class AgainTest extends TestCase
     {
         $task = new StubTask('x', static fn(int $i): array => []);
         [$again] = Again::of($task, 'short', 'read');
-        $collection = new Collection([$task, $again], ['test' => self::scenario()]);
+        $collection = new Collection([$task, $again], ['test' => new StubScenario()]);
         foreach ([3 => [8.0, 16.0], 0 => [2.0, 3.0], 1 => [4.0, 6.0], 2 => [5.0, 7.5]] as $round => [$first, $second]) {
             $collection->add($round, $again, [new Measured([$second])]);
             $collection->add($round, $task, [new Measured([$first])]);
@@ -89,30 +87,5 @@ final class AgainTest extends TestCase
         self::assertSame('read', $again->sides()[0]->cell->operation);
         self::assertEquals([new Measured([2.0])], $again->perform(new Context(new Services(), '/nowhere', 1)));
         self::assertSame([], Again::of($task, 'short', 'dance'));
-    }
-
-    private static function scenario(): Scenario
-    {
-        return new class implements Scenario {
-            public function presentation(): Presentation
-            {
-                return new Presentation('test', '', 'Test');
-            }
-
-            public function subjects(): array
-            {
-                return [];
-            }
-
-            public function tasks(Scope $scope, array $subjects): array
-            {
-                return [];
-            }
-
-            public function base(Cell $cell): ?string
-            {
-                return null;
-            }
-        };
     }
 }

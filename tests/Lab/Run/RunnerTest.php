@@ -4,24 +4,22 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Run;
 
-use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
-use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Scenario;
-use Larder\Lab\Plan\Scope;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Ledger;
 use Larder\Lab\Run\Measured;
-use Larder\Lab\Run\Progress;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Runner;
 use Larder\Lab\Run\Stop;
 use Larder\Lab\Service\Services;
+use Larder\Tests\Lab\Support\StubScenario;
 use Larder\Tests\Lab\Support\StubTask;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Helper\ProgressBar;
+use Symfony\Component\Console\Output\NullOutput;
 
 #[CoversClass(Runner::class)]
 #[CoversClass(Collection::class)]
@@ -201,40 +199,8 @@ final class RunnerTest extends TestCase
     /** @param list<StubTask> $tasks */
     private function run_(array $tasks, int $rounds, int $seed = 1, ?string $file = null, ?Stop $stop = null, ?float $budget = null): Collection
     {
-        $scenario = new class implements Scenario {
-            public function subjects(): array
-            {
-                return [];
-            }
-
-            public function tasks(Scope $scope, array $subjects): array
-            {
-                return [];
-            }
-
-            public function presentation(): Presentation
-            {
-                return new Presentation('test', '', 'Test');
-            }
-
-            public function base(Cell $cell): ?string
-            {
-                return $cell->subject === 'slow' ? 'test/base/short/read/1' : null;
-            }
-        };
-        $progress = new class implements Progress {
-            public function start(int $tasks, int $done): void {}
-
-            public function expect(int $tasks): void {}
-
-            public function at(int $round, string $task): void {}
-
-            public function advance(): void {}
-
-            public function finish(): void {}
-        };
-        $collection = new Collection($tasks, ['test' => $scenario]);
-        (new Runner($tasks, new Services(), $this->directory->path, $rounds, new Ledger($file, 'test', $seed), $stop ?? new Stop(), $progress, $budget))->run($collection);
+        $collection = new Collection($tasks, ['test' => new StubScenario()]);
+        (new Runner($tasks, new Services(), $this->directory->path, $rounds, new Ledger($file, 'test', $seed), $stop ?? new Stop(), new ProgressBar(new NullOutput()), $budget))->run($collection);
 
         return $collection;
     }

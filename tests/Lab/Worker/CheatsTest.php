@@ -8,7 +8,6 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Ledger;
-use Larder\Lab\Run\Progress;
 use Larder\Lab\Run\Runner;
 use Larder\Lab\Run\Stop;
 use Larder\Lab\Service\Services;
@@ -22,6 +21,8 @@ use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Helper\ProgressBar;
+use Symfony\Component\Console\Output\NullOutput;
 
 #[CoversClass(Bench::class)]
 final class CheatsTest extends TestCase
@@ -58,7 +59,7 @@ final class CheatsTest extends TestCase
         $effort = new Effort(3, 10.0, 25.0, $cheat === CheatingDriver::KEEPS_THREE ? 10_000 : 100, 3);
         $tasks = [new ProcessTask('test', [new Side($cell, $subject)], $effort, $processes)];
         $collection = new Collection($tasks, []);
-        (new Runner($tasks, new Services(), $directory->path, 2, new Ledger(null, 'test', 1), new Stop(), self::createStub(Progress::class)))->run($collection);
+        (new Runner($tasks, new Services(), $directory->path, 2, new Ledger(null, 'test', 1), new Stop(), new ProgressBar(new NullOutput())))->run($collection);
 
         self::assertSame([], $collection->results());
         $reason = $collection->disqualified()[0]['reason'];

@@ -8,7 +8,6 @@ use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Ledger;
-use Larder\Lab\Run\Progress;
 use Larder\Lab\Run\Runner;
 use Larder\Lab\Run\Stop;
 use Larder\Lab\Scenario\Serializers;
@@ -20,6 +19,8 @@ use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Helper\ProgressBar;
+use Symfony\Component\Console\Output\NullOutput;
 
 #[CoversClass(Population::class)]
 final class PopulationTest extends TestCase
@@ -32,7 +33,7 @@ final class PopulationTest extends TestCase
         $subjects = \array_values(\array_filter($scenario->subjects(), static fn($subject): bool => $subject->name === 'php:gzdeflate'));
         $tasks = \array_values(\array_filter($scenario->tasks(new Scope(Scope::QUICK), $subjects), static fn($task): bool => \str_ends_with($task->id(), '/population')));
         $collection = new Collection($tasks, [Serializers::NAME => $scenario]);
-        $runner = new Runner($tasks, new Services(), $directory->path, 3, new Ledger(null, 'test', 1), new Stop(), self::createStub(Progress::class));
+        $runner = new Runner($tasks, new Services(), $directory->path, 3, new Ledger(null, 'test', 1), new Stop(), new ProgressBar(new NullOutput()));
         $runner->run($collection);
 
         self::assertSame([], $collection->disqualified());
