@@ -237,11 +237,14 @@ final class Cache
         }
         $held = Signals::hold();
         $name = $this->space->key($key);
-        if (isset($this->copies->entries[$key])) {
+        $found = false;
+        if (isset($this->copies->waiting[$key])) {
+            $value = $this->copies->arrive($key, $found);
+        } elseif (isset($this->copies->entries[$key])) {
             $value = $this->copies->decode($key, $found);
-            if ($found) {
-                return $value;
-            }
+        }
+        if ($found) {
+            return $value;
         }
         $remember = $this->request->remember();
         if ($this->openTransaction() !== null) {
@@ -729,6 +732,13 @@ final class Cache
      */
     private function lookup(string $key, mixed $default, ?bool $below = true): mixed
     {
+        if (isset($this->copies->waiting[$key])) {
+            $this->lookups++;
+            $value = $this->copies->arrive($key, $found);
+            if ($found) {
+                return $value;
+            }
+        }
         if ($this->version !== $this->view->version) {
             $this->derive();
         }

@@ -25,9 +25,9 @@ use Larder\System\Quiet;
 final class Codec
 {
     /** The whole first byte of values that need no serializer. */
-    private const STRING = "\x00";
+    public const STRING = "\x00";
     private const INT = "\x01";
-    private const NULL = "\x02";
+    public const NULL = "\x02";
     private const FALSE = "\x03";
     private const TRUE = "\x04";
     private const FLOAT = "\x05";

@@ -29,6 +29,9 @@ final class Entry
     /** Milliseconds that a value of bounded life lives, and that it may still be served while one reader renews it. */
     public const BOUNDED_LIFE = 2000;
 
+    /** Bytes before the payload of a value without conditions. */
+    public const PLAIN = 9;
+
     /** Bytes before the tags of a value with conditions. */
     private const HEAD = 35;
 
@@ -100,15 +103,21 @@ final class Entry
             . $tags . $this->payload;
     }
 
+    /** Whether a body is a value without conditions: only a change of its key or a flush ends it. */
+    public static function isPlain(string $body): bool
+    {
+        return isset($body[self::PLAIN]) && $body[0] === 'v';
+    }
+
     /** Null: the bytes are not a value, or are damaged. */
     public static function fromBody(string $body): ?self
     {
         $kind = $body[0] ?? '';
-        if ($kind === 'v' && \strlen($body) > 9) {
+        if ($kind === 'v' && isset($body[self::PLAIN])) {
             /** @var array{1: int} $head */
             $head = \unpack('J', $body, 1);
 
-            return new self(\substr($body, 9), $head[1]);
+            return new self(\substr($body, self::PLAIN), $head[1]);
         }
         if ($kind !== 'w' || \strlen($body) < 36) {
             return null;

@@ -14,6 +14,12 @@ final class EntrySigner
         return $this->signer === null ? $entry->body() : $this->signer->sign($key, $entry->body());
     }
 
+    /** Whether the body is a value without conditions that needs no signature: the payload begins at Entry::PLAIN. */
+    public function isPlain(string $body): bool
+    {
+        return $this->signer === null && Entry::isPlain($body);
+    }
+
     /** Null: the body is not a value, is damaged, or is not signed with this secret. */
     public function open(string $key, string $body): ?Entry
     {

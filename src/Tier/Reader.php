@@ -77,7 +77,8 @@ final class Reader
     }
 
     /**
-     * Reads keys of several spaces from the truth tier, all at one position, and keeps them encoded in the request tier.
+     * Reads keys of several spaces from the truth tier, all at one position, and keeps them encoded in the request tier: most
+     * of them as they were read, until somebody asks for them.
      *
      * @param list<array{Space, list<int|string>}> $lists keys by space
      *
@@ -92,27 +93,65 @@ final class Reader
         foreach ($lists as [$space, $keys]) {
             $copies = $this->view->copies($space);
             $spaces[] = $space;
+            $isEmpty = $copies !== null && $copies->count() === 0;
             foreach ($keys as $key) {
-                if ($copies !== null && !$copies->has((string) $key)) {
+                if ($isEmpty || ($copies !== null && !$copies->has((string) $key))) {
                     $wanted[$space->key((string) $key)] = $space;
                 }
             }
         }
         $changes = $this->view->changes;
         $snapshot = $wanted === [] ? null : $this->read(\array_keys($wanted), ...$spaces);
-        foreach ($snapshot->records ?? [] as $name => $record) {
+        if ($snapshot === null) {
+            return;
+        }
+        // A near tier gets a copy of each value at once, so all of them are decoded.
+        $canWait = $this->nears === [] && $snapshot->epoch === $this->history->epoch;
+        $start = $this->history->start();
+        $space = $copies = null;
+        $length = $floor = $bytes = 0;
+        $bodies = [];
+        foreach ($snapshot->records as $name => $record) {
             $name = (string) $name;
             // A missing key is not noted as a miss: a later get asks for it again, and may find it by then.
-            $space = $wanted[$name] ?? null;
-            if ($snapshot === null || $space === null) {
+            if (!isset($wanted[$name])) {
+                continue;
+            }
+            if ($space !== $wanted[$name]) {
+                $this->await($copies, $bodies, $bytes, $changes);
+                $space = $wanted[$name];
+                $copies = $this->view->copies($space);
+                $length = \strlen($space->entries);
+                $floor = $this->view->floor($space);
+                $bytes = 0;
+                $bodies = [];
+            }
+            $key = \substr($name, $length);
+            if ($canWait && $this->signer->isPlain($record->body)) {
+                if ($record->position > $floor) {
+                    $record->position > $start && $this->history->hit($name, $record->position, false);
+                    $this->truth->hits++;
+                    $bytes += \strlen($record->body);
+                    $bodies[$key] = $record->body;
+                }
+
                 continue;
             }
             $entry = $this->judgeRecord($name, $record, $snapshot, $space);
-            if ($entry !== null) {
-                $copies = $this->view->copies($space);
-                $copies?->keep(\substr($name, \strlen($space->entries)), $entry);
-                // Checked last: a destructor or signal handler may change the key at any step.
-                $changes === $this->view->changes || $copies?->drop(\substr($name, \strlen($space->entries)));
+            $entry === null || $copies?->keep($key, $entry);
+            // Checked last: a destructor or signal handler may change the key at any step.
+            $changes === $this->view->changes || $copies?->drop($key);
+        }
+        $this->await($copies, $bodies, $bytes, $changes);
+    }
+
+    /** @param array<array-key, string> $bodies */
+    private function await(?RequestTier $copies, array $bodies, int $bytes, int $changes): void
+    {
+        if ($copies !== null && $bodies !== []) {
+            $copies->await($bodies, $bytes);
+            foreach ($changes === $this->view->changes ? [] : $bodies as $key => $_) {
+                $copies->drop((string) $key);
             }
         }
     }

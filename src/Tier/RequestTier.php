@@ -7,13 +7,14 @@ namespace Larder\Tier;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Codec\Undecodable;
+use Larder\System\Signals;
 
 /**
  * The request tier of one space: holds copies that end with the request.
  *
  * $values holds the values that may be handed out as they are. Encoded in $entries lie values that each reader must
- * decode anew (with objects or references), nulls, and arrays not asked for yet. Cache binds $values by reference, so a
- * hit costs one array look-up.
+ * decode anew (with objects or references), nulls, and arrays not asked for yet. In $waiting lies what a prefetch has read,
+ * until the first get decodes it. Cache binds $values by reference, so a hit costs one array look-up.
  */
 final class RequestTier
 {
@@ -29,6 +30,9 @@ final class RequestTier
 
     /** @var array<array-key, Entry> */
     public array $entries = [];
+
+    /** @var array<array-key, string> valid bodies without conditions (Entry::isPlain()); none of a key in $values or $entries counts */
+    public array $waiting = [];
 
     /** @var array<array-key, true> keys read from a near tier whose values are not kept here */
     public array $passed = [];
@@ -72,12 +76,69 @@ final class RequestTier
         } else {
             // An array may take twenty times the memory of its encoded form.
             $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($entry->payload));
-            unset($this->entries[$key]);
+            unset($this->entries[$key], $this->waiting[$key]);
             $this->values[$key] = $value;
             $this->ending($key, $entry);
         }
 
         return $value;
+    }
+
+    /**
+     * Keeps bodies without conditions (Entry::isPlain()) until readers ask for them.
+     *
+     * @param array<array-key, string> $bodies
+     */
+    public function await(array $bodies, int $bytes): void
+    {
+        $this->waiting = $bodies + $this->waiting;
+        $this->room($bytes);
+    }
+
+    /** The value of a body that has waited. If it cannot be decoded, returns null and sets $found to false. */
+    public function arrive(string $key, mixed &$found): mixed
+    {
+        $turn = $this->turn;
+        $body = $this->waiting[$key];
+        if ($body[Entry::PLAIN] === Codec::STRING) {
+            // Without calls: on a page that was asked for before, most keys come here once.
+            unset($this->waiting[$key]);
+            $found = true;
+            $value = $this->values[$key] = \substr($body, Entry::PLAIN + 1);
+        } else {
+            $held = Signals::hold();
+            unset($this->waiting[$key]);
+            $this->bytes -= \strlen($body);
+            $value = $this->putPlain($key, $body, $found);
+        }
+        if ($turn !== $this->turn) {
+            // Meanwhile a destructor or signal handler has replaced or dropped this copy.
+            $this->drop($key);
+        }
+
+        return $value;
+    }
+
+    /** As put(), for the body of a value without conditions (Entry::isPlain()). */
+    public function putPlain(string $key, string $body, mixed &$found): mixed
+    {
+        $found = false;
+        if (Codec::isSnapshot($body, Entry::PLAIN) || $body[Entry::PLAIN] === Codec::NULL) {
+            $entry = Entry::fromBody($body);
+
+            return $entry === null ? null : $this->put($key, $entry, $found);
+        }
+        $before = \memory_get_usage();
+        try {
+            $value = $this->codec->decode($body, Entry::PLAIN);
+        } catch (Undecodable) {
+            return null;
+        }
+        $found = true;
+        $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($body));
+        unset($this->entries[$key], $this->waiting[$key], $this->ends[$key]);
+
+        return $this->values[$key] = $value;
     }
 
     /** Keeps a value that the application still holds. An array is kept encoded, since the application may change it through references. */
@@ -90,7 +151,7 @@ final class RequestTier
             return;
         }
         $this->room(\strlen($entry->payload));
-        unset($this->entries[$key]);
+        unset($this->entries[$key], $this->waiting[$key]);
         $this->values[$key] = $value;
         $this->ending($key, $entry);
     }
@@ -100,7 +161,7 @@ final class RequestTier
     {
         $entry->given = null;
         $this->room(\strlen($entry->payload));
-        unset($this->values[$key]);
+        unset($this->values[$key], $this->waiting[$key]);
         $this->entries[$key] = $entry;
         $this->ending($key, $entry);
     }
@@ -137,19 +198,19 @@ final class RequestTier
 
     public function has(string $key): bool
     {
-        return isset($this->values[$key]) || isset($this->entries[$key]);
+        return isset($this->values[$key]) || isset($this->entries[$key]) || isset($this->waiting[$key]);
     }
 
     public function drop(string $key): void
     {
         $this->turn++;
-        unset($this->values[$key], $this->entries[$key], $this->ends[$key]);
+        unset($this->values[$key], $this->entries[$key], $this->waiting[$key], $this->ends[$key]);
     }
 
     public function clear(): void
     {
         $this->turn++;
-        $this->values = $this->entries = $this->ends = $this->passed = [];
+        $this->values = $this->entries = $this->waiting = $this->ends = $this->passed = [];
         $this->bytes = 0;
         $this->due = \PHP_INT_MAX;
     }
@@ -173,7 +234,7 @@ final class RequestTier
     /** @return iterable<string> every key that was read and may still have a copy */
     public function names(): iterable
     {
-        foreach ([$this->values, $this->entries, $this->passed] as $copies) {
+        foreach ([$this->values, $this->entries, $this->waiting, $this->passed] as $copies) {
             foreach ($copies as $name => $_) {
                 yield (string) $name;
             }
@@ -182,7 +243,7 @@ final class RequestTier
 
     public function count(): int
     {
-        return \count($this->values) + \count($this->entries);
+        return \count($this->values) + \count($this->entries) + \count($this->waiting);
     }
 
     public function bytes(): int
@@ -236,9 +297,10 @@ final class RequestTier
     private function room(int $bytes): void
     {
         $this->bytes += \max(0, $bytes);
-        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) >= self::MANY) {
+        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) + \count($this->waiting) >= self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
             $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);
+            $this->waiting = \array_slice($this->waiting, \intdiv(\count($this->waiting), 2), null, true);
             $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
             $this->bytes = \intdiv($this->bytes, 2);
             $this->history->goneAll();
