@@ -112,7 +112,7 @@ final readonly class Options
      */
     private static function expanded(#[\SensitiveParameter] ?string $text): array
     {
-        $text ??= self::environment();
+        $text ??= Environment::dsn();
         if ($text === null) {
             return ['disk' => self::embedded()];
         }
@@ -158,17 +158,6 @@ final readonly class Options
         }
 
         return $over + $base;
-    }
-
-    /** Reads LARDER_DSN. getenv() has the web server's parameters too, but dotenv libraries write only $_SERVER or $_ENV. */
-    private static function environment(): ?string
-    {
-        $text = \getenv('LARDER_DSN');
-        if ($text === false || $text === '') {
-            $text = $_SERVER['LARDER_DSN'] ?? $_ENV['LARDER_DSN'] ?? '';
-        }
-
-        return \is_string($text) && $text !== '' ? $text : null;
     }
 
     /**

@@ -56,7 +56,7 @@ final readonly class QueueOptions
         if ($secret !== null && (!\is_string($secret) || $secret === '')) {
             throw InvalidConfiguration::emptySecret();
         }
-        $isFull = Options::choice('synchronous', $options['synchronous'] ?? 'normal', ['normal' => '', 'full' => '']) === 'full';
+        $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         if (isset($options['synchronous']) && $dsn->scheme !== 'sqlite') {
             throw NotSupported::synchronous($dsn->scheme);
         }

@@ -89,6 +89,9 @@ final class RedisScript
         return ids
         LUA;
 
+    /** sha1() of PUSH, which would be a tenth of what a web request that pushes executes. If it is wrong, each push sends the script. */
+    public const PUSH_HASH = '82415090504544f170ec46a7cfb0715db5c3bd14';
+
     /** The same, where the key of a message may be that of one whose claim has ended. */
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;
 

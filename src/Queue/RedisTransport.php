@@ -32,7 +32,7 @@ final class RedisTransport implements Transport
     private readonly Connection $connection;
 
     /** @var array<string, string> script to its name for the server */
-    private array $hashes = [];
+    private array $hashes = [RedisScript::PUSH => RedisScript::PUSH_HASH];
 
     /** Milliseconds after which the last claim wants to look again. */
     private int $look = RedisScript::LOOK;
