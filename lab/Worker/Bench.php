@@ -64,11 +64,13 @@ final class Bench
     }
 
     /**
-     * Connects, writes what will be read, compares it, and warms up.
+     * Connects, writes what will be read, unless it lies there, compares it, and warms up.
+     *
+     * @param ?self $before whose keys may lie there: those of another operation, that it has compared at its end
      *
      * @throws WrongValue
      */
-    public function prepare(): void
+    public function prepare(?self $before = null): void
     {
         $this->driver->connect();
         $start = \hrtime(true);
@@ -76,7 +78,12 @@ final class Bench
             // From there on it is known what it must count to.
             $this->perform(0);
         } else {
-            $this->write();
+            // What an engine keeps for one connection alone is gone.
+            if ($before?->keys->written === $this->keys->written && !\in_array($this->driver->read([$this->names[$this->keys->written[0]]]), [null, false], true)) {
+                [$this->expected, $this->number] = [$before->expected, $before->number];
+            } else {
+                $this->write();
+            }
             $start = \hrtime(true);
             $this->check();
         }

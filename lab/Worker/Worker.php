@@ -74,11 +74,21 @@ final readonly class Worker
             return $this->takeTurns();
         }
 
-        return \array_map(fn(int $side): array => $this->cell($side), \array_keys($this->sides));
+        $found = [];
+        $before = null;
+        foreach (\array_keys($this->sides) as $side) {
+            $found[] = $this->cell($side, $before);
+        }
+
+        return $found;
     }
 
-    /** @return Found */
-    private function cell(int $side): array
+    /**
+     * @param ?Bench $before of the side before, then of this one
+     *
+     * @return Found
+     */
+    private function cell(int $side, ?Bench &$before): array
     {
         $beside = self::WRITERS[$this->sides[$side]['operation']] ?? null;
         if ($beside !== null || $this->concurrency > 1) {
@@ -93,14 +103,17 @@ final readonly class Worker
                 return ['samples' => Population::sizes($this->driver($side)), 'operations' => 1];
             }
             $bench = $this->bench($side, 0);
-            $bench->prepare();
+            [$there, $before] = [$before, null];
+            $bench->prepare($there);
             $samples = [];
             $end = \hrtime(true) + $this->effort->milliseconds * 1e6;
             do {
                 $samples[] = $bench->sample();
             } while ($this->goesOn(\count($samples), $end));
+            $found = self::found($bench, $samples);
+            $before = $bench;
 
-            return self::found($bench, $samples);
+            return $found;
         } catch (\Exception $e) {
             return ['wrong' => self::say($e)];
         }
@@ -195,8 +208,10 @@ final readonly class Worker
             default => Recording::get($payload),
         };
         $seed = $this->seed + $member;
-        $own = "lab:$side:$member:";
         $memory = ($parameters['work'] ?? '') === Keys::MEMORY;
+        // All that is done to a payload is done to the same keys.
+        $place = $this->inTurn || $memory ? $side : (int) \array_search($payload, \array_column($this->sides, 'payload'), true);
+        $own = "lab:$place:$member:";
         // Where nothing begins with a request a sample is one; but at once with others it must be seen which keys were in time.
         $request = isset($parameters['begins']) || ($this->concurrency > 1 && !$memory) ? $request : \PHP_INT_MAX;
         if ($memory) {
