@@ -237,14 +237,11 @@ final class Cache
         }
         $held = Signals::hold();
         $name = $this->space->key($key);
-        $found = false;
-        if (isset($this->copies->waiting[$key])) {
-            $value = $this->copies->arrive($key, $found);
-        } elseif (isset($this->copies->entries[$key])) {
+        if (isset($this->copies->entries[$key])) {
             $value = $this->copies->decode($key, $found);
-        }
-        if ($found) {
-            return $value;
+            if ($found) {
+                return $value;
+            }
         }
         $remember = $this->request->remember();
         if ($this->openTransaction() !== null) {
@@ -827,11 +824,14 @@ final class Cache
         $name = $this->space->key($key);
         $changes = $this->view->changes;
         $isAsked = $this->version === $this->view->version && ($this->segment !== null || $this->near !== null);
-        $entry = $this->below($key, $name, $below, $isAsked, $hit);
-        if ($entry === null) {
+        $entry = $this->below($key, $name, $below, $isAsked, $hit, $plain);
+        if ($plain !== null) {
+            $value = $this->copies->putPlain($key, $plain, $found);
+        } elseif ($entry !== null) {
+            $value = $this->copies->put($key, $entry, $found);
+        } else {
             return $default;
         }
-        $value = $this->copies->put($key, $entry, $found);
         if ($changes !== $this->view->changes) {
             // Meanwhile a destructor or signal handler has changed something, perhaps this key.
             $this->copies->drop($key);
@@ -847,7 +847,7 @@ final class Cache
             $this->check();
         }
 
-        return $this->copies->has($key) || $this->below($key, $name, true, false, null) !== null;
+        return $this->copies->has($key) || $this->below($key, $name, true, false, null, $plain) !== null || $plain !== null;
     }
 
     /**
@@ -855,13 +855,14 @@ final class Cache
      *
      * @param bool                   $isAsked the nearest tier was asked already
      * @param array{Entry, int}|null $hit     what it answered
+     * @param ?string                $plain   see Reader::fetch()
      */
-    private function below(string $key, string $name, bool $truth, bool $isAsked, ?array $hit): ?Entry
+    private function below(string $key, string $name, bool $truth, bool $isAsked, ?array $hit, ?string &$plain): ?Entry
     {
         $reader = $this->request->reader();
         $entry = $this->view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
 
-        return $entry === null && $truth ? $reader->fetch($name, $this->space) : $entry;
+        return $entry === null && $truth ? $reader->fetch($name, $this->space, $plain) : $entry;
     }
 
     /**

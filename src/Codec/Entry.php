@@ -38,6 +38,28 @@ final class Entry
     /** Milliseconds that the clocks of two servers may differ before an entry "from the future" counts as expired. */
     private const SKEW = 60000;
 
+    /**
+     * Result of Codec::encode(). Nobody changes this property or those below, which are plain ones for the reason that
+     * Store\Record gives.
+     */
+    public string $payload = '';
+
+    public int $created = 0;
+
+    public int $expiry = 0;
+
+    public int $soft = 0;
+
+    /**
+     * The time at which a bounded life ends; 0: the value has none.
+     */
+    public int $sure = 0;
+
+    /**
+     * @var list<string> full marker keys
+     */
+    public array $tags = [];
+
     /** The decoded value, if the entry comes from the segment, whose entries have no payload. */
     public mixed $value = null;
     public bool $isHeld = false;
@@ -50,17 +72,16 @@ final class Entry
      */
     public ?array $given = null;
 
-    /** @param list<string> $tags full marker keys */
-    public function __construct(
-        /** Result of Codec::encode(). */
-        public readonly string $payload,
-        public readonly int $created,
-        public readonly int $expiry = 0,
-        public readonly int $soft = 0,
-        /** The time at which a bounded life ends; 0: the value has none. */
-        public readonly int $sure = 0,
-        public readonly array $tags = [],
-    ) {}
+    /** @param list<string> $tags */
+    public function __construct(string $payload, int $created, int $expiry = 0, int $soft = 0, int $sure = 0, array $tags = [])
+    {
+        $this->payload = $payload;
+        $this->created = $created;
+        $this->expiry = $expiry;
+        $this->soft = $soft;
+        $this->sure = $sure;
+        $this->tags = $tags;
+    }
 
     /**
      * @param int          $now  by the truth tier's clock

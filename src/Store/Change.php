@@ -22,38 +22,75 @@ final class Change
      */
     public const KEPT = ['i', 'm', 'c'];
 
+    // Nobody changes these properties. They are plain ones for the reason that Record gives.
+    public string $key = '';
+
+    /** The new record; null removes it (a removal enters the journal like any change, even if there was no record). */
+    public ?string $body = null;
+
+    /** Names the request that changes: 12 hexadecimal digits, new for each request. */
+    public string $writer = '';
+
+    /** Done only if nobody but $writer changed the key after this position. */
+    public int $limit = self::ALWAYS;
+
+    /** Milliseconds by Store::now() after which the record is absent and the engine may remove it; 0: never. */
+    public int $expiry = 0;
+
+    /** @var array<string, int> other keys, each with the position after which nobody else may have changed it */
+    public array $guards = [];
+
     /**
-     * @param string             $key
-     * @param ?string            $body    the new record; null removes it (a removal enters the journal like any change,
-     *                                    even if there was no record)
-     * @param string             $writer  names the request that changes: 12 hexadecimal digits, new for each request
-     * @param int                $limit   done only if nobody but $writer changed the key after this position
-     * @param int                $expiry  milliseconds by Store::now() after which the record is absent and the engine may remove it; 0: never
-     * @param array<string, int> $guards  other keys, each with the position after which nobody else may have changed it
-     * @param bool               $logged  false: the change does not enter the journal (leases); the record's position still
-     *                                    grows with each write, and $limit then also counts the writer's own changes
-     * @param string             $kind    one letter for the journal: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew)
-     * @param string             $epoch   of $limit and the guards' positions; in another epoch nothing is known that far back,
-     *                                    and the change is not done (position -1). '': any epoch
-     * @param bool               $atomic  true for a counter or a lock, and for a marker made anew: if the writer dies before it
-     *                                    changes the record, the old record stays valid, and the process that cleans up keeps
-     *                                    it. An engine that announces its changes (Memcached) makes such a change only while
-     *                                    each guard has a record and no change of it is under way
+     * False: the change does not enter the journal (leases); the record's position still grows with each write, and $limit then
+     * also counts the writer's own changes.
      */
+    public bool $logged = true;
+
+    /** One letter for the journal: s(et) d(elete) x(dropped) i(ntent) m(arker) c(marker made anew). */
+    public string $kind = 's';
+
+    /** True: $limit counts the writer's own changes too (compare-and-swap). Always so if $logged is false. */
+    public bool $strict = false;
+
+    /**
+     * Of $limit and the guards' positions; in another epoch nothing is known that far back, and the change is not done
+     * (position -1). '': any epoch.
+     */
+    public string $epoch = '';
+
+    /**
+     * True for a counter or a lock, and for a marker made anew: if the writer dies before it changes the record, the old record
+     * stays valid, and the process that cleans up keeps it. An engine that announces its changes (Memcached) makes such a
+     * change only while each guard has a record and no change of it is under way.
+     */
+    public bool $atomic = false;
+
+    /** @param array<string, int> $guards */
     public function __construct(
-        public readonly string $key,
-        public readonly ?string $body,
-        public readonly string $writer,
-        public readonly int $limit = self::ALWAYS,
-        public readonly int $expiry = 0,
-        public readonly array $guards = [],
-        public readonly bool $logged = true,
-        public readonly string $kind = 's',
-        /** True: $limit counts the writer's own changes too (compare-and-swap). Always so if $logged is false. */
-        public readonly bool $strict = false,
-        public readonly string $epoch = '',
-        public readonly bool $atomic = false,
-    ) {}
+        string $key,
+        ?string $body,
+        string $writer,
+        int $limit = self::ALWAYS,
+        int $expiry = 0,
+        array $guards = [],
+        bool $logged = true,
+        string $kind = 's',
+        bool $strict = false,
+        string $epoch = '',
+        bool $atomic = false,
+    ) {
+        $this->key = $key;
+        $this->body = $body;
+        $this->writer = $writer;
+        $this->limit = $limit;
+        $this->expiry = $expiry;
+        $this->guards = $guards;
+        $this->logged = $logged;
+        $this->kind = $kind;
+        $this->strict = $strict;
+        $this->epoch = $epoch;
+        $this->atomic = $atomic;
+    }
 
     /** Whether this change's positions can be compared with those of this epoch. */
     public function isOf(string $epoch): bool

@@ -10,29 +10,47 @@ final class Outcome
     /** Kind of a change that the engine refuses: the value is too large, or there is no room for it. */
     public const REFUSED = 'r';
 
+    // Nobody changes these properties. They are plain ones for the reason that Record gives.
+    public bool $done = false;
+
     /**
-     * @param bool    $done
-     * @param int     $position   done: the change's position; not done: the position of the conflicting change, or -1 if
-     *                            nothing is known that far back (treat as a conflict)
-     * @param string  $writer     done: writer of the key's previous change, '' if unknown; not done: writer of the
-     *                            conflicting change
-     * @param int     $previous   done: position of the key's previous change, 0 if unknown
-     * @param string  $kind       done: kind of the change that made the previous record, '' if there was none;
-     *                            not done: kind of the conflicting change (Change::$kind), '' if unknown
-     * @param ?Record $record     not done: the key's record now, null if it has none
-     * @param ?string $guard      not done: the guard that conflicts, null if it is the key itself
-     * @param int     $step       done: how far the position lies above the journal's previous end
+     * Done: the change's position; not done: the position of the conflicting change, or -1 if nothing is known that far back
+     * (treat as a conflict).
      */
-    public function __construct(
-        public readonly bool $done,
-        public readonly int $position,
-        public readonly string $writer = '',
-        public readonly int $previous = 0,
-        public readonly string $kind = '',
-        public readonly ?Record $record = null,
-        public readonly ?string $guard = null,
-        public readonly int $step = 1,
-    ) {}
+    public int $position = 0;
+
+    /** Done: writer of the key's previous change, '' if unknown; not done: writer of the conflicting change. */
+    public string $writer = '';
+
+    /** Done: position of the key's previous change, 0 if unknown. */
+    public int $previous = 0;
+
+    /**
+     * Done: kind of the change that made the previous record, '' if there was none; not done: kind of the conflicting change
+     * (Change::$kind), '' if unknown.
+     */
+    public string $kind = '';
+
+    /** Not done: the key's record now, null if it has none. */
+    public ?Record $record = null;
+
+    /** Not done: the guard that conflicts, null if it is the key itself. */
+    public ?string $guard = null;
+
+    /** Done: how far the position lies above the journal's previous end. */
+    public int $step = 1;
+
+    public function __construct(bool $done, int $position, string $writer = '', int $previous = 0, string $kind = '', ?Record $record = null, ?string $guard = null, int $step = 1)
+    {
+        $this->done = $done;
+        $this->position = $position;
+        $this->writer = $writer;
+        $this->previous = $previous;
+        $this->kind = $kind;
+        $this->record = $record;
+        $this->guard = $guard;
+        $this->step = $step;
+    }
 
     /** The engine cannot keep this value. It has removed the old one, or else the caller must. */
     public static function refused(?Record $record = null): self

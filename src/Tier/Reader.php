@@ -39,12 +39,28 @@ final class Reader
         $this->nears = $view->nears;
     }
 
-    /** Reads the valid entry of a key from the truth tier. */
-    public function fetch(string $key, Space $space): ?Entry
+    /**
+     * Reads the valid entry of a key from the truth tier.
+     *
+     * @param ?string $plain set to the body of a valid value without conditions, for which no entry is made
+     */
+    public function fetch(string $key, Space $space, ?string &$plain): ?Entry
     {
-        $snapshot = $this->readBeside(null, [$key], [$space]);
+        $snapshot = $this->readBeside($this->view->knowsFloor($space) ? [] : null, [$key], [$space]);
+        if ($snapshot === null) {
+            return null;
+        }
+        $record = $snapshot->records[$key] ?? null;
+        if ($record !== null && $this->nears === [] && $this->signer->isPlain($record->body)
+            && $record->position > $this->view->floor($space) && $snapshot->epoch === $this->history->epoch) {
+            $this->truth->hits++;
+            $record->position > $this->history->start() && $this->history->hit($key, $record->position, false);
+            $plain = $record->body;
 
-        return $snapshot === null ? null : $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
+            return null;
+        }
+
+        return $this->judgeRecord($key, $record, $snapshot, $space);
     }
 
     /**
@@ -129,8 +145,8 @@ final class Reader
             $key = \substr($name, $length);
             if ($canWait && $this->signer->isPlain($record->body)) {
                 if ($record->position > $floor) {
-                    $record->position > $start && $this->history->hit($name, $record->position, false);
                     $this->truth->hits++;
+                    $record->position > $start && $this->history->hit($name, $record->position, false);
                     $bytes += \strlen($record->body);
                     $bodies[$key] = $record->body;
                 }

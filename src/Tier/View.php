@@ -389,6 +389,12 @@ final class View
         return isset($this->held[$key]) || \count($this->held) >= self::HELD;
     }
 
+    /** Whether floor() answers without asking a store. */
+    public function knowsFloor(Space $space): bool
+    {
+        return isset($this->floors[$space->path]);
+    }
+
     /** Position of the last flush that covers a space; PHP_INT_MAX: unknown, so nothing in the space is valid. */
     public function floor(Space $space): int
     {
