@@ -281,15 +281,15 @@ final class Cache
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        if (!$this->space->cacheOnly || !$this->request->truth->appends()) {
+        if (!$this->request->truth->appends() || $this->openTransaction() !== null) {
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
-        // In a cache-only space nothing judges a delete, so the store may take it now and apply it later. A caller that wants
-        // to know whether there was a value needs a read before it.
+        // The store may take a delete now and apply it later. A caller that wants to know whether there was a value needs a
+        // read before it.
         $name = $this->space->key($key);
-        $there = \func_num_args() < 2 || $this->isThere($key, $name);
         $writer = $this->request->writer();
+        $there = \func_num_args() < 2 || $this->copies->has($key) || $writer->isThere($name, $this->space);
         $this->copies->drop($key);
 
         return $writer->append($name, $this->space, null) || $this->remove([$key]);

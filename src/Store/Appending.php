@@ -12,12 +12,25 @@ use Larder\System\Failure;
  */
 interface Appending extends Store
 {
+    /**
+     * Signs a change that hides another writer's. It is no request's name, so no request takes that change for its own, or
+     * for one that came after nobody else's.
+     */
+    public const NOBODY = '------------';
+
     /** Whether this store appends at all. */
     public function appends(): bool;
 
     /**
-     * Takes an unconditional change of a key with a small body. The change is safe against the death of any process when
-     * this returns. It gets its position when it is applied; if the key is held then, the change is dropped.
+     * Takes a change of a key with a small body. The change is safe against the death of any process when this returns. It
+     * gets its position, and is judged, when it is applied:
+     *
+     *  - A change without a limit is dropped if the key is held, and made if not.
+     *  - A change with a limit is made if nobody but its writer has changed the key after the limit, or moved a marker that
+     *    covers it, and the key is not held. If not, the key is dropped, or a held key gets a new position, and NOBODY signs
+     *    it. So a change never hides another writer's from its own writer.
+     *
+     * The limit counts for the key and for the flush markers that cover it.
      *
      * @return bool false: the store did not take the change, and the caller must write it
      *
@@ -29,10 +42,10 @@ interface Appending extends Store
      * Applies the waiting changes of all processes. A request's view may begin with the next read(): its epoch had not ended
      * before this call.
      *
-     * @param string $writer whose outcomes the caller wants: a process may apply other writers' changes of the same key
+     * @param string $writer whose outcomes the caller wants
      *
-     * @return array<string, Outcome> by key: the last outcomes of this writer's changes that this process has applied since
-     *                                the last call
+     * @return array<string, Outcome> by key: of this writer's changes that this process has applied since the last call, the
+     *                                last outcomes; not done: the key was dropped, at that position
      *
      * @throws Failure
      */

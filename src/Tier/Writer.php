@@ -195,6 +195,15 @@ final class Writer
         return $stored;
     }
 
+    /** Whether a key has a value now (one that a tag has invalidated counts). Does not count as a read of the application's. */
+    public function isThere(string $key, Space $space): bool
+    {
+        $record = isset($this->pending[$key]) ? null : $this->view->again([$key])->records[$key] ?? null;
+
+        return isset($this->pending[$key])
+            || ($record !== null && ($record->body[0] ?? '') !== Entry::INTENT && $record->position > $this->view->floor($space));
+    }
+
     /**
      * @param non-empty-list<string> $keys  of one space
      * @param int                    $there set to how many of them had a value (one that a tag has invalidated counts)
@@ -283,10 +292,8 @@ final class Writer
             unset($this->pending[$key]);
             $this->commitFills($fill, []);
         }
-        if ($space->cacheOnly) {
-            // Apply appended changes, of other processes too: of two processes that swap, each must see the other's change.
-            $this->land();
-        }
+        // Apply appended changes, of other processes too: of two processes that swap, each must see the other's change.
+        $this->land();
         $tags = [];
         for ($try = 0; $try < self::TRIES; $try++) {
             $snapshot = $this->reader->readToSwap($key, $space, $tags);
@@ -343,8 +350,9 @@ final class Writer
     }
 
     /**
-     * Hands a change to the store, which applies it later. Only for cache-only spaces: their sets and deletes are not
-     * judged, and the last one wins.
+     * Hands a change to the store, which applies and judges it later. In a cache-only space the last one wins. In any other
+     * the change carries the position up to which this request knows that nobody is in its way; if somebody is, the store
+     * drops the key, which is what the table of conflicts says of a set after a hit or without reading.
      *
      * @param ?Entry $entry null: a deletion
      *
@@ -352,12 +360,31 @@ final class Writer
      */
     public function append(string $key, Space $space, ?Entry $entry): bool
     {
-        if (!$space->cacheOnly || ($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key])
-            || $this->view->isHeld($key) || $this->view->history->reference($key)[0] !== RequestHistory::SEEN) {
+        $history = $this->view->history;
+        [$how, $reference] = $history->reference($key);
+        if (($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key]) || $this->view->isHeld($key)
+            || ($how !== RequestHistory::SEEN && ($entry !== null || $space->cacheOnly))) {
             return false;
         }
-        $body = $entry === null ? null : $this->reader->signer->seal($key, $entry);
-        if (!$this->truth->append(new Change($key, $body, $this->view->writer, expiry: $entry->expiry ?? 0, kind: $entry === null ? Entry::DELETED : 's'))) {
+        $limit = Change::ALWAYS;
+        if (!$space->cacheOnly) {
+            foreach ([$key, ...$space->flushes] as $each) {
+                if ($history->changed($each, $reference)) {
+                    return false;
+                }
+            }
+            $limit = $history->limit($key, $reference);
+        }
+        $change = new Change(
+            $key,
+            $entry === null ? null : $this->reader->signer->seal($key, $entry),
+            $this->view->writer,
+            $limit,
+            $entry->expiry ?? 0,
+            kind: $entry === null ? Entry::DELETED : 's',
+            epoch: $limit === Change::ALWAYS ? '' : $history->epoch,
+        );
+        if (!$this->truth->append($change)) {
             return false;
         }
         unset($this->pending[$key]);
@@ -373,7 +400,8 @@ final class Writer
     /** Applies the appended changes: they get positions, and copies in the near tiers. */
     private function land(): void
     {
-        $epoch = $this->view->history->epoch;
+        $history = $this->view->history;
+        $epoch = $history->epoch;
         $settled = $this->truth->settle($this->view->writer);
         foreach ($this->late as $key => [$space, $entry]) {
             $outcome = $settled[$key] ?? null;
@@ -387,6 +415,11 @@ final class Writer
                 } else {
                     $this->stored($key, $space, $entry, $outcome, $epoch);
                 }
+            } elseif ($outcome !== null && !$space->cacheOnly) {
+                // Another request's change was in the way.
+                $this->dropped += $entry === null ? 0 : 1;
+                $history->foreign($key, $outcome->position, '');
+                $this->gone($key, $space);
             }
         }
         $this->late = [];

@@ -144,6 +144,7 @@ abstract class OwnCopies extends TestCase
     {
         [$a, $b] = [$this->cache(), $this->cache()];
         $b->set('k', 'theirs');
+        $b->commit();
         $a->prefetch([[$a, ['k']]]);
         self::assertSame('theirs', $a->get('k'));
         $a->set('k', 'computed from theirs');

@@ -14,7 +14,7 @@ use Larder\System\Quiet;
  * named after the epoch (tail.<epoch>), in a fifth of the time that a commit takes.
  *
  *     file     generation 8 | record | record | …
- *     record   magic 4 | length of the rest 4 | CRC-32 of the rest 4 | length of key 4, expiry 8, kind 1, writer 12, key, body
+ *     record   magic 4 | length of the rest 4 | CRC-32 of the rest 4 | length of key 4, expiry 8, limit 8, kind 1, writer 12, key, body
  *
  * A process that appends takes the file's lock and never waits for it: if it fails to lock or to write, it does not
  * append. The process that holds the change counter's lock applies the records, from where the last one stopped. The
@@ -30,9 +30,9 @@ final class ChangeLog
     public const LONGEST_BODY = 2_048;
 
     private const GENERATION = 8;
-    private const MAGIC = "\nLt1";
+    private const MAGIC = "\nLt2";
     private const HEAD = 12;
-    private const FIXED = 25;
+    private const FIXED = 33;
 
     /** Seconds to wait for the lock before reading the file without it. */
     private const PATIENCE = 0.01;
@@ -56,7 +56,7 @@ final class ChangeLog
     public function append(Change $change): bool
     {
         \assert(\strlen($change->writer) === 12);
-        $rest = \pack('NJ', \strlen($change->key), $change->expiry) . $change->kind . $change->writer . $change->key . $change->body;
+        $rest = \pack('NJJ', \strlen($change->key), $change->expiry, $change->limit) . $change->kind . $change->writer . $change->key . $change->body;
         $record = self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
         if (!$this->lock()) {
             return false;
@@ -148,17 +148,17 @@ final class ChangeLog
         if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
             return null;
         }
-        /** @var array{rest: int, sum: int, key: int, expiry: int} $head */
-        $head = \unpack('Nrest/Nsum/Nkey/Jexpiry', $bytes, $offset + \strlen(self::MAGIC));
+        /** @var array{rest: int, sum: int, key: int, expiry: int, limit: int} $head */
+        $head = \unpack('Nrest/Nsum/Nkey/Jexpiry/Jlimit', $bytes, $offset + \strlen(self::MAGIC));
         $rest = \substr($bytes, $offset + self::HEAD, $head['rest']);
         if (\strlen($rest) !== $head['rest'] || $head['rest'] < self::FIXED + $head['key'] || \crc32($rest) !== $head['sum']) {
             return null;
         }
-        $kind = $rest[12];
+        $kind = $rest[20];
         $key = \substr($rest, self::FIXED, $head['key']);
 
         return [
-            new Change($key, $kind === 's' ? \substr($rest, self::FIXED + $head['key']) : null, \substr($rest, 13, 12), expiry: $head['expiry'], kind: $kind),
+            new Change($key, $kind === 's' ? \substr($rest, self::FIXED + $head['key']) : null, \substr($rest, 21, 12), $head['limit'], $head['expiry'], kind: $kind),
             $offset + self::HEAD + $head['rest'],
         ];
     }

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\System\Clock;
@@ -25,6 +27,13 @@ final class Writing
 
     /** An unconditional change: only a held record stops it. */
     private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
+
+    private const UNLESS_HELD = ' = CASE WHEN used != ' . self::HELD . ' THEN ';
+
+    /** A change that is not made because another one is in its way: the key has no value, or its intents stay. */
+    private const DROP = 'INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(?, ?, ?, ?, 0, 0, NULL)'
+        . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind, expiry'
+        . self::UNLESS_HELD . '0 ELSE expiry END, body' . self::UNLESS_HELD . 'NULL ELSE body END, used' . self::UNLESS_HELD . '0 ELSE used END';
 
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
     private const HELD = 2;
@@ -90,10 +99,11 @@ final class Writing
             if ($database->counter->isLeftOdd()) {
                 $database->heal();
             }
-            $changeLog = $database->changeLog->isEmpty() ? null : $this->settle();
             $this->guards = [];
             $this->past = null;
             $this->flush = 0;
+            $changeLog = $database->changeLog->isEmpty() ? null : $this->settle();
+            $this->guards = [];
             $outcomes = [];
             foreach ($changes as $change) {
                 $outcomes[] = $this->apply($change);
@@ -135,7 +145,11 @@ final class Writing
         $this->flush === 0 || $this->sweeper->flushed($this->flush);
     }
 
-    /** Applies the changes that wait in the change log. Returns the mark behind them; null: none waited. */
+    /**
+     * Applies the changes that wait in the change log, and judges them. This transaction notes how far it got, so each change
+     * has one verdict, which follows from what lies before it in the log and in the database. Returns the mark behind
+     * them; null: none waited.
+     */
     private function settle(): ?string
     {
         $mark = $this->database->rows("SELECT value FROM m WHERE name = 'tail'")[0][0] ?? '';
@@ -144,20 +158,52 @@ final class Writing
             return null;
         }
         [$changes, $mark] = $waiting;
-        $end = $this->database->number('SELECT max(pos) FROM e');
+        $start = $end = $this->database->number('SELECT max(pos) FROM e');
         $this->database->counter->ring();
         $put = $this->database->statement(self::PUT_LATE);
+        $writers = [];
         foreach ($changes as $change) {
-            $this->bind($put, $change, $end + 1, $change->body, $change->kind);
-            $put->execute();
-            $done = $put->rowCount() === 1;
-            $this->dead += $change->body === null ? Past::weight($change->key) : 0;
-            $this->settled[$change->writer][$change->key] = new Outcome($done, $done ? ++$end : 0);
+            // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
+            if ($change->limit === Change::ALWAYS || ($change->limit >= $start && ($writers[$change->key] ?? $change->writer) === $change->writer)) {
+                $this->bind($put, $change, $end + 1, $change->body, $change->kind);
+                $put->execute();
+                $done = $put->rowCount() === 1;
+                $this->dead += $change->body === null ? Past::weight($change->key) : 0;
+            } else {
+                $this->guards = [];
+                $done = $this->apply($this->guarded($change))->done;
+            }
+            $by = $change->writer;
+            $isDropped = !$done && $change->limit !== Change::ALWAYS;
+            if ($isDropped) {
+                $by = Appending::NOBODY;
+                $this->drop($change, $end + 1);
+            }
+            $writers[$change->key] = $by;
+            $this->settled[$change->writer][$change->key] = new Outcome($done, $done || $isDropped ? ++$end : 0);
         }
         $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
         $note->execute([$mark]);
 
         return $mark;
+    }
+
+    private function guarded(Change $change): Change
+    {
+        $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
+
+        return new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind);
+    }
+
+    private function drop(Change $change, int $position): void
+    {
+        $drop = $this->database->statement(self::DROP);
+        $drop->bindValue(1, $change->key, \PDO::PARAM_LOB);
+        $drop->bindValue(2, $position, \PDO::PARAM_INT);
+        $drop->bindValue(3, Appending::NOBODY);
+        $drop->bindValue(4, $change->body === null ? $change->kind : 'x');
+        $drop->execute();
+        $this->dead += Past::weight($change->key);
     }
 
     private function apply(Change $change): Outcome

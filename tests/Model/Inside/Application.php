@@ -41,12 +41,13 @@ final class Application
         string $near,
         bool $cacheOnly = false,
         bool $forgets = false,
+        bool $appends = false,
     ) {
         /** @var array<string, int> $must */
         $must = Machine::step('begin');
         $this->must = $must;
         $failureLog = new FailureLog(new NullLogger());
-        $truth = new Truth(new ShelfStore('truth', $forgets), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
+        $truth = new Truth(new ShelfStore('truth', $forgets, $appends), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
         $nears = match ($near) {
             'apcu' => [new ApcuNear('n', "lock$server", 1 << 20)],
             'store' => [new StoreNear(new ShelfStore("near$server", false), 'n')],
@@ -131,7 +132,7 @@ final class Application
 
     public function delete(string ...$keys): void
     {
-        if ($this->cache->deleteMultiple($keys)) {
+        if (isset($keys[1]) ? $this->cache->deleteMultiple($keys) : $this->cache->delete($keys[0])) {
             $this->returned(...$keys);
         }
     }

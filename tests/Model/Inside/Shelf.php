@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Journal\JournalIndex;
 use Larder\Store\Journal\JournalSlice;
@@ -31,6 +32,9 @@ final class Shelf
     /** @var array<string, int> position of the newest marker that was forgotten, by sort */
     private array $floors = [];
 
+    /** @var list<Change> appended, and not applied yet */
+    private array $waiting = [];
+
     /** Grows with whatever happens. */
     public int $news = 0;
 
@@ -41,6 +45,7 @@ final class Shelf
 
     public function since(string $epoch, int $position): JournalSlice
     {
+        $this->applyWaiting('');
         if ($epoch !== $this->epoch() || $position > $this->end) {
             return new JournalSlice($this->epoch(), $this->end, '', false);
         }
@@ -71,13 +76,53 @@ final class Shelf
      */
     public function write(array $changes): array
     {
+        $this->applyWaiting('');
+
         return \array_map(fn(Change $change): Outcome => $change->isOf($this->epoch()) ? $this->apply($change) : new Outcome(false, -1), $changes);
+    }
+
+    /** Takes a change, as Store\Appending describes it. */
+    public function append(Change $change): bool
+    {
+        if (!$change->isOf($this->epoch())) {
+            return false;
+        }
+        $this->waiting[] = $change;
+        $this->news++;
+
+        return true;
+    }
+
+    /**
+     * Applies what waits: what is in the way of a judged change makes it a drop that nobody has signed.
+     *
+     * @return array<string, Outcome> by key, of this writer's changes
+     */
+    public function applyWaiting(string $writer): array
+    {
+        $outcomes = [];
+        $waiting = $this->waiting;
+        $this->waiting = [];
+        foreach ($waiting as $change) {
+            $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
+            $outcome = $this->apply(new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind));
+            if (!$outcome->done && $change->limit !== Change::ALWAYS) {
+                $held = $outcome->record !== null && $outcome->record->body[0] === Change::HELD ? $outcome->record->body : null;
+                $drop = $this->apply(new Change($change->key, $held, Appending::NOBODY, kind: $change->body === null ? 'd' : 'x', strict: true));
+                $outcome = new Outcome(false, $drop->position);
+            }
+            if ($change->writer === $writer) {
+                $outcomes[$change->key] = $outcome;
+            }
+        }
+
+        return $outcomes;
     }
 
     /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */
     public function restart(): void
     {
-        $this->records = $this->log = $this->floors = [];
+        $this->records = $this->log = $this->floors = $this->waiting = [];
         $this->end = $this->version = 0;
         $this->epoch++;
         $this->news++;
@@ -113,6 +158,9 @@ final class Shelf
         }
         foreach ($this->log as $change) {
             $text .= "\n" . \implode(' ', $change);
+        }
+        foreach ($this->waiting as $change) {
+            $text .= "\n+ $change->key $change->body $change->writer $change->limit $change->kind";
         }
 
         return $text;

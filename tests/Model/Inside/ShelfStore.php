@@ -4,17 +4,21 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Store\Appending;
+use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
-use Larder\Store\Store;
 use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
 
 /** A Shelf, reached by steps. It fails for a server that cannot reach it. */
-final class ShelfStore implements Store
+final class ShelfStore implements Appending
 {
-    public function __construct(private readonly string $shelf, private readonly bool $forgets) {}
+    /** @var array<string, true> keys that this process has appended and not seen applied yet */
+    private array $late = [];
+
+    public function __construct(private readonly string $shelf, private readonly bool $forgets, private readonly bool $appends = false) {}
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
@@ -24,14 +28,51 @@ final class ShelfStore implements Store
 
     public function read(array $keys): Snapshot
     {
+        foreach ($keys as $key) {
+            if (isset($this->late[$key])) {
+                $this->ask('settle', '');
+                $this->late = [];
+                break;
+            }
+        }
+
         /** @var Snapshot */
         return $this->ask('read', $keys, !$this->forgets);
     }
 
     public function write(array $changes): array
     {
-        /** @var non-empty-list<Outcome> */
-        return $this->ask('write', $changes);
+        /** @var non-empty-list<Outcome> $outcomes */
+        $outcomes = $this->ask('write', $changes);
+        $this->late = [];
+
+        return $outcomes;
+    }
+
+    public function appends(): bool
+    {
+        return $this->appends;
+    }
+
+    public function append(Change $change): bool
+    {
+        if (!$this->appends || $this->ask('append', $change) !== true) {
+            return false;
+        }
+        $this->late[$change->key] = true;
+
+        return true;
+    }
+
+    public function settle(string $writer): array
+    {
+        if (!$this->appends) {
+            return [];
+        }
+        $this->late = [];
+
+        /** @var array<string, Outcome> */
+        return $this->ask('settle', $writer);
     }
 
     private function ask(string $call, mixed ...$arguments): mixed

@@ -308,6 +308,57 @@ final class Mutants
         ];
     }
 
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, string, bool, int}> of a truth tier that takes changes and judges them later: without the servers */
+    public static function log(): array
+    {
+        $shelf = 'Tests\Model\Inside\Shelf';
+        $writer = 'Tier\Writer';
+        $since = 'public function since(string $epoch, int $position): JournalSlice { $this->applyWaiting(\'\');';
+
+        return [
+            'a request begins before what waits is applied' => [
+                [$shelf => [$since => \str_replace('$this->applyWaiting(\'\');', '', $since)]],
+                ['reads and fills', 'writes and deletes'], 'apcu', true, 0,
+            ],
+            'a set is not judged when it is applied' => [
+                [$writer => ['$limit = $history->limit($key, $reference); } $change' => '} $change']],
+                ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
+            ],
+            'no flush is in the way of a set' => [
+                [$shelf => ['\array_fill_keys(Markers::covering($change->key), $change->limit)' => '[]']],
+                ['reads, modifies, writes', 'writes, flushes'], 'none', true, 0,
+            ],
+            'a set carries the position of now' => [
+                [$writer => ['$limit = $history->limit($key, $reference); } $change' => '$this->view->renew(); $limit = $history->seen; } $change']],
+                ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
+            ],
+            'what is in the way of a set stays' => [
+                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS) {' => 'if (false) {']],
+                ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
+            ],
+            'a delete that hides another change is signed by its writer' => [
+                [$shelf => ['$held, Appending::NOBODY, kind' => '$held, $change->writer, kind']],
+                ['writes, reads, deletes, sets', 'writes and sets'], 'none', false, 0,
+            ],
+            'a delete is not seen under an intent' => [
+                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS) {' => 'if (!$outcome->done && $change->limit !== Change::ALWAYS && $outcome->kind !== \'i\') {']],
+                ['intends, writes, sets', 'writes and deletes'], 'none', false, 0,
+            ],
+            'a delete removes an intent' => [
+                [$shelf => ['new Change($change->key, $held, Appending' => 'new Change($change->key, null, Appending']],
+                ['intends, writes', 'writes, deletes, refreshes, fills'], 'none', false, 1,
+            ],
+            'a writer takes the outcome of another for its own' => [
+                [$shelf => ['if ($change->writer === $writer) {' => 'if (true) {']],
+                ['writes and sets', 'writes and sets'], 'apcu', false, 0,
+            ],
+            'a key that was dropped keeps its copies' => [
+                [$writer => ['$history->foreign($key, $outcome->position, \'\'); $this->gone($key, $space);' => '$this->stored($key, $space, $entry, new Outcome(true, $outcome->position), $epoch);']],
+                ['reads, modifies, writes', 'writes and sets'], 'apcu', true, 0,
+            ],
+        ];
+    }
+
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, bool, int}> without the near tier */
     public static function disk(): array
     {

@@ -147,6 +147,49 @@ final class ProtocolTest extends TestCase
      * @param list<string> $names
      * @param list<int>    $servers
      */
+    #[DataProvider('appended')]
+    public function testRequestsTogetherOverALog(array $names, array $servers, string $near, int $kills): void
+    {
+        foreach ([false, true] as $cached) {
+            self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills, null, false, false, true));
+        }
+    }
+
+    /** @return iterable<string, array{list<string>, list<int>, string, int}> */
+    public static function appended(): iterable
+    {
+        $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes', 'writes, reads, deletes, sets',
+            'writes, deletes, fills', 'intends, writes, sets', 'writes, flushes'];
+        foreach (Requests::pairs($core) as $names) {
+            $text = \implode(' + ', $names);
+            yield "no near tier: $text" => [$names, [0, 0], 'none', \in_array('intends, writes, sets', $names, true) ? 0 : 1];
+            yield "a near tier: $text" => [$names, [0, 0], 'apcu', 0];
+        }
+        foreach (['writes and deletes', 'writes and sets', 'reads, modifies, writes', 'writes, flushes'] as $name) {
+            yield "away, killed: $name" => [[$name, 'reads and fills', 'is away'], [0, 0], 'none', 1];
+            yield "a new epoch: $name" => [[$name, 'reads and fills', 'begins anew'], [0, 0], 'apcu', 0];
+        }
+        yield 'killed under an intent' => [['intends, writes', 'writes and deletes'], [0, 0], 'none', 1];
+        yield 'three' => [['reads, modifies, writes', 'writes and sets', 'writes and deletes'], [0, 0, 0], 'none', 0];
+    }
+
+    /**
+     * @param array<string, array<string, string>> $mutations
+     * @param list<string>                         $names
+     */
+    #[DataProviderExternal(Mutants::class, 'log')]
+    public function testNothingCanBeTakenOutOfALog(array $mutations, array $names, string $near, bool $cached, int $kills): void
+    {
+        $servers = \array_fill(0, \count($names), 0);
+        $this->check($names, $servers, $near, $cached, $kills, null, false, false, true);
+        $this->expectException(Violation::class);
+        $this->check($names, $servers, $near, $cached, $kills, new Copy(\array_merge_recursive($mutations, self::SHORTER), self::DOUBLES), false, false, true);
+    }
+
+    /**
+     * @param list<string> $names
+     * @param list<int>    $servers
+     */
     #[DataProvider('many')]
     #[Group('long')]
     public function testManyRequestsTogether(array $names, array $servers, string $near, int $kills, bool $fine, bool $forgets): void
@@ -244,6 +287,7 @@ final class ProtocolTest extends TestCase
         ?Copy $copy = null,
         bool $fine = false,
         bool $forgets = false,
+        bool $appends = false,
     ): int {
         $requests = \array_intersect_key(Requests::all(), \array_flip($names));
         $requests = \array_map(static fn(string $name): \Closure => $requests[$name], \array_values(\array_intersect($names, \array_keys($requests))));
@@ -252,7 +296,7 @@ final class ProtocolTest extends TestCase
         // Nothing is computed twice, where nothing is deleted meanwhile.
         $computations = \array_unique($names) === ['remembers'] ? 1 : null;
 
-        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events, $fails))
+        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events, $fails, $appends))
             ->check($copy ?? self::$copy ??= new Copy(self::SHORTER, self::DOUBLES));
     }
 

@@ -93,6 +93,17 @@ final class Requests
                 $request->change('k');
                 $request->delete('k');
             },
+            'writes, reads, deletes, sets' => static function (object $request): void {
+                $request->change('k');
+                $value = $request->row('k');
+                $request->delete('k');
+                $request->set('k', $value);
+            },
+            'writes, deletes, fills' => static function (object $request): void {
+                $request->change('k');
+                $request->delete('k');
+                $request->fill('k', $request->row('k'));
+            },
             'fills, writes, deletes' => static function (object $request): void {
                 $request->get('k') ?? $request->fill('k', $request->row('k'));
                 $request->change('k');
@@ -200,6 +211,12 @@ final class Requests
                 $request->change('k');
                 $request->delete('k');
                 $request->cache->refresh();
+            },
+            'writes, deletes, refreshes, fills' => static function (object $request): void {
+                $request->change('k');
+                $request->delete('k');
+                $request->cache->refresh();
+                $request->fill('k', $request->row('k'));
             },
             // Long enough to ask a truth tier again that was away.
             'writes, deletes, lives on' => static function (object $request): void {

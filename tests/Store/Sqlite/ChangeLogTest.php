@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Store\Sqlite;
 
 use Larder\Cache;
+use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Contract\Forks;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
@@ -133,6 +135,65 @@ final class ChangeLogTest extends TestCase
         self::assertSame('new', $open()->get('k'));
     }
 
+    public function testAJudgedSetIsMadeWhereNobodyIsInItsWay(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $at = $b->write([new Change('e::k', 'old', self::B)])[0]->position;
+        // Its writer need not know of changes of other keys.
+        $b->write([new Change('e::l', 'other', self::B)]);
+        $a->append(new Change('e::k', 'one', self::A, $at));
+        $a->append(new Change('e::k', 'two', self::A, $at));
+        self::assertTrue($a->settle(self::A)['e::k']->done);
+        self::assertSame('two', self::get($b, 'e::k'));
+    }
+
+    /** @param \Closure(SqliteStore): mixed $meanwhile */
+    #[DataProvider('inTheWay')]
+    public function testAJudgedSetIsDroppedWhereAnotherChangeIsInItsWay(\Closure $meanwhile): void
+    {
+        [$a, $b, $c] = [$this->store(), $this->store(), $this->store()];
+        $at = $b->write([new Change('e::k', 'old', self::A)])[0]->position;
+        $meanwhile($b);
+        $a->append(new Change('e::k', 'from the old one', self::A, $at));
+        $a->append(new Change('e::k', 'again', self::A, $at));
+        $settled = $a->settle(self::A);
+        self::assertFalse($settled['e::k']->done);
+        self::assertNull(self::get($c, 'e::k'));
+        $conflict = $a->write([new Change('e::k', 'and again', self::A, $at)])[0];
+        self::assertSame([false, $settled['e::k']->position, Appending::NOBODY, 'x'], [$conflict->done, $conflict->position, $conflict->writer, $conflict->kind]);
+    }
+
+    /** @return iterable<string, array{\Closure(SqliteStore): mixed}> */
+    public static function inTheWay(): iterable
+    {
+        yield 'a set' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'newer', self::B)])];
+        yield 'a delete' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'd')])];
+        yield 'a set that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', 'newer', self::B))];
+        yield 'a delete that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', null, self::B, $b->read(['e::k'])->at, kind: 'd'))];
+        yield 'a flush' => [static fn(SqliteStore $b): array => $b->write([new Change('f:', 'm', self::B, kind: 'm')])];
+    }
+
+    public function testADeleteSignsWhatItHidesAsNobodys(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $at = $b->write([new Change('k', 'old', self::B), new Change('l', 'old', self::B)])[1]->position;
+        $b->append(new Change('k', 'hidden', self::B, $at));
+        $a->append(new Change('k', null, self::A, $at, kind: 'd'));
+        $a->append(new Change('l', null, self::A, $at, kind: 'd'));
+        $list = $b->since($this->epoch($b), $at, '')->list;
+        self::assertSame([['k', Appending::NOBODY, 'd'], ['l', self::A, 'd']], \array_map(static fn(array $change): array => [$change[0], $change[2], $change[3]], $list));
+    }
+
+    public function testADeleteUnderAnIntentIsAChangeAndLeavesTheIntent(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $at = $b->write([new Change('k', 'i of b', self::B, kind: 'i')])[0]->position;
+        $a->append(new Change('k', null, self::A, $at, kind: 'd'));
+        $a->settle(self::A);
+        $record = $b->read(['k'])->records['k'];
+        self::assertSame(['i of b', $at + 1, Appending::NOBODY], [$record->body, $record->position, $record->writer]);
+    }
+
     public function testEachIsAppliedOnceAlsoIfTheFileDidNotBeginAnew(): void
     {
         [$a, $b] = [$this->store(), $this->store()];
@@ -153,12 +214,12 @@ final class ChangeLogTest extends TestCase
         $store->append(new Change('first', '1', self::A));
         foreach ([7, 20] as $bytes) {
             // Half a record, as long as this.
-            \file_put_contents($this->file(), "\nLt1" . \str_repeat("\0", $bytes), \FILE_APPEND);
-            $store->append(new Change("after $bytes", "\nLt1 in a value", self::A));
+            \file_put_contents($this->file(), "\nLt2" . \str_repeat("\0", $bytes), \FILE_APPEND);
+            $store->append(new Change("after $bytes", "\nLt2 in a value", self::A));
         }
         $other = $this->store();
         $other->since('', 0, '');
-        self::assertSame(['1', "\nLt1 in a value", "\nLt1 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
+        self::assertSame(['1', "\nLt2 in a value", "\nLt2 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
         self::assertTrue($this->changeLog()->isEmpty());
     }
 
@@ -209,6 +270,11 @@ final class ChangeLogTest extends TestCase
     public function testLargeValuesAreWritten(): void
     {
         self::assertFalse($this->store()->append(new Change('k', \str_repeat('x', 5_000), self::A)));
+    }
+
+    private function epoch(SqliteStore $store): string
+    {
+        return $store->read(['k'])->epoch;
     }
 
     private function file(): string
