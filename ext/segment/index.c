@@ -148,6 +148,16 @@ static inline void clear_visited(seg_bucket *b, int way)
 	}
 }
 
+/* As SIEVE's hand does to what it spares. */
+void seg_forget_visit(seg *segment, const seg_item *item)
+{
+	_Atomic uint64_t *entry = seg_entry(segment, seg_shard_of(segment, item->hash), item);
+
+	if (entry) {
+		clear_visited(bucket_of(entry), (int) (entry - bucket_of(entry)->entries));
+	}
+}
+
 /* ---- the queue ---- */
 
 void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item)

@@ -6,7 +6,7 @@
  *   pins       pins          a row of bits a slot: the pages of which its request holds values (pins.c)
  *   shards     shards        a lock each, and what it protects
  *   buckets    the index     64 bytes a bucket, n_buckets of each shard in a row (index.c)
- *   units      the unit map  who has each KiB of the values (slabs.c)
+ *   units      the unit map  who has each half KiB of the values (slabs.c)
  *   values     the values    items: key and value, never moved (item.h)
  *
  * Everything is found by its distance from the file's beginning ("offset"), 0 being nothing. The only addresses are
@@ -21,16 +21,16 @@
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      2
+#define SEG_LAYOUT      3
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
 # define SEG_SLOTS      512
 #endif
 #define SEG_SHARDS      8
 #define SEG_WAYS        7
-#define SEG_UNIT        1024
-#define SEG_PAGE        (16 * SEG_UNIT)
-#define SEG_CLASSES     21
+#define SEG_UNIT        512
+#define SEG_PAGE        (32 * SEG_UNIT)
+#define SEG_CLASSES     18
 #define SEG_BINS        64
 #define SEG_SMALLEST    (1024 * 1024)
 

@@ -264,8 +264,8 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	h->buckets = page_up(h->shards + sizeof(seg_shard) * SEG_SHARDS);
 	/* Three buckets for two KiB of values: of the smallest items there are eight in one, and then three quarters of all places are taken, and hardly ever both buckets of a key. */
 	uint64_t rest = bytes - h->buckets - 2 * 4096;
-	uint64_t units = rest * 2 / (2 * SEG_UNIT + 3 * sizeof(seg_bucket) + 2 * sizeof(uint64_t));
-	h->n_buckets = units * 3 / 2 / SEG_SHARDS;
+	uint64_t units = rest * 4 / (4 * SEG_UNIT + 3 * sizeof(seg_bucket) + 4 * sizeof(uint64_t));
+	h->n_buckets = units * 3 / 4 / SEG_SHARDS;
 	h->units = page_up(h->buckets + sizeof(seg_bucket) * h->n_buckets * SEG_SHARDS);
 	h->values = page_up(h->units + units * sizeof(uint64_t));
 	h->n_units = (bytes - h->values) / SEG_UNIT < units ? (bytes - h->values) / SEG_UNIT : units;

@@ -241,6 +241,7 @@ seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char
 bool seg_evict(seg *segment, seg_shard *shard);
 bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most);
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item);
+void seg_forget_visit(seg *segment, const seg_item *item);
 void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item);
 _Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item);
 

@@ -1,41 +1,58 @@
 /*
  * What stays: hit ratios beside a plain SIEVE's (Zhang and others, NSDI 2024) that is given the same bytes.
  *
- * The simulation has one queue, no shards and no memory to cut: it evicts until the new value fits. Its bytes are those
- * of the segment's values, units of 1 KiB and how many there are; a value counts there as the block that the segment
- * gives it: of a class, or whole units. So heads of slabs, blocks that are free, and runs that are too short are the
- * segment's loss, and must cost less than two points.
+ * The simulation has one queue, no shards and no memory to cut: it evicts until the new value fits. It has as many bytes
+ * as the whole file, and a value takes as many as it has, with its key and its header. So the index, the map, what is
+ * lost by rounding up to blocks, blocks that are free, and runs that are too short are the segment's loss, and must cost
+ * less than two points: for values of many sizes, with keys that are asked for once and never again, and where other
+ * keys become the ones that are asked for.
  *
  * Then sizes change on purpose: small values, large ones, small ones again. Memory must not stay in pieces, and no set
  * may evict many times its own bytes.
  *
- * Seen to fail: the visited bit is not looked at (10 points below); a large value evicts 32 others by age before a stretch
- * is cleared (8 times its bytes); no stretch is cleared (a set is refused).
+ * Seen to fail: the visited bit is not looked at (10 points below); slabs of 16 KiB (up to 11 points below); a large value
+ * evicts 32 others by age before a stretch is cleared (8 times its bytes); no stretch is cleared (a set is refused).
  */
 #include <math.h>
 
 #include "core.h"
 
-#define BYTES (16 * 1024 * 1024)
+#define MIB (UINT64_C(1024) * 1024)
 #define KEYS 40000
 #define GETS 400000
+#define ONCE (GETS / 2)                /* keys that are asked for once, at most */
 
-/* Of the key alone, so that both see the same values. */
-static uint32_t length_of(uint32_t number)
+/* Lengths of values, of the key alone, so that both see the same ones. */
+typedef uint32_t sizing(uint32_t number);
+
+static double share_of(uint32_t number)
 {
-	uint64_t h = mix(number + 12345);
-	double u = (double) (h >> 11) / 9007199254740992.0;
-
-	/* Most are a few hundred bytes, one in a hundred is 20 to 60 KiB. */
-	return u < 0.01 ? 20000 + (uint32_t) (h & 0xffff) * 40000 / 65536 : (uint32_t) (100 * exp(4.2 * (u - 0.01)));
+	return (double) (mix(number + 12345) >> 11) / 9007199254740992.0;
 }
 
-static uint64_t block_of(uint32_t number)
+/* Most are a few hundred bytes, one in a hundred is 20 to 60 KiB. */
+static uint32_t mostly_small(uint32_t number)
+{
+	double u = share_of(number);
+
+	return u < 0.01 ? 20000 + (uint32_t) (u * 4000000) : (uint32_t) (100 * exp(4.2 * (u - 0.01)));
+}
+
+static uint32_t of_many_magnitudes(uint32_t number)
+{
+	return (uint32_t) (32 * exp(5.5 * share_of(number)));
+}
+
+static uint32_t middling(uint32_t number)
+{
+	return 100 + (uint32_t) (share_of(number) * 5800);
+}
+
+static uint64_t bytes_of(uint32_t number, sizing *length_of)
 {
 	char key[24];
-	seg_item item = {.size = (uint32_t) ((seg_item_head(key_of(number, key)) + (length_of(number) & ~7u)) >> 3)};
 
-	return seg_block_bytes(&item);
+	return (seg_item_head(key_of(number, key)) + length_of(number) + 7) & ~UINT64_C(7);
 }
 
 /* ---- the trace: keys by Zipf's law, shuffled ---- */
@@ -62,7 +79,8 @@ static void make_trace(double exponent, dice *d)
 	}
 }
 
-static uint32_t next_key(dice *d)
+/* Of the keys by how often they are asked for. */
+static uint32_t next_rank(dice *d)
 {
 	double u = (double) (roll(d) >> 11) / 9007199254740992.0 * sums[KEYS - 1];
 	uint32_t low = 0, high = KEYS - 1;
@@ -76,7 +94,7 @@ static uint32_t next_key(dice *d)
 		}
 	}
 
-	return shuffled[low];
+	return low;
 }
 
 /* ---- the plain one ---- */
@@ -87,9 +105,10 @@ typedef struct {
 } plain_item;
 
 typedef struct {
-	plain_item items[KEYS + 1];        /* from 1 on; 0: none */
+	plain_item items[KEYS + ONCE + 1]; /* from 1 on; 0: none */
 	uint32_t head, tail, hand;
 	uint64_t bytes, room;
+	sizing *length_of;
 } plain;
 
 static void plain_evict(plain *p)
@@ -105,13 +124,13 @@ static void plain_evict(plain *p)
 	*(item->newer ? &p->items[item->newer].older : &p->head) = item->older;
 	*(item->older ? &p->items[item->older].newer : &p->tail) = item->newer;
 	item->there = false;
-	p->bytes -= block_of(at - 1);
+	p->bytes -= bytes_of(at - 1, p->length_of);
 }
 
 static bool plain_get(plain *p, uint32_t number)
 {
 	plain_item *item = &p->items[number + 1];
-	uint64_t bytes = block_of(number);
+	uint64_t bytes = bytes_of(number, p->length_of);
 
 	if (item->there) {
 		item->visited = true;
@@ -144,21 +163,33 @@ static bool get(seg *s, uint32_t number)
 	return item != NULL;
 }
 
-static void compare(double exponent)
+typedef struct {
+	const char *name;
+	sizing *length_of;
+	uint64_t bytes;
+	double exponent;
+	uint32_t once;                     /* of a hundred gets: of keys that are asked for once */
+	uint32_t moves;                    /* of a thousand gets: after so many of them the most frequent key is another */
+} trace;
+
+static void compare(const trace *t)
 {
 	dice d = {99};
 	plain *p = calloc(1, sizeof *p);
 	unsigned hits = 0, plain_hits = 0;
+	uint32_t once = KEYS;
 
 	MUST(p, "no memory");
-	seg *s = segment_open("sieve", BYTES);
-	p->room = s->header->n_units * SEG_UNIT;
-	make_trace(exponent, &d);
-	for (int i = 0; i < GETS; i++) {
-		uint32_t number = next_key(&d);
+	seg *s = segment_open("sieve", t->bytes);
+	p->room = t->bytes;
+	p->length_of = t->length_of;
+	make_trace(t->exponent, &d);
+	for (uint32_t i = 0; i < GETS; i++) {
+		uint32_t number = t->once && any(&d, 100) < t->once ? once++ : shuffled[(next_rank(&d) + i / 1000 * t->moves) % KEYS];
+		MUST(number < KEYS + ONCE, "too many keys");
 		bool hit = get(s, number), plain_hit = plain_get(p, number);
 		if (!hit) {
-			MUST(value_set(s, number, 1, length_of(number), 0, SEG_SET) == SEG_OK, "a set was refused");
+			MUST(value_set(s, number, 1, t->length_of(number), 0, SEG_SET) == SEG_OK, "a set was refused");
 		}
 		/* The first half fills both. */
 		if (i >= GETS / 2) {
@@ -170,8 +201,8 @@ static void compare(double exponent)
 	double ratio = 100.0 * hits / (GETS / 2), plain_ratio = 100.0 * plain_hits / (GETS / 2);
 	seg_numbers n;
 	seg_count(s, &n);
-	printf("Zipf %.1f: %.2f %% hits, a plain SIEVE %.2f %%; %.1f %% of the bytes in use\n", exponent, ratio, plain_ratio,
-		100.0 * (double) n.bytes_used / (double) p->room);
+	printf("%-48s %2u MiB, Zipf %.1f: %.2f %% hits, a plain SIEVE %.2f %%; %.1f %% of the bytes in use\n", t->name, (unsigned) (t->bytes / MIB), t->exponent,
+		ratio, plain_ratio, 100.0 * (double) n.bytes_used / (double) (s->header->n_units * SEG_UNIT));
 	MUST(plain_ratio < 97, "everything fits: this tells nothing");
 	MUST(ratio > plain_ratio - 2, "%.2f points below a plain SIEVE", plain_ratio - ratio);
 	free(p);
@@ -216,10 +247,28 @@ static void phase(seg *s, const char *name, uint32_t from, uint32_t sets, uint32
 
 int test_sieve(void)
 {
-	compare(0.8);
-	compare(0.9);
-	compare(1.0);
-	seg *s = segment_open("sieve", BYTES);
+	static const trace traces[] = {
+		{"mostly small values", mostly_small, 16 * MIB, 0.8, 0, 0},
+		{"mostly small values", mostly_small, 16 * MIB, 1.0, 0, 0},
+		{"mostly small values", mostly_small, 34 * MIB, 0.8, 0, 0},
+		{"mostly small values", mostly_small, 34 * MIB, 1.0, 0, 0},
+		{"values of many magnitudes", of_many_magnitudes, 16 * MIB, 0.8, 0, 0},
+		{"values of many magnitudes", of_many_magnitudes, 16 * MIB, 1.0, 0, 0},
+		{"values of many magnitudes", of_many_magnitudes, 34 * MIB, 0.8, 0, 0},
+		{"middling values", middling, 16 * MIB, 0.8, 0, 0},
+		{"middling values", middling, 16 * MIB, 1.0, 0, 0},
+		{"middling values", middling, 34 * MIB, 0.8, 0, 0},
+		{"middling values", middling, 34 * MIB, 1.0, 0, 0},
+		{"a third of the gets of keys that never come again", mostly_small, 16 * MIB, 0.8, 33, 0},
+		{"a third of the gets of keys that never come again", middling, 16 * MIB, 1.0, 33, 0},
+		{"other keys every thousand gets", mostly_small, 16 * MIB, 0.8, 0, 20},
+		{"other keys every thousand gets", mostly_small, 16 * MIB, 1.0, 0, 20},
+	};
+
+	for (size_t i = 0; i < COUNT(traces); i++) {
+		compare(&traces[i]);
+	}
+	seg *s = segment_open("sieve", 16 * MIB);
 	phase(s, "small values", 0, 60000, 100, 400);
 	phase(s, "large values after small", 100000, 1200, 30000, 120000);
 	phase(s, "small values after large", 200000, 60000, 100, 400);
