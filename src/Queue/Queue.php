@@ -94,10 +94,12 @@ final class Queue
      */
     public function pushMany(iterable $bodies, int|float $delay = 0, int $priority = 0): array
     {
-        Seconds::milliseconds('delay', $delay);
+        // All but the body is checked once.
+        $message = $this->message(null, $delay, $priority, null);
         $messages = [];
         foreach ($bodies as $body) {
-            $messages[] = $this->message($body, $delay, $priority, null);
+            $message['body'] = $this->encode($body);
+            $messages[] = $message;
         }
 
         return $messages === [] ? [] : $this->transport()->push($messages);
@@ -257,15 +259,21 @@ final class Queue
         if ($key === '' || ($key !== null && \strlen($key) > 1_000)) {
             throw new \InvalidArgumentException('The key of a message has 1 to 1,000 bytes.');
         }
-        $signer = $this->options()->signer;
-        $bytes = $this->options()->codec->encode($body);
 
         return [
-            'body' => $signer === null ? $bytes : $signer->sign("queue $this->name", $bytes),
+            'body' => $this->encode($body),
             'delay' => Seconds::milliseconds('delay', $delay),
             'priority' => $priority,
             'key' => $key,
         ];
+    }
+
+    private function encode(mixed $body): string
+    {
+        $options = $this->options();
+        $bytes = $options->codec->encode($body);
+
+        return $options->signer === null ? $bytes : $options->signer->sign("queue $this->name", $bytes);
     }
 
     /** @param ?string $error set if the body cannot be had here: it has the wrong signature, or a class is not there */

@@ -45,13 +45,17 @@ final class SqliteTransport implements Transport
 
     // A blob: SQLite knows its length without reading it.
     private const MARKS = '(?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))';
-    private const LEASED = '(?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))';
-    private const LEASE = self::LEASED . ', ' . self::LEASED;
     private const HEAD = 'rank, n, id, key, attempts, error, sum, due';
     private const COLUMNS = self::HEAD . ', body';
 
+    private const NEXT = 'SELECT ' . self::HEAD . ', CASE WHEN length(body) <= ' . self::LARGE . ' THEN body END AS body FROM ready ORDER BY rank, n LIMIT ?';
+    private const LEASE = 'INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT rank, n, id, key, attempts + 1, error, sum, ?, body, ? FROM ready ORDER BY rank, n LIMIT ?';
+
     /** The primary key of each table. */
     private const KEYS = ['ready' => ['rank', 'n'], 'delayed' => ['due', 'n'], 'claimed' => ['n'], 'dead' => ['due', 'n']];
+
+    /** @var array<string, string> statements, by table and number of rows */
+    private static array $inserting = [];
 
     private readonly QueueDatabase $database;
     private readonly PushLog $log;
@@ -110,7 +114,26 @@ final class SqliteTransport implements Transport
 
     public function acknowledge(array $claims): array
     {
-        return $this->database->run(static fn(Connection $connection): array => \array_map(static fn(array $claim): bool => self::remove($connection, $claim[1]), $claims), \count($claims) > 1);
+        if (\count($claims) === 1) {
+            return [$this->database->run(static fn(Connection $connection): bool => self::remove($connection, $claims[0][1]), false)];
+        }
+
+        return $this->database->run(static function (Connection $connection) use ($claims): array {
+            $removed = [];
+            foreach (\array_chunk(\array_column($claims, 1), self::TOGETHER) as $tokens) {
+                $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
+                foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \explode(' ', \implode(' ', $tokens))) as [$token]) {
+                    $removed[Connection::text($token)] = true;
+                }
+            }
+
+            return \array_map(static function (array $claim) use (&$removed): bool {
+                $isRemoved = isset($removed[$claim[1]]);
+                unset($removed[$claim[1]]);
+
+                return $isRemoved;
+            }, $claims);
+        });
     }
 
     public function release(string $id, string $token, int $delay, string $error): bool
@@ -376,15 +399,16 @@ final class SqliteTransport implements Transport
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
         self::count($connection, $count);
-        $rows = ['ready' => [], 'delayed' => []];
+        $alike = [];
+        $last = null;
         foreach ($new as $id => $message) {
-            $rows[$message['delay'] > 0 ? 'delayed' : 'ready'][] = [
-                'rank' => -$message['priority'], 'n' => ++$n, 'id' => $id, 'key' => $message['key'],
-                'attempts' => 0, 'error' => '', 'sum' => self::sum($id, $message['body']), 'due' => $now + $message['delay'], 'body' => $message['body'],
-            ];
+            if ($last !== null && ($message['key'] !== $last['key'] || $message['priority'] !== $last['priority'] || $message['delay'] !== $last['delay'])) {
+                $n = self::insert($connection, $alike, $n, $now);
+                $alike = [];
+            }
+            $alike[$id] = $last = $message;
         }
-        self::put($connection, 'ready', ...$rows['ready']);
-        self::put($connection, 'delayed', ...$rows['delayed']);
+        $alike === [] || self::insert($connection, $alike, $n, $now);
         $isClosed && $this->renew($connection);
 
         return $ids;
@@ -429,38 +453,22 @@ final class SqliteTransport implements Transport
         $now = self::now();
         $state['expires'] <= $now && $this->expire($connection, $now);
         $state['due'] <= $now && self::promote($connection, $now);
-        $claimed = $rows = [];
-        $taken = 0;
-        while (\count($claimed) < $most) {
-            $ready = self::take($connection, $most - \count($claimed));
-            $large = $ready === [] ? self::heads($connection, 'ready ORDER BY rank, n LIMIT 1') : [];
-            if ($ready === [] && $large === []) {
-                break;
-            }
-            foreach ([...$ready, ...$large] as $row) {
-                ++$taken;
+        $claimed = [];
+        while (\count($claimed) < $most && ($rows = self::take($connection, $most - \count($claimed), $now + $visibility, $token = \hrtime(true))) !== []) {
+            foreach ($rows as $row) {
+                $body = $row['body'];
+                unset($row['body']);
                 $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
-                if (isset($row['body']) && $row['sum'] !== self::sum($row['id'], $row['body'])) {
-                    self::kill($connection, $row, self::DAMAGED);
-                    continue;
-                }
-                $secret = \random_int(0, \PHP_INT_MAX);
-                $row['attempts']++;
-                if (isset($row['body'])) {
-                    $row['due'] = $now + $visibility;
-                    $rows[] = [$secret, ...\array_values($row)];
+                if ($body !== null && $row['sum'] !== self::sum($row['id'], $body)) {
+                    self::bring($connection, 'claimed', 'dead', $row, ['attempts' => $row['attempts'], 'error' => self::DAMAGED, 'due' => $now]);
                 } else {
-                    self::bring($connection, 'ready', 'claimed', $row, ['attempts' => $row['attempts'], 'due' => $now + $visibility, 'token' => $secret]);
+                    $claimed[] = ['id' => $row['id'], 'token' => "$row[n] $token", 'body' => $body, 'attempts' => $row['attempts'] + 1];
                 }
-                $claimed[] = ['rank' => $row['rank'], 'n' => $row['n'], 'id' => $row['id'], 'token' => $row['n'] . ' ' . $secret, 'body' => $row['body'] ?? null, 'attempts' => $row['attempts']];
             }
         }
-        $taken === 0 || self::lease($connection, $taken, $rows);
         if ($this->logged >= PushLog::LONG && $this->log->close()) {
             $this->renew($connection);
         }
-        // RETURNING has no order.
-        $most === 1 || \usort($claimed, static fn(array $one, array $other): int => [$one['rank'], $one['n']] <=> [$other['rank'], $other['n']]);
 
         return $claimed;
     }
@@ -570,6 +578,39 @@ final class SqliteTransport implements Transport
         return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
     }
 
+    /**
+     * Inserts new messages of one priority, delay and key.
+     *
+     * @param non-empty-array<string, New> $messages by id
+     * @param int                          $n        the place before the first one's
+     *
+     * @return int the last one's
+     */
+    private static function insert(Connection $connection, array $messages, int $n, int $now): int
+    {
+        foreach (\array_chunk($messages, self::TOGETHER, true) as $some) {
+            ['delay' => $delay, 'priority' => $priority, 'key' => $key] = $some[\array_key_first($some)];
+            $values = [-$priority, $now + $delay, $key, $n];
+            foreach ($some as $id => $message) {
+                $values[] = $id;
+                $values[] = self::sum($id, $message['body']);
+                $values[] = $message['body'];
+            }
+            $n += \count($some);
+            self::run($connection, self::inserting($delay > 0 ? 'delayed' : 'ready', \count($some)), $values);
+        }
+
+        return $n;
+    }
+
+    private static function inserting(string $table, int $count): string
+    {
+        return self::$inserting["$table $count"] ??= "INSERT INTO $table (" . self::COLUMNS . ') VALUES ' . \implode(', ', \array_map(
+            static fn(int $i): string => \sprintf("(?1, ?4 + %d, ?%d, ?3, 0, '', ?%d, ?2, CAST(?%d AS BLOB))", $i + 1, 3 * $i + 5, 3 * $i + 6, 3 * $i + 7),
+            \range(0, $count - 1),
+        ));
+    }
+
     /** @param Row ...$rows */
     private static function put(Connection $connection, string $table, array ...$rows): void
     {
@@ -636,28 +677,27 @@ final class SqliteTransport implements Transport
     }
 
     /**
-     * Takes the next ready messages out of their table, but for large ones.
+     * Brings the next ready messages to the claimed ones.
      *
-     * @return list<Row>
-     */
-    private static function take(Connection $connection, int $most): array
-    {
-        return $most === 1
-            ? self::messages($connection, 'DELETE FROM ready WHERE (rank, n) = (SELECT rank, n FROM ready ORDER BY rank, n LIMIT 1) AND length(body) <= ' . self::LARGE . ' RETURNING ' . self::COLUMNS, [])
-            : self::messages($connection, 'DELETE FROM ready WHERE (rank, n) IN (SELECT rank, n FROM ready ORDER BY rank, n LIMIT ?) AND length(body) <= ' . self::LARGE . ' RETURNING ' . self::COLUMNS, [$most]);
-    }
-
-    /**
-     * Inserts claimed messages, and counts how many were taken, with one statement.
+     * @param int $token no other claim of the same message has it: the nanoseconds since the machine began
      *
-     * @param list<list<mixed>> $rows tokens, and columns
+     * @return list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: ?string}> without large bodies
      */
-    private static function lease(Connection $connection, int $taken, array $rows): void
+    private static function take(Connection $connection, int $most, int $due, int $token): array
     {
-        foreach (\array_chunk([[-$taken, 0, 0, '', null, 0, '', 0, 0, ''], ...$rows], self::TOGETHER) as $some) {
-            $marks = \count($some) === 2 ? self::LEASE : \implode(', ', \array_fill(0, \count($some), self::LEASED));
-            self::run($connection, 'INSERT INTO claimed (token, ' . self::COLUMNS . ") VALUES $marks ON CONFLICT (n) DO UPDATE SET token = token + excluded.token", \array_merge(...$some));
+        // Not with RETURNING, for which SQLite makes a table each time.
+        $statement = $connection->statement(self::NEXT);
+        $statement->execute([$most]);
+        /** @var list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: ?string}> $rows */
+        $rows = $statement->fetchAll(\PDO::FETCH_ASSOC);
+        if ($rows !== []) {
+            $count = \count($rows);
+            self::run($connection, self::LEASE, [$due, $token, $count]);
+            self::run($connection, 'DELETE FROM ready WHERE (rank, n) <= (?, ?)', [$rows[$count - 1]['rank'], $rows[$count - 1]['n']]);
+            self::count($connection, -$count);
         }
+
+        return $rows;
     }
 
     /** @return State */
@@ -702,20 +742,6 @@ final class SqliteTransport implements Transport
 
         /** @var list<list<mixed>> */
         return $statement->fetchAll(\PDO::FETCH_NUM);
-    }
-
-    /**
-     * @param list<mixed> $values
-     *
-     * @return list<Row>
-     */
-    private static function messages(Connection $connection, string $sql, array $values): array
-    {
-        $statement = $connection->statement($sql);
-        $statement->execute($values);
-
-        /** @var list<Row> */
-        return $statement->fetchAll(\PDO::FETCH_ASSOC);
     }
 
     /**

@@ -305,6 +305,20 @@ final class WorkTest extends TestCase
         self::assertStringContainsString('larder: ', $work->errors());
     }
 
+    #[RequiresPhpExtension('zmq')]
+    public function testItWorksOverABroker(): void
+    {
+        $broker = new Broker("zmq+ipc://{$this->root->path}/q.sock");
+        $queue = Queue::open("$broker->dsn?attempts=1", 'mail');
+        $queue->pushMany(['a', ['sleep', 2.5], 'throw', 'die', 'a']);
+        $work = $this->work(["--dsn=$broker->dsn?attempts=1", '--visibility=1', '--processes=1']);
+        self::assertSame(['done', 'done', 'dead', 'dead', 'done'], [self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome']]);
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait(), $work->errors());
+        $stats = $queue->stats();
+        self::assertSame([0, 0, 2], [$stats['ready'], $stats['claimed'], $stats['dead']]);
+    }
+
     public function testATerminalShowsTheProgress(): void
     {
         $queue = $this->queue('?attempts=1');
