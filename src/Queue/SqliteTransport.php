@@ -35,6 +35,9 @@ final class SqliteTransport implements Transport
     /** Rows that one statement inserts. */
     private const TOGETHER = 25;
 
+    /** Milliseconds between messages of the log that count as ready at the same time, by which stats() tells how late they are. */
+    private const AT_ONCE = 1_000;
+
     /** Messages that one transaction hands out. */
     private const HANDED = 200;
 
@@ -43,8 +46,6 @@ final class SqliteTransport implements Transport
 
     private const DAMAGED = 'Its bytes are damaged in the database.';
 
-    // A blob: SQLite knows its length without reading it.
-    private const MARKS = '(?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))';
     private const HEAD = 'rank, n, id, key, attempts, error, sum, due';
     private const COLUMNS = self::HEAD . ', body';
 
@@ -335,21 +336,28 @@ final class SqliteTransport implements Transport
             self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?', [$of, $end, $tail]);
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
-        $rows = [];
-        foreach ($records as $record) {
-            $row = [
-                'rank' => -$record['priority'], 'n' => ++$n, 'id' => $record['id'], 'key' => null,
-                'attempts' => 0, 'error' => '', 'sum' => self::sum($record['id'], $record['body']), 'due' => MessageId::milliseconds($record['id']), 'body' => $record['body'],
-            ];
-            if ($record['isDamaged']) {
-                self::kill($connection, $row, 'Its bytes are damaged in the log.');
-            } else {
-                $rows[] = $row;
+        $before = $n;
+        $last = $n + $count;
+        $bodies = [];
+        $rank = $due = 0;
+        foreach ($records as ['id' => $id, 'priority' => $priority, 'body' => $body, 'isDamaged' => $isDamaged]) {
+            $at = MessageId::milliseconds($id);
+            if ($isDamaged) {
+                self::kill($connection, ['rank' => 0, 'n' => $last--, 'id' => $id, 'key' => null, 'attempts' => 0, 'error' => '', 'sum' => self::sum($id, ''), 'due' => $at, 'body' => ''], 'Its bytes are damaged in the log.');
+                continue;
             }
+            if ($bodies !== [] && (-$priority !== $rank || \abs($at - $due) > self::AT_ONCE)) {
+                $n = self::insert($connection, 'ready', $rank, $due, null, $bodies, $n);
+                $bodies = [];
+            }
+            if ($bodies === []) {
+                [$rank, $due] = [-$priority, $at];
+            }
+            $bodies[$id] = $body;
         }
+        $n = self::insert($connection, 'ready', $rank, $due, null, $bodies, $n);
         $this->brought = [$of, $end];
-        self::count($connection, \count($rows));
-        self::put($connection, 'ready', ...$rows);
+        self::count($connection, $n - $before);
 
         return [$of, $end, $tail];
     }
@@ -399,16 +407,19 @@ final class SqliteTransport implements Transport
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
         self::count($connection, $count);
-        $alike = [];
+        $bodies = [];
         $last = null;
         foreach ($new as $id => $message) {
             if ($last !== null && ($message['key'] !== $last['key'] || $message['priority'] !== $last['priority'] || $message['delay'] !== $last['delay'])) {
-                $n = self::insert($connection, $alike, $n, $now);
-                $alike = [];
+                $n = self::insert($connection, $last['delay'] > 0 ? 'delayed' : 'ready', -$last['priority'], $now + $last['delay'], $last['key'], $bodies, $n);
+                $bodies = [];
             }
-            $alike[$id] = $last = $message;
+            $last = $message;
+            $bodies[$id] = $message['body'];
         }
-        $alike === [] || self::insert($connection, $alike, $n, $now);
+        if ($last !== null) {
+            self::insert($connection, $last['delay'] > 0 ? 'delayed' : 'ready', -$last['priority'], $now + $last['delay'], $last['key'], $bodies, $n);
+        }
         $isClosed && $this->renew($connection);
 
         return $ids;
@@ -579,30 +590,31 @@ final class SqliteTransport implements Transport
     }
 
     /**
-     * Inserts new messages of one priority, delay and key.
+     * Inserts new messages.
      *
-     * @param non-empty-array<string, New> $messages by id
-     * @param int                          $n        the place before the first one's
+     * @param array<string, string> $bodies by id
+     * @param int                   $n      the place before the first one's
      *
      * @return int the last one's
      */
-    private static function insert(Connection $connection, array $messages, int $n, int $now): int
+    private static function insert(Connection $connection, string $table, int $rank, int $due, ?string $key, array $bodies, int $n): int
     {
-        foreach (\array_chunk($messages, self::TOGETHER, true) as $some) {
-            ['delay' => $delay, 'priority' => $priority, 'key' => $key] = $some[\array_key_first($some)];
-            $values = [-$priority, $now + $delay, $key, $n];
-            foreach ($some as $id => $message) {
+        // Several at once: to run a statement takes longer than to insert a row.
+        foreach (\array_chunk($bodies, self::TOGETHER, true) as $some) {
+            $values = [$rank, $due, $key, $n];
+            foreach ($some as $id => $body) {
                 $values[] = $id;
-                $values[] = self::sum($id, $message['body']);
-                $values[] = $message['body'];
+                $values[] = self::sum($id, $body);
+                $values[] = $body;
             }
             $n += \count($some);
-            self::run($connection, self::inserting($delay > 0 ? 'delayed' : 'ready', \count($some)), $values);
+            self::run($connection, self::inserting($table, \count($some)), $values);
         }
 
         return $n;
     }
 
+    /** A body is a blob: SQLite knows its length without reading it. */
     private static function inserting(string $table, int $count): string
     {
         return self::$inserting["$table $count"] ??= "INSERT INTO $table (" . self::COLUMNS . ') VALUES ' . \implode(', ', \array_map(
@@ -611,20 +623,10 @@ final class SqliteTransport implements Transport
         ));
     }
 
-    /** @param Row ...$rows */
-    private static function put(Connection $connection, string $table, array ...$rows): void
-    {
-        // Several at once: to run a statement takes longer than to insert a row.
-        foreach (\array_chunk($rows, self::TOGETHER) as $some) {
-            $marks = \count($some) === 1 ? self::MARKS : \implode(', ', \array_fill(0, \count($some), self::MARKS));
-            self::run($connection, "INSERT INTO $table (" . self::COLUMNS . ") VALUES $marks", \array_merge(...\array_map(\array_values(...), $some)));
-        }
-    }
-
     /** @param Row $row */
     private static function kill(Connection $connection, array $row, string $error): void
     {
-        self::put($connection, 'dead', \array_replace($row, ['error' => $error, 'due' => self::now()]));
+        self::run($connection, 'INSERT INTO dead (' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))', \array_values(\array_replace($row, ['error' => $error, 'due' => self::now()])));
     }
 
     /**
