@@ -91,7 +91,7 @@ stan: setup ## check the types with PHPStan at its highest level
 
 # The laboratory and the costs below use the extension too, where it is there.
 # Three rounds are the fewest that have intervals. Ten have narrow ones, and requests enough for p99.
-bench: setup ## repeat every published comparison, three rounds of each (over an hour on two cores; with ARGS=--rounds=10 about four hours; resumes where it stopped)
+bench: setup ## repeat every published comparison, three rounds of each (about an hour and a half on two cores; with ARGS=--rounds=10 about five hours; resumes where it stopped)
 	@bin/setup lab
 	@mkdir -p build/bench
 	ext/with php bin/larder bench all --rounds=3 --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)

@@ -22,11 +22,8 @@ final class Collection
     /** @var array<string, array<int, array{non-empty-list<float>, ?float, ?int}>> cell's id to round to samples, rate and operations of a sample */
     private array $samples = [];
 
-    /** @var array<string, array{pair: Pair, of: string, to: string, rounds: array<int, array{float, float}>}> by task */
+    /** @var array<string, array{pair: Pair, of: string, to: string, rounds: array<int, list<float>>}> by task: of each round a figure a side; of one side alone, which is compared with its own cell of the tables */
     private array $pairs = [];
-
-    /** @var array<string, array{pair: Pair, cell: string, rounds: array<int, float>}> by task: what is compared with its own cell of the tables */
-    private array $again = [];
 
     /** @var array<string, array{subject: string, scenario: string, reason: string}> */
     private array $disqualified = [];
@@ -47,10 +44,8 @@ final class Collection
                 foreach ($sides as $side) {
                     $this->cells[$side->cell->id()] = $side->cell;
                 }
-            } elseif (!isset($sides[1])) {
-                $this->again[$task->id()] = ['pair' => $pair, 'cell' => $sides[0]->cell->id(), 'rounds' => []];
             } else {
-                $this->pairs[$task->id()] = ['pair' => $pair, 'of' => $sides[0]->cell->id(), 'to' => $sides[1]->cell->id(), 'rounds' => []];
+                $this->pairs[$task->id()] = ['pair' => $pair, 'of' => $sides[0]->cell->id(), 'to' => ($sides[1] ?? $sides[0])->cell->id(), 'rounds' => []];
             }
         }
     }
@@ -58,28 +53,17 @@ final class Collection
     /** @param list<Measured> $measured one a side of the task */
     public function add(int $round, Task $task, array $measured): void
     {
-        $sides = $task->sides();
-        if ($task->pair() !== null && !isset($sides[1])) {
-            if ($measured[0]->samples !== []) {
-                $this->again[$task->id()]['rounds'][$round] = (new Result($sides[0]->cell, [$measured[0]->samples]))->centers()[0];
-            }
-
-            return;
-        }
-        if ($task->pair() !== null) {
-            if ($measured[0]->samples !== [] && $measured[1]->samples !== []) {
-                $this->pairs[$task->id()]['rounds'][$round] = [
-                    (new Result($sides[0]->cell, [$measured[0]->samples]))->centers()[0],
-                    (new Result($sides[1]->cell, [$measured[1]->samples]))->centers()[0],
-                ];
-            }
-
-            return;
-        }
+        $centers = [];
         foreach ($measured as $i => $one) {
-            if ($one->samples !== []) {
-                $this->samples[$sides[$i]->cell->id()][$round] = [$one->samples, $one->perSecond, $one->operations];
+            $cell = $task->sides()[$i]->cell;
+            if ($one->samples !== [] && $task->pair() === null) {
+                $this->samples[$cell->id()][$round] = [$one->samples, $one->perSecond, $one->operations];
+            } elseif ($one->samples !== []) {
+                $centers[] = (new Result($cell, [$one->samples]))->centers()[0];
             }
+        }
+        if ($task->pair() !== null && \count($centers) === \count($measured)) {
+            $this->pairs[$task->id()]['rounds'][$round] = $centers;
         }
     }
 
@@ -131,15 +115,6 @@ final class Collection
     public function ratios(): array
     {
         $bootstrap = new Bootstrap();
-        $ratios = [];
-        foreach ($this->pairs as $pair) {
-            \ksort($pair['rounds']);
-            $of = \array_column($pair['rounds'], 0);
-            $to = \array_column($pair['rounds'], 1);
-            if ($of !== [] && $to !== []) {
-                $ratios[] = self::ratio($pair['of'], $pair['to'], $bootstrap->paired($of, $to), $pair['pair'], $of, $to);
-            }
-        }
         $centers = [];
         foreach ($this->results() as $result) {
             $id = $result->cell->id();
@@ -147,9 +122,16 @@ final class Collection
             \sort($rounds);
             $centers[$id] = \array_combine($rounds, $result->centers());
         }
-        foreach ($this->again as ['pair' => $pair, 'cell' => $id, 'rounds' => $rounds]) {
+        $inTurn = $ratios = [];
+        foreach ($this->pairs as ['pair' => $pair, 'of' => $ofId, 'to' => $toId, 'rounds' => $rounds]) {
             \ksort($rounds);
-            $ratios[] = self::ofTables($id, $id, $rounds, $centers[$id] ?? [], $bootstrap, $pair);
+            $of = \array_map(static fn(array $round): float => $round[0] ?? 0.0, $rounds);
+            $to = \array_column($rounds, 1);
+            if ($to !== []) {
+                $inTurn[] = self::ratio($ofId, $toId, $bootstrap->paired(\array_values($of), $to), $pair, \array_values($of), $to);
+            } else {
+                $ratios[] = self::ofTables($ofId, $ofId, $of, $centers[$ofId] ?? [], $bootstrap, $pair);
+            }
         }
         foreach ($centers as $id => $of) {
             $base = $this->scenarios[$this->cells[$id]->scenario]->base($this->cells[$id]);
@@ -163,7 +145,7 @@ final class Collection
             }
         }
 
-        return \array_values(\array_filter($ratios));
+        return [...$inTurn, ...\array_values(\array_filter($ratios))];
     }
 
     /**

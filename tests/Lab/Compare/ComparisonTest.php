@@ -162,13 +162,6 @@ final class ComparisonTest extends TestCase
         self::assertFalse($fails($whole, Reports::report($results, disqualified: [['scenario' => 'loop'] + $wrong(3)])));
     }
 
-    public function testCellsOfOneReportOnlyAreNoLoss(): void
-    {
-        $comparison = new Comparison(Reports::report([Reports::of(1, self::CALM), Reports::of(2, self::CALM)]), Reports::report([Reports::of(1, self::CALM), Reports::of(4, self::CALM)]), 0.1);
-
-        self::assertSame([[Reports::cell(2)->id()], [Reports::cell(4)->id()], false], [$comparison->missing, $comparison->added, $comparison->fails()]);
-    }
-
     public function testMachinesAndVersions(): void
     {
         $results = [Reports::of(1, self::CALM)];

@@ -76,16 +76,6 @@ final class CompareCommandTest extends TestCase
         self::assertStringNotContainsString('Nothing changed', $output);
     }
 
-    public function testTheSameTwiceIsQuiet(): void
-    {
-        $old = $this->file(Reports::noisy(1, 400, started: self::BEFORE), 'old.json');
-        [$status, $output] = $this->tell($old, $this->file(Reports::noisy(2, 400, started: self::AFTER), 'new.json'));
-
-        self::assertSame(Application::OK, $status);
-        self::assertStringNotContainsString('lower:', $output);
-        self::assertStringContainsString('No change larger than 10.0 %: 4', $output);
-    }
-
     public function testWhereNothingCanBeToldItSaysWithHowManyRounds(): void
     {
         $old = $this->file(Reports::noisy(1, 4, 3, 0.8, started: self::BEFORE), 'old.json');

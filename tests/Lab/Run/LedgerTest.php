@@ -74,16 +74,6 @@ final class LedgerTest extends TestCase
         $first->write("\n");
     }
 
-    #[Test]
-    public function withoutADirectoryNothingIsKept(): void
-    {
-        $ledger = new Ledger(null, 'this', 7);
-        $ledger->keep(0, 'a', [new Measured([1.0])]);
-
-        self::assertNull($ledger->path);
-        self::assertSame([], (new Ledger(null, 'this', 1))->kept());
-    }
-
     /** A process that has begun a run, has kept one measurement, and waits for a line. */
     private function another(string $what, int $seed): Process
     {
