@@ -15,10 +15,33 @@ final class Process
     /** Whether PHP may read the process id; null: not tried yet. */
     private static ?bool $known = null;
 
+    /** The id of a process that cannot fork; 0: not asked for yet, or it can. */
+    private static int $lasting = 0;
+    private static ?bool $forks = null;
+
     /** The process id; if PHP may not read it (disable_functions), another number that no other process has. */
     public static function id(): int
     {
-        return (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
+        if (self::$lasting !== 0) {
+            return self::$lasting;
+        }
+        $id = (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
+        if (!self::forks()) {
+            self::$lasting = $id;
+        }
+
+        return $id;
+    }
+
+    /**
+     * Whether code of this process may fork it. In most requests of a web server none can, and nobody needs to ask the system
+     * for the process id at each call of an engine.
+     */
+    public static function forks(): bool
+    {
+        return self::$forks ??= \function_exists('pcntl_fork') || \function_exists('pcntl_rfork')
+            || \extension_loaded('swoole') || \extension_loaded('openswoole')
+            || (\extension_loaded('ffi') && \filter_var(\ini_get('ffi.enable'), \FILTER_VALIDATE_BOOL));
     }
 
     public static function pause(int $microseconds): void

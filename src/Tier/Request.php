@@ -7,6 +7,7 @@ namespace Larder\Tier;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Store\Store;
+use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
 
@@ -23,6 +24,7 @@ final class Request
     private ?Intents $intents = null;
     private ?Remember $remember = null;
     private readonly Leases $leases;
+    private readonly bool $forks;
 
     /** The open database transaction, if any. */
     public ?Transaction $transaction = null;
@@ -49,6 +51,7 @@ final class Request
         public readonly ?string $local = null,
         public readonly ?PurgeCounters $purges = null,
     ) {
+        $this->forks = Process::forks();
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
         $this->view = new View($truth, $nears, $this->leases, $lazy);
         $this->reader = new Reader($this->view, $truth, $signer, $this->leases);
@@ -153,7 +156,7 @@ final class Request
     /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
     private function noticeFork(): void
     {
-        if ($this->view->forked()) {
+        if ($this->forks && $this->view->forked()) {
             $this->writer?->forget();
             $this->intents?->forget();
             $this->transaction = null;

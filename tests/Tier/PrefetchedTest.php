@@ -112,18 +112,22 @@ final class PrefetchedTest extends TestCase
         $reader = $this->open();
         $reader->prefetch([[$reader, ['k']], [$reader->group('g'), ['k']]]);
         self::assertSame([null, null], [$reader->get('k'), $reader->group('g')->get('k')]);
+        $reader = $this->open();
+        self::assertSame([null, null], [$reader->get('k'), $reader->group('g')->get('k')], 'nor without a prefetch');
     }
 
     public function testWhoComputesFromItMayStoreTheResult(): void
     {
-        $this->open()->set('other', 1);
-        $reader = $this->open();
-        $reader->get('other');
-        $this->open()->set('k', 'theirs');
-        $reader->prefetch([[$reader, ['k']]]);
-        self::assertSame('theirs', $reader->get('k'));
-        $reader->set('k', 'computed from theirs');
-        self::assertSame('computed from theirs', $this->open()->get('k'), 'it was read after their change');
+        foreach ([true, false] as $isPrefetched) {
+            $this->open()->set('other', 1);
+            $reader = $this->open();
+            $reader->get('other');
+            $this->open()->set('k', 'theirs');
+            $isPrefetched && $reader->prefetch([[$reader, ['k']]]);
+            self::assertSame('theirs', $reader->get('k'));
+            $reader->set('k', 'computed from theirs');
+            self::assertSame('computed from theirs', $this->open()->get('k'), 'it was read after their change');
+        }
     }
 
     public function testADeleteSaysThatItWasThere(): void
