@@ -32,19 +32,19 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function itReportsOnTheTerminalAndInThreeFiles(): void
     {
-        $bench = $this->bench('engines', '--quick', '--rounds=2', '--subjects=files:process:php,lookup', '--seed=5');
+        $bench = $this->bench('loop', '--quick', '--rounds=2', '--subjects=apcu,larder-apcu', '--seed=5');
         self::assertSame(0, $bench->wait(120), $bench->errors());
         $said = $bench->output();
 
-        self::assertStringContainsString('files', $said);
+        self::assertStringContainsString('APCu', $said);
         self::assertStringContainsString('larder-bench/report.html', $said);
         self::assertStringContainsString('--seed=5', $said);
         $report = (new JsonReader())->read($this->directory->file('larder-bench/report.json'));
         self::assertFalse($report->partial);
         self::assertSame(5, $report->seed);
-        self::assertSame(['files', 'lookup'], self::engines($report->results));
+        self::assertSame(['apcu', 'larder-apcu'], self::engines($report->results));
         self::assertStringContainsString('<html', (string) \file_get_contents($this->directory->file('larder-bench/report.html')));
-        self::assertStringContainsString('files', (string) \file_get_contents($this->directory->file('larder-bench/report.md')));
+        self::assertStringContainsString('APCu', (string) \file_get_contents($this->directory->file('larder-bench/report.md')));
         self::assertSame('', \preg_replace('/^ *\d+ of \d+ measured.*\n/m', '', $bench->errors()), 'how far it is, on a slow machine, and nothing else');
     }
 
@@ -52,9 +52,9 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function twoRunsInOneDirectoryWriteTwoReports(): void
     {
-        $first = $this->bench('loop', '--rounds=60', '--seed=3', '--subjects=files');
+        $first = $this->bench('loop', '--rounds=400', '--seed=3', '--subjects=apcu');
         $ledger = $this->ledger(4);
-        $second = $this->bench('loop', '--quick', '--rounds=1', '--seed=4', '--subjects=files');
+        $second = $this->bench('loop', '--quick', '--rounds=1', '--seed=4', '--subjects=apcu');
         self::assertSame(0, $second->wait(60), $second->errors());
         $first->signal(\SIGINT);
         self::assertSame(130, $first->wait(60), $first->errors());
@@ -63,13 +63,13 @@ final class BenchCommandTest extends TestCase
         self::assertStringContainsString('larder-bench-2/report.html', $second->output());
 
         $kept = \count((array) \file($ledger));
-        $resumed = $this->bench('loop', '--rounds=60', '--seed=3', '--subjects=files');
+        $resumed = $this->bench('loop', '--rounds=400', '--seed=3', '--subjects=apcu');
         self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
         $resumed->signal(\SIGINT);
         self::assertSame(130, $resumed->wait(60), $resumed->errors());
         self::assertSame([4, 3], $seeds(), 'its own partial report it replaces');
 
-        $third = $this->bench('loop', '--quick', '--rounds=1', '--seed=5', '--subjects=files');
+        $third = $this->bench('loop', '--quick', '--rounds=1', '--seed=5', '--subjects=apcu');
         self::assertSame(0, $third->wait(60), $third->errors());
         self::assertSame([4, 5, 3], $seeds(), 'what is there stays there');
     }
@@ -78,11 +78,11 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function theCommandOfTheReportRepeatsItInACheckout(): void
     {
-        $bench = $this->bench('loop', '--quick', '--rounds=1', '--subjects=files', '--json=' . $this->directory->file('a.json'));
+        $bench = $this->bench('loop', '--quick', '--rounds=1', '--subjects=apcu', '--json=' . $this->directory->file('a.json'));
         self::assertSame(0, $bench->wait(60), $bench->errors());
         self::assertDirectoryDoesNotExist($this->directory->file('larder-bench'), 'only the files that were named');
         $first = (new JsonReader())->read($this->directory->file('a.json'));
-        self::assertMatchesRegularExpression('~(^| )ext/with bin/larder bench loop --quick --subjects=files --rounds=1 --seed=\d+$~', $first->command);
+        self::assertMatchesRegularExpression('~(^| )ext/with bin/larder bench loop --quick --subjects=apcu --rounds=1 --seed=\d+$~', $first->command);
 
         $again = new Process(['sh', '-c', "$first->command --json=" . $this->directory->file('b.json')], ['XDG_CACHE_HOME' => $this->directory->path], \dirname(__DIR__, 3));
         self::assertSame(0, $again->wait(60), $again->errors());
@@ -207,7 +207,7 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function aSecondSignalStopsAtOnceAndSaysWhatIsKept(): void
     {
-        $bench = $this->bench('loop', '--rounds=40', '--subjects=files', '--json=' . $this->directory->file('a.json'));
+        $bench = $this->bench('loop', '--rounds=400', '--subjects=apcu', '--json=' . $this->directory->file('a.json'));
         $ledger = $this->ledger(4);
         $bench->signal(\SIGINT);
         self::until(static fn(): bool => \str_contains($bench->errors(), 'Ctrl-C again'), 'an answer to the first signal');
@@ -222,14 +222,14 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function twoRunsOfTheSameDoNotMixAndAnotherRunTakesNothingFromThem(): void
     {
-        $same = ['loop', '--rounds=60', '--seed=3', '--subjects=files', '--json=' . $this->directory->file('a.json')];
+        $same = ['loop', '--rounds=400', '--seed=3', '--subjects=apcu', '--json=' . $this->directory->file('a.json')];
         $first = $this->bench(...$same);
         $ledger = $this->ledger(4);
         $second = $this->bench(...$same);
         self::assertSame(2, $second->wait(60));
         self::assertStringContainsString("process $first->pid, since", (string) \preg_replace('/\s+/', ' ', $second->errors()));
 
-        $other = $this->bench('loop', '--rounds=1', '--seed=3', '--subjects=files', '--json=' . $this->directory->file('b.json'));
+        $other = $this->bench('loop', '--rounds=1', '--seed=3', '--subjects=apcu', '--json=' . $this->directory->file('b.json'));
         self::assertSame(0, $other->wait(60), $other->errors());
         $first->signal(\SIGTERM);
         self::assertSame(130, $first->wait(60), $first->errors());
@@ -239,7 +239,7 @@ final class BenchCommandTest extends TestCase
     #[Test]
     public function aServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
     {
-        $bench = $this->bench('loop', '--quick', '--rounds=5', '--subjects=redis:socket,files', '--json=' . $this->directory->file('a.json'));
+        $bench = $this->bench('loop', '--quick', '--rounds=5', '--subjects=redis:socket,apcu', '--json=' . $this->directory->file('a.json'));
         self::until(static function () use ($bench): bool {
             foreach (self::children($bench->pid) as $pid) {
                 if (\str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'redis-server') || \str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'valkey-server')) {
@@ -256,7 +256,7 @@ final class BenchCommandTest extends TestCase
         $report = (new JsonReader())->read($this->directory->file('a.json'));
         self::assertSame(['redis:socket'], \array_column($report->disqualified, 'subject'));
         self::assertMatchesRegularExpression('/ended|gone|refused|went away|read error|closed|does not start/i', $report->disqualified[0]['reason']);
-        self::assertSame(['files'], self::engines($report->results));
+        self::assertSame(['apcu'], self::engines($report->results));
         self::assertCount(5, $report->results[0]->rounds);
         self::assertStringContainsString('Redis by phpredis, socket', $bench->output());
     }
