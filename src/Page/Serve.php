@@ -330,7 +330,7 @@ final class Serve
     private static function place(?string $site): string
     {
         $allowed = (string) \ini_get('open_basedir');
-        if (\PHP_SAPI === 'cli' || !\function_exists('posix_geteuid') || ($allowed !== '' && !\str_contains($allowed, '/dev/shm'))) {
+        if (\PHP_SAPI === 'cli' || !\function_exists('posix_geteuid') || ($allowed !== '' && \preg_match('~(?:^|:)/(?:dev/(?:shm/?)?|dev)?(?::|$)~D', $allowed) !== 1)) {
             return '';
         }
 
