@@ -46,7 +46,7 @@ demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: two for each core)
-	$(RUN_TESTS) --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
+	bin/in-memory $(RUN_TESTS) --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
 
 test-long: setup ## run the long ones too
 	$(PHPUNIT) --exclude-group wordpress --exclude-group web $(ARGS)

@@ -28,6 +28,14 @@ use Psr\Http\Server\RequestHandlerInterface;
 /** larder-serve.php through a real php-fpm: what it answers, and that it is never older than the cache. */
 final class FastDoorTest extends TestCase
 {
+    /** @var array<string, DoorSite> by options: those of many small tests */
+    private static array $shared = [];
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$shared = [];
+    }
+
     protected function setUp(): void
     {
         if (!FpmServer::isAvailable()) {
@@ -422,7 +430,8 @@ final class FastDoorTest extends TestCase
 
     public function testWhereThereIsNoPlaceForTheConstantsNothingIsDropped(): void
     {
-        $site = self::site(ini: ['open_basedir' => '/tmp:/var:' . \dirname(__DIR__, 2) . ':' . \sys_get_temp_dir()]);
+        // Seen to fail: what lies within /dev/shm was taken for it.
+        $site = self::site(ini: ['open_basedir' => '/tmp:/var:/dev/shm/none:' . \dirname(__DIR__, 2) . ':' . \sys_get_temp_dir()]);
         $site->warm('/a');
         self::assertSame(1, $site->runs());
         self::assertSame('', $site->counter());
@@ -465,7 +474,7 @@ final class FastDoorTest extends TestCase
     #[DataProvider('damages')]
     public function testACopyThatCannotBeReadIsIgnoredAndReplaced(string $code): void
     {
-        $site = self::site();
+        $site = self::shared();
         $site->says(\str_repeat('first ', 2_000));
         $site->warm('/a');
         [$file] = $site->copies();
@@ -584,7 +593,7 @@ final class FastDoorTest extends TestCase
     #[DataProvider('usualRequests')]
     public function testAUsualRequestIsAnsweredByWhatIsReady(array $parameters, string $coding): void
     {
-        $site = self::site();
+        $site = self::shared();
         $page = \str_repeat('first ', 2_000);
         $site->says($page);
         $site->warm('/a?b=c');
@@ -638,7 +647,7 @@ final class FastDoorTest extends TestCase
     public function testWhatIsReadyAnswersNobodyElse(array $parameters): void
     {
         foreach ([[], ['copies' => 'apcu']] as $options) {
-            $site = self::site($options);
+            $site = self::shared($options);
             $site->warm('/a/b');
             $runs = $site->runs();
             $site->says('second');
@@ -791,6 +800,21 @@ final class FastDoorTest extends TestCase
     private static function site(array $options = [], array $tiers = [], int $children = 2, array $ini = []): DoorSite
     {
         return new DoorSite($options, $tiers, $children, $ini);
+    }
+
+    /**
+     * One that others have used before, without a page.
+     *
+     * @param array<string, mixed> $options
+     */
+    private static function shared(array $options = []): DoorSite
+    {
+        $site = self::$shared[\serialize($options)] ??= self::site($options);
+        $site->says('first');
+        self::assertTrue($site->cache()->flush());
+        \array_map(\unlink(...), $site->copies());
+
+        return $site;
     }
 
     private static function inTransaction(DoorSite $site): bool

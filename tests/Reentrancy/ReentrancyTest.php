@@ -41,7 +41,8 @@ final class ReentrancyTest extends TestCase
     #[DataProvider('someEngines')]
     public function testCallsComeAgainAndAgain(string $engine): void
     {
-        $this->drill($engine, 'each', 199);
+        // Over Memcached a call is many more statements.
+        $this->drill($engine, 'each', $engine === 'memcached' ? 997 : 199);
     }
 
     #[DataProvider('someEngines')]
