@@ -1,0 +1,98 @@
+<?php
+
+declare(strict_types=1);
+
+/*
+ * Instructions of one request of php-fpm, with all code in OPcache, counted by callgrind (valgrind): the same on every run.
+ * callgrind writes what it has counted each time the worker waits for its next request.
+ *
+ *     php bench/requests.php [--root=DIRECTORY] [--only=empty,push]      of another checkout too, for a before and after
+ *     ext/with php bench/requests.php                                   with the extension: near memory is the segment
+ */
+
+use Larder\Lab\Service\Account;
+use Larder\Lab\Service\Directory;
+use Larder\Lab\Service\PhpFpmServer;
+use Larder\Lab\Service\RedisServer;
+use Larder\Tests\Support\FastCgi;
+
+require dirname(__DIR__) . '/vendor/autoload.php';
+
+const REQUESTS = 24;
+const SCRIPTS = [
+    'empty' => ['nothing', ''],
+    'loader' => ['Composer\'s loader, and nothing', '{load}'],
+    'get' => ['a value from near memory: get()', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\']); echo $c->get("key") ?? $c->set("key", "value");'],
+    'remember' => ['the same: remember()', '{load} echo Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\'])->remember("key", static fn() => "value");'],
+    'push' => ['a push on SQLite', '{load} echo strlen(Larder\Queue\Queue::open(\'sqlite://{directory}/queue\')->push("a message"));'],
+    'push-redis' => ['a push over Redis', '{load} echo strlen(Larder\Queue\Queue::open(\'redis://{redis}\')->push("a message"));'],
+    'list-redis' => ['rPush of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->rPush("list", "a message");'],
+    'add' => ['a counter on SQLite', '{load} echo Larder\Counter::open(\'sqlite://{directory}/counters\')->add();'],
+    'add-redis' => ['a counter over Redis', '{load} echo Larder\Counter::open(\'redis://{redis}\')->add();'],
+    'incr-redis' => ['incr of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->incr("counter");'],
+    'page' => ['a stored page, by PageCache::start()', '{load} (new Larder\Page\PageCache(Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/page\', \'near\' => \'{near}\'])))->start(); header("Cache-Control: s-maxage=3600"); echo "a page";'],
+];
+
+/** Composer's loader with a map of all classes, as `composer install --no-dev --optimize-autoloader` makes it. */
+function loader(string $root): string
+{
+    $map = [];
+    /** @var SplFileInfo $file */
+    foreach (new RecursiveIteratorIterator(new RecursiveDirectoryIterator("$root/src", FilesystemIterator::SKIP_DOTS)) as $file) {
+        $map['Larder\\' . strtr(substr($file->getPathname(), strlen("$root/src/"), -4), '/', '\\')] = $file->getPathname();
+    }
+
+    return '<?php require ' . var_export((new ReflectionClass(Composer\Autoload\ClassLoader::class))->getFileName(), true)
+        . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . var_export($map, true) . '); $loader->register();';
+}
+
+function counted(string $script): int
+{
+    $home = Directory::temporary();
+    $counts = $home->file('counts');
+    $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'apc.shm_size' => '8M', 'expose_php' => 0];
+    $fpm = new PhpFpmServer($home, Account::own(), 1, $ini, prefix: ['valgrind', '--quiet', '--tool=callgrind', '--dump-before=accept', "--callgrind-out-file=$counts"]);
+    try {
+        $fpm->start();
+        for ($request = 0; $request < REQUESTS; $request++) {
+            $connection = new FastCgi($fpm->socket(), 60.0);
+            $answer = $connection->request($script);
+            $connection->close();
+            $answer->status === 200 && !str_contains($answer->body, 'rror') || throw new RuntimeException("$script answers $answer->status: $answer->body");
+        }
+        // Named .1, .2 and so on. The one after the last request may not be whole yet.
+        $parts = glob("$counts.*") ?: [];
+        natsort($parts);
+        $each = [];
+        foreach (array_slice($parts, -1 - REQUESTS / 2, REQUESTS / 2) as $part) {
+            $each[] = preg_match('/^(?:summary|totals): (\d+)/m', (string) file_get_contents($part), $found) === 1 ? (int) $found[1] : 0;
+        }
+        sort($each);
+
+        return $each[intdiv(count($each), 2)];
+    } finally {
+        $fpm->stop();
+        $home->remove();
+    }
+}
+
+$options = getopt('', ['root:', 'only:']);
+$root = (string) realpath(is_string($options['root'] ?? null) ? $options['root'] : dirname(__DIR__));
+$only = isset($options['only']) && is_string($options['only']) ? explode(',', $options['only']) : array_keys(SCRIPTS);
+$home = Directory::temporary();
+$redis = new RedisServer($home->sub('redis')->open());
+try {
+    $redis->start();
+    $home->open();
+    file_put_contents($home->file('load.php'), loader($root));
+    printf("%-40s %12s\n", 'instructions a request, ' . PHP_VERSION, basename($root));
+    foreach ($only as $name) {
+        [$what, $code] = SCRIPTS[$name] ?? throw new RuntimeException('--only knows ' . implode(', ', array_keys(SCRIPTS)));
+        $near = extension_loaded('larder') ? 'segment' : 'apcu';
+        file_put_contents($home->file("$name.php"), '<?php ' . strtr($code, ['{load}' => 'require __DIR__ . "/load.php";', '{directory}' => $home->path, '{near}' => $near, '{redis}' => (string) ($redis->address()['socket'] ?? '')]));
+        printf("%-40s %12s\n", $what, number_format(counted($home->file("$name.php"))));
+    }
+} finally {
+    $redis->stop();
+    $home->remove();
+}
