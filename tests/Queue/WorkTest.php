@@ -311,8 +311,10 @@ final class WorkTest extends TestCase
         $broker = new Broker("zmq+ipc://{$this->root->path}/q.sock");
         $queue = Queue::open("$broker->dsn?attempts=1", 'mail');
         $queue->pushMany(['a', ['sleep', 2.5], 'throw', 'die', 'a']);
-        $work = $this->work(["--dsn=$broker->dsn?attempts=1", '--visibility=1', '--processes=1']);
-        self::assertSame(['done', 'done', 'dead', 'dead', 'done'], [self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome'], self::job($work)['outcome']]);
+        $work = $this->work(["--dsn=$broker->dsn?attempts=1", '--visibility=1', '--processes=2']);
+        $outcomes = \array_map(static fn(): mixed => self::job($work)['outcome'], \range(1, 5));
+        \sort($outcomes);
+        self::assertSame(['dead', 'dead', 'done', 'done', 'done'], $outcomes, 'The one that takes long stays its worker\'s.');
         $work->signal(\SIGTERM);
         self::assertSame(0, $work->wait(), $work->errors());
         $stats = $queue->stats();
