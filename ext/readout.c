@@ -10,6 +10,11 @@ static inline const char *blob_of(const seg_item *item)
 	return (const char *) item + seg_item_head(item->key_length);
 }
 
+static inline int64_t number_of(const seg_item *item)
+{
+	return atomic_load_explicit((_Atomic int64_t *) &item->number, memory_order_relaxed);
+}
+
 /* ---- objects ---- */
 
 static bool unserialize(const zend_string *text, zval *to)
@@ -173,7 +178,6 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 {
 	const char *blob = blob_of(item);
 	reader r = {segment->rw, (uintptr_t) segment->header->base, NULL, in_place, NULL};
-	int64_t number = atomic_load_explicit((_Atomic int64_t *) &item->number, memory_order_relaxed);
 	zval list;
 
 	switch (item->kind) {
@@ -187,11 +191,12 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 			ZVAL_TRUE(to);
 			return true;
 		case LARDER_INTEGER:
-			ZVAL_LONG(to, number);
+			ZVAL_LONG(to, number_of(item));
 			return true;
 		case LARDER_FLOAT: {
+			int64_t bits = number_of(item);
 			double real;
-			memcpy(&real, &number, sizeof real);
+			memcpy(&real, &bits, sizeof real);
 			ZVAL_DOUBLE(to, real);
 			return true;
 		}
@@ -211,7 +216,7 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 			}
 			return true;
 		case LARDER_MIXED:
-			if (!unserialize((const zend_string *) ((const char *) item + number), &list)) {
+			if (!unserialize((const zend_string *) ((const char *) item + number_of(item)), &list)) {
 				zval_ptr_dtor(&list);
 				return false;
 			}

@@ -14,14 +14,18 @@
 /* SEG_LOST: set apart by a repair, because nobody owns it and somebody may read it (recovery.c). */
 enum { SEG_FILLING = 1, SEG_LIVE = 2, SEG_RETIRED = 3, SEG_LOST = 4 };
 
+/*
+ * What others' writes change comes first, and what each reader looks at comes last, beside the key: a set changes the
+ * links of three other items, and whoever reads these would have to wait for the processor that wrote.
+ */
 typedef struct {
-	uint64_t hash;
-	uint32_t home;                     /* unit at which its slab or its run begins */
-	uint32_t size;                     /* of the block that was asked for, in granules of 8 bytes, with this header */
 	seg_offset newer, older;           /* neighbours in the queue; among the retired, the next is "newer" */
 	uint64_t position;                 /* of a copy: the journal's, at which it was written there; 0: it is no copy */
-	int64_t expires;                   /* by seg_clock(), milliseconds; 0: never */
+	uint32_t home;                     /* unit at which its slab or its run begins */
+	uint32_t size;                     /* of the block that was asked for, in granules of 8 bytes, with this header */
 	_Atomic int64_t number;            /* of an integer; else what the engine likes */
+	int64_t expires;                   /* by seg_clock(), milliseconds; 0: never */
+	uint64_t hash;
 	uint32_t key_length;
 	uint16_t kind;                     /* the engine's */
 	uint8_t state;

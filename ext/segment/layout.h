@@ -18,10 +18,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      3
+#define SEG_LAYOUT      4
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
 # define SEG_SLOTS      512
@@ -58,7 +59,7 @@ typedef struct {
 } seg_list;
 
 typedef struct {
-	pthread_mutex_t lock;
+	_Alignas(64) pthread_mutex_t lock;
 	seg_list queue;                    /* SIEVE: newest at the head, the hand goes from tail to head */
 	seg_offset hand;
 	int64_t soonest;                   /* nothing of the queue ends before; 0: nothing ends */
@@ -99,7 +100,8 @@ typedef struct {
 	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
 	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
 	_Atomic uint64_t recoveries;
-	_Atomic uint64_t hits, misses;     /* of requests that have ended */
+	/* Not beside `broken`, which every lock looks at. */
+	_Alignas(64) _Atomic uint64_t hits, misses; /* of requests that have ended */
 	_Atomic uint64_t copied;           /* hits that were copied, because their request had its share already */
 	uint64_t damaged;                  /* how often a segment of this name was truncated or written over, */
 	int64_t damaged_at;                /* and when it was last found, in seconds since 1970; 0: never */
@@ -108,6 +110,7 @@ typedef struct {
 } seg_header;
 
 _Static_assert(sizeof(seg_bucket) == 64, "a bucket is a cache line");
+_Static_assert(offsetof(seg_header, hits) / 64 != offsetof(seg_header, broken) / 64, "a request that ends disturbs no lock");
 _Static_assert(sizeof(seg_header) <= 4096, "the header is a page");
 _Static_assert(sizeof(pthread_mutex_t) <= 64, "a lock is smaller than what is kept for it");
 

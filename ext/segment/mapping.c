@@ -259,13 +259,14 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	h->n_shards = SEG_SHARDS;
 	h->slots = 4096;
 	h->pins = page_up(h->slots + sizeof(seg_slot) * SEG_SLOTS);
-	h->n_words = (bytes / SEG_PAGE + 64) / 64;
+	/* Whole lines of the processor's cache: no two slots' bits lie in one. */
+	h->n_words = (bytes / SEG_PAGE / 512 + 1) * 8;
 	h->shards = page_up(h->pins + sizeof(uint64_t) * h->n_words * SEG_SLOTS);
 	h->buckets = page_up(h->shards + sizeof(seg_shard) * SEG_SHARDS);
-	/* Three buckets for two KiB of values: of the smallest items there are eight in one, and then three quarters of all places are taken, and hardly ever both buckets of a key. */
+	/* Eleven buckets for eight KiB of values: of the smallest items there are eight in one, and then five of six places are taken, and hardly ever both buckets of a key. */
 	uint64_t rest = bytes - h->buckets - 2 * 4096;
-	uint64_t units = rest * 4 / (4 * SEG_UNIT + 3 * sizeof(seg_bucket) + 4 * sizeof(uint64_t));
-	h->n_buckets = units * 3 / 4 / SEG_SHARDS;
+	uint64_t units = rest * 16 / (16 * SEG_UNIT + 11 * sizeof(seg_bucket) + 16 * sizeof(uint64_t));
+	h->n_buckets = units * 11 / 16 / SEG_SHARDS;
 	h->units = page_up(h->buckets + sizeof(seg_bucket) * h->n_buckets * SEG_SHARDS);
 	h->values = page_up(h->units + units * sizeof(uint64_t));
 	h->n_units = (bytes - h->values) / SEG_UNIT < units ? (bytes - h->values) / SEG_UNIT : units;
