@@ -11,12 +11,13 @@ declare(strict_types=1);
  */
 
 /** Calls that are counted: more of the cheap ones, which the noise of a process's start would hide. */
-const CALLS = ['hit' => 20_000, 'near' => 3_000, 'wordpress' => 20_000];
+const CALLS = ['hit' => 20_000, 'near' => 3_000, 'prefetch' => 1_000, 'wordpress' => 20_000];
 const FEW = 300;
 const OPERATIONS = [
     'hit' => 'get, again in the same request',
     'near' => 'get, first in the request, from APCu',
     'get' => 'get, first in the request, from SQLite',
+    'prefetch' => 'prefetch from SQLite and first get, a key',
     'set' => 'set over SQLite',
     'fill' => 'fill over SQLite, with its share of the commit',
     'remember' => 'remember over SQLite, of a missing key',
@@ -49,7 +50,7 @@ function work(string $root, string $operation, int $calls, string $directory): v
     for ($i = 0; $i < $counted * 2 + 32; $i++) {
         $warm["k$i"] = 'some value';
     }
-    if (in_array($operation, ['near', 'get', 'delete'], true)) {
+    if (in_array($operation, ['near', 'get', 'prefetch', 'delete'], true)) {
         $cache->setMultiple($warm);
         $operation === 'near' && $open()->getMultiple(array_keys($warm));
         $cache = $open();
@@ -65,11 +66,14 @@ function work(string $root, string $operation, int $calls, string $directory): v
     }
     $cache->set('hit', 'some value');
     freeze($cache);
+    if ($operation === 'prefetch') {
+        $cache->prefetch([[$cache, array_slice(array_keys($warm), 0, $counted + $calls)]]);
+    }
     for ($i = 0; $i < $counted + $calls; $i++) {
         // The first ones warm up, and are in both runs.
         match ($operation) {
             'hit' => $cache->get('hit'),
-            'near', 'get' => $cache->get("k$i"),
+            'near', 'get', 'prefetch' => $cache->get("k$i"),
             'set' => $cache->set("s$i", 'some value'),
             'fill' => $cache->fill("f$i", 'some value'),
             'remember' => $cache->remember("r$i", static fn(): string => 'some value'),
