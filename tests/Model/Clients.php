@@ -19,6 +19,9 @@ final class Clients
     {
         return [
             'sets' => static fn(object $client) => $client->set('k', 'vset'),
+            'appends' => static fn(object $client) => $client->append('k', 'vappended'),
+            'appends another' => static fn(object $client) => $client->append('l', 'vappended'),
+            'follows another' => static fn(object $client) => $client->follow('l'),
             'deletes' => static fn(object $client) => $client->delete('k'),
             'fills' => static fn(object $client) => $client->fill('k', 'vfill'),
             'fills guarded' => static fn(object $client) => $client->fillGuarded('k', 'vguarded', 'm'),
@@ -45,12 +48,13 @@ final class Clients
     /**
      * @param list<string> $names what each process does
      * @param bool         $warm  the near tier has a copy before
+     * @param bool         $waits something has been appended before
      *
      * @return int states that were looked at
      *
      * @throws Violation
      */
-    public function check(Engine $engine, array $names, int $kills = 0, bool $warm = true, int $most = 3_000_000): int
+    public function check(Engine $engine, array $names, int $kills = 0, bool $warm = true, bool $waits = false, int $most = 3_000_000): int
     {
         $programs = [];
         foreach ($names as $number => $name) {
@@ -59,7 +63,11 @@ final class Clients
         $number = \count($programs);
         // At once, and when everybody knows who is dead.
         $closings = [
-            $this->program($number, static fn(object $client) => $client->compare('k')),
+            $this->program($number, static function (object $client): void {
+                $client->compare('k');
+                $client->follow('k');
+                $client->follow('l');
+            }),
             $this->program($number + 1, static function (object $client): void {
                 Machine::step('wait', 2000);
                 $client->follow('other');
@@ -68,10 +76,11 @@ final class Clients
                 $client->compare('k');
             }),
         ];
-        Explorer::alone($engine, $this->program($number + 2, static function (object $client) use ($warm): void {
+        Explorer::alone($engine, $this->program($number + 2, static function (object $client) use ($warm, $waits): void {
             $client->set('k', 'v0');
             $client->mark('m');
             $warm ? $client->follow('k') : $client->follow('other');
+            $waits && $client->append('k', 'vwaits');
         }), $number + 2);
         $engine->begin();
         $explorer = new Explorer($programs, $closings, $kills, $most);

@@ -85,6 +85,11 @@ trait FileCalls
         return \is_int($inode) && $inode > 0 ? new Handle($inode) : false;
     }
 
+    public static function is_resource(mixed $handle): bool
+    {
+        return $handle instanceof Handle;
+    }
+
     public static function fread(Handle $handle, int $length): string
     {
         $bytes = self::step('read', $handle->inode, $handle->offset, $length);

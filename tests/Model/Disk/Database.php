@@ -22,6 +22,7 @@ final class Database extends FileSystem
     public function __construct(private object $current)
     {
         $this->open('bell', 'w');
+        $this->open('tail', 'w');
     }
 
     public function kill(int $process): void
@@ -39,6 +40,12 @@ final class Database extends FileSystem
                 return $this->current->read(...$arguments);
             case 'db.begin':
                 return (bool) ($this->open[$process] = clone $this->current);
+            case 'db.mark':
+                return $this->open[$process]->mark;
+            case 'db.land':
+                $this->open[$process]->land(...$arguments);
+
+                return true;
             case 'db.change':
                 return $this->open[$process]->write($arguments[0]);
             case 'db.frames':

@@ -13,7 +13,7 @@ use PHPUnit\Framework\TestCase;
 
 /**
  * Every interleaving of lock, bell, frames and index with readers that first look at the bell and then at the database,
- * and with processes killed between any two of these.
+ * and with processes killed between any two of these; of appends, which are written in two halves, and of who applies them.
  */
 final class SqliteStepsTest extends TestCase
 {
@@ -43,6 +43,71 @@ final class SqliteStepsTest extends TestCase
             yield \implode(' + ', $names) => [$names, 1];
         }
         yield 'frames come to life' => [['sets', 'follows twice', 'recovers'], 1];
+    }
+
+    /** @param list<string> $names */
+    #[DataProvider('appended')]
+    public function testProcessesThatAppend(array $names, int $kills): void
+    {
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills, true));
+    }
+
+    /** @return iterable<string, array{list<string>, int}> */
+    public static function appended(): iterable
+    {
+        yield 'two append' => [['appends', 'appends another'], 1];
+        yield 'a near tier follows while another appends' => [['appends', 'follows twice'], 1];
+        yield 'one appends while another applies' => [['appends another', 'sets'], 1];
+        yield 'two apply' => [['sets', 'follows twice'], 1];
+    }
+
+    /**
+     * @param array<string, array<string, string>> $mutations
+     * @param list<string>                         $names
+     */
+    #[DataProvider('takenOutOfTheLog')]
+    public function testNothingCanBeTakenOutOfTheLog(array $mutations, array $names, int $kills): void
+    {
+        $this->expectException(Violation::class);
+        $this->check(new Copy($mutations), $names, $kills, true);
+    }
+
+    /** @return iterable<string, array{array<string, array<string, string>>, list<string>, int}> */
+    public static function takenOutOfTheLog(): iterable
+    {
+        $log = 'Store\Sqlite\ChangeLog';
+
+        yield 'two append at the same place' => [
+            [$log => ['return $this->file !== null && FileLock::take($this->file, $seconds);' => 'return $this->file !== null;']],
+            ['appends', 'appends another'], 0,
+        ];
+        yield 'half a record counts' => [
+            [$log => ["if (\strlen(\$rest) !== \$head['rest'] || \$head['rest'] < self::FIXED + \$head['key'] || \crc32(\$rest) !== \$head['sum']) {" => 'if (false) {']],
+            ['appends', 'appends another'], 1,
+        ];
+        yield 'the log is not looked at' => [
+            [self::STEPS => ['&& $isEmpty && $token' => '&& $token', "\$this->changeLog->isEmpty() || \$this->commit([]);" => '']],
+            ['appends', 'follows twice'], 0,
+        ];
+        yield 'it is emptied although more was appended' => [
+            [$log => ['if ((int) \ftell($this->file) === (int) \substr($mark, 2 * self::GENERATION + 1)) {' => 'if (true) {']],
+            ['appends another', 'sets'], 0,
+        ];
+        yield 'nobody notes how far it was applied' => [
+            [self::STEPS => ["Machine::step('db.land', \$late, \$mark);" => "Machine::step('db.land', \$late, '');"]],
+            ['appends another', 'sets'], 0,
+        ];
+        yield 'it is emptied before what was applied can be seen' => [
+            [self::STEPS => [
+                "Machine::step('db.frames'); Machine::step('db.visible'); \$mark === null || \$this->changeLog->clear(\$mark);"
+                    => "\$mark === null || \$this->changeLog->clear(\$mark); Machine::step('db.frames'); Machine::step('db.visible');",
+            ]],
+            ['sets', 'follows twice'], 1,
+        ];
+        yield 'a file that began anew is read from where the old one ended' => [
+            [$log => ["\str_starts_with(\$mark, \$generation . ':')" => "\$mark !== ''"]],
+            ['appends another', 'follows twice'], 0,
+        ];
     }
 
     /** @param list<string> $names */
@@ -86,7 +151,7 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice'], 0,
         ];
         yield 'an odd bell is believed' => [
-            [self::STEPS => ['if (($size & 1) === 0 && $token' => 'if ($token', 'if (($size & 1) === 1) {' => 'if (false) {']],
+            [self::STEPS => ['if (($size & 1) === 0 && $isEmpty && $token' => 'if ($isEmpty && $token', 'if (($size & 1) === 1) {' => 'if (false) {']],
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell is looked at after the database' => [
@@ -104,13 +169,13 @@ final class SqliteStepsTest extends TestCase
     }
 
     /** @param list<string> $names */
-    private function check(Copy $copy, array $names, int $kills): int
+    private function check(Copy $copy, array $names, int $kills, bool $waits = false): int
     {
         $states = 0;
         foreach ([true, false] as $warm) {
             $database = new Database($copy->make('Tests\Model\Inside\Shelf'));
             $store = static fn(): object => $copy->make(self::STEPS);
-            $states += (new Clients($copy, $store))->check($database, $names, $kills, $warm);
+            $states += (new Clients($copy, $store))->check($database, $names, $kills, $warm, $waits);
         }
 
         return $states;

@@ -35,6 +35,9 @@ final class Shelf
     /** @var list<Change> appended, and not applied yet */
     private array $waiting = [];
 
+    /** How far the log of what waits has been applied, where it is a file beside this engine. */
+    public string $mark = '';
+
     /** Grows with whatever happens. */
     public int $news = 0;
 
@@ -91,6 +94,14 @@ final class Shelf
         $this->news++;
 
         return true;
+    }
+
+    /** @param list<Change> $changes */
+    public function land(array $changes, string $mark): void
+    {
+        $this->waiting = $changes;
+        $this->applyWaiting('');
+        $this->mark = $mark;
     }
 
     /**
@@ -152,7 +163,7 @@ final class Shelf
 
     public function key(): string
     {
-        $text = "$this->epoch $this->end $this->version " . \implode(' ', $this->floors);
+        $text = "$this->epoch $this->end $this->version $this->mark " . \implode(' ', $this->floors);
         foreach ($this->records as $key => $record) {
             $text .= "\n$key $record->position $record->writer $record->body";
         }

@@ -4,35 +4,41 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
+use Larder\Store\Appending;
+use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\Store\Sqlite\ChangeCounter;
-use Larder\Store\Store;
+use Larder\Store\Sqlite\ChangeLog;
 use Larder\Tests\Model\Machine;
 
 /**
- * The steps of Store\Sqlite\SqliteStore (since, read), Writing::commit() and Database::mend(), in their order, around
- * the real ChangeCounter. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
+ * The steps of Store\Sqlite\SqliteStore (since, read, append), Writing::commit() and Database::mend(), in their order,
+ * around the real ChangeCounter and ChangeLog. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
  * the frames in the write-ahead log and the index that makes them visible.
  */
-final class SqliteSteps implements Store
+final class SqliteSteps implements Appending
 {
     private readonly ChangeCounter $counter;
+    private readonly ChangeLog $changeLog;
 
     public function __construct()
     {
         $this->counter = new ChangeCounter('bell');
+        $this->changeLog = new ChangeLog('tail');
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         if ($token !== '' && $epoch !== '') {
+            $isEmpty = $this->changeLog->isEmpty();
             $size = $this->counter->size();
-            if (($size & 1) === 0 && $token === $epoch . ':' . $size) {
+            if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
                 return new JournalSlice($epoch, $position, $token, true);
             }
         }
+        $this->changeLog->isEmpty() || $this->commit([]);
         $size = $this->counter->size();
         if (($size & 1) === 1) {
             $this->mend();
@@ -52,15 +58,52 @@ final class SqliteSteps implements Store
 
     public function write(array $changes): array
     {
+        /** @var non-empty-list<Outcome> */
+        return $this->commit($changes);
+    }
+
+    public function appends(): bool
+    {
+        return true;
+    }
+
+    public function append(Change $change): bool
+    {
+        return $this->changeLog->append($change);
+    }
+
+    public function settle(string $writer): array
+    {
+        return [];
+    }
+
+    /**
+     * @param list<Change> $changes
+     *
+     * @return list<Outcome>
+     */
+    private function commit(array $changes): array
+    {
         $this->counter->lock(1.0);
         Machine::step('db.begin');
-        /** @var non-empty-list<Outcome> $outcomes */
+        $mark = null;
+        if (!$this->changeLog->isEmpty()) {
+            $known = Machine::step('db.mark');
+            $waiting = $this->changeLog->read(\is_string($known) ? $known : '');
+            if ($waiting !== null) {
+                [$late, $mark] = $waiting;
+                $this->counter->ring();
+                Machine::step('db.land', $late, $mark);
+            }
+        }
+        /** @var list<Outcome> $outcomes */
         $outcomes = Machine::step('db.change', $changes);
         foreach ($outcomes as $outcome) {
             $outcome->done && $this->counter->ring();
         }
         Machine::step('db.frames');
         Machine::step('db.visible');
+        $mark === null || $this->changeLog->clear($mark);
         $this->counter->unlock();
 
         return $outcomes;
