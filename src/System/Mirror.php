@@ -85,12 +85,16 @@ final class Mirror
         return $this->about ??= \json_decode((string) \file_get_contents("$this->state/cache"), true, flags: \JSON_THROW_ON_ERROR);
     }
 
-    /** @return ?resource null: another process has held it too long */
-    public function lock(): mixed
+    /**
+     * @param float $seconds how long to wait for another process; 0: one try
+     *
+     * @return ?resource null: another process has held it too long
+     */
+    public function lock(float $seconds = self::PATIENCE): mixed
     {
         $lock = FileLock::file("$this->state/lock");
 
-        return $lock !== null && FileLock::take($lock, self::PATIENCE) ? $lock : null;
+        return $lock !== null && FileLock::take($lock, $seconds) ? $lock : null;
     }
 
     /** @return list<string> the names of all folders */

@@ -161,7 +161,12 @@ final class Tree
                 return $news !== null;
             }
             if ($news['names'] !== null && $this->relevant($news['names']) === []) {
-                return $this->note($news['mark']);
+                $lock = $this->mirror->lock(0.0);
+                // Whoever holds it, or has held it meanwhile, notes more. Going back would take out pages made since.
+                $isNoted = $lock === null || $this->mark() !== $mark || $this->note($news['mark']);
+                $lock === null || \fclose($lock);
+
+                return $isNoted;
             }
         }
         $lock = $this->mirror->lock();

@@ -43,12 +43,8 @@ final class ServersTest extends FilesCase
             self::assertNotSame([], $this->all());
             self::assertTrue($cache->purge('/page'));
             $this->awaitNone();
-            // A page that is made while the follower is still at it may go too.
-            for ($try = 0; $this->all() === [] && $try < 100; ++$try) {
-                $this->cache = $this->server('b');
-                $this->get('/page');
-                \usleep(20_000);
-            }
+            $this->cache = $this->server('b');
+            $this->get('/page');
         }
         // It goes on when Redis has been away, in which time something was purged.
         $this->redis->stop();
@@ -56,6 +52,28 @@ final class ServersTest extends FilesCase
         self::assertNotSame([], $this->all());
         $this->redis->start();
         $this->awaitNone();
+        $follower->signal(\SIGTERM);
+        self::assertSame(0, $follower->wait());
+    }
+
+    /** Seen to fail: it noted what it had read before, and took out the page for a purge that was applied already. */
+    public function testAFollowerLeavesPagesThatAreMadeWhileItNotesWhatItHasRead(): void
+    {
+        [, $there] = $this->twoServers();
+        $this->static = $there;
+        // It notes by a rename, which takes it half a second here. (With -D it is this process's child, and not strace.)
+        $follower = new Process(['strace', '-D', '-f', '-o', '/dev/null', '-e', 'trace=rename', '-e', 'inject=rename:delay_enter=500000', \PHP_BINARY, \dirname(__DIR__, 3) . '/bin/larder', 'page:follow', '--dsn=' . $this->dsn('b')]);
+        // What its first looks find.
+        $this->awaitNote();
+        $this->server('a')->set('no page', 1);
+        self::await(fn(): bool => $this->notes() !== []);
+        self::assertTrue((new PageCache($this->server('a')))->purge('/page'));
+        $this->cache = $this->server('b');
+        $this->get('/page');
+        self::assertNotSame([], $this->all());
+        $this->awaitNote();
+        $this->awaitNote();
+        self::assertNotSame([], $this->all());
         $follower->signal(\SIGTERM);
         self::assertSame(0, $follower->wait());
     }
@@ -105,9 +123,30 @@ final class ServersTest extends FilesCase
 
     private function awaitNone(): void
     {
-        for ($end = \hrtime(true) + 20_000_000_000; $this->all() !== [] && \hrtime(true) < $end;) {
+        self::await(fn(): bool => $this->all() === []);
+    }
+
+    /** Until the follower has noted another change, which concerns no page, and all before it. */
+    private function awaitNote(): void
+    {
+        $file = "$this->static/state/applied";
+        self::assertTrue($this->server('a')->set('no page', \random_bytes(8)));
+        $mark = $this->server('b')->journal()['mark'] ?? '';
+        self::await(static fn(): bool => \is_file($file) && \file_get_contents($file) === $mark);
+    }
+
+    /** @return list<string> what the follower is about to note */
+    private function notes(): array
+    {
+        return \glob("$this->static/state/new-*") ?: [];
+    }
+
+    /** @param \Closure(): bool $condition */
+    private static function await(\Closure $condition): void
+    {
+        for ($end = \hrtime(true) + 20_000_000_000; !$condition() && \hrtime(true) < $end;) {
             \usleep(2_000);
         }
-        self::assertSame([], $this->all());
+        self::assertTrue($condition());
     }
 }
