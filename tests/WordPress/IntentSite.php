@@ -21,11 +21,15 @@ final class IntentSite
     {
         $this->directory = new TemporaryDirectory();
         \chmod($this->directory->path, 0o755);
+        // Each command compiles WordPress else. The site's user writes there.
+        $compiled = $this->directory->path . '/compiled';
+        \mkdir($compiled);
+        \chmod($compiled, 0o777);
         $this->site = new Site(new Options(
             \getenv('LARDER_WORDPRESS') ?: '7.1',
             $sites,
             ['EMPTY_TRASH_DAYS' => 30],
-            ['opcache.enable_cli' => 1],
+            ['opcache.enable_cli' => 1, 'opcache.file_cache' => $compiled],
             // WordPress's files of a network have some of its own.
             errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED,
         ));
