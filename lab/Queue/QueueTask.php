@@ -5,10 +5,9 @@ declare(strict_types=1);
 namespace Larder\Lab\Queue;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Plan\Task;
+use Larder\Lab\Plan\TableTask;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Directory;
@@ -20,7 +19,7 @@ use Symfony\Component\Process\Process;
  * One queue without HTTP: so many processes push and then take, one by one and in batches; one waits and another pushes; and
  * a pile lies there. What was taken must be what was pushed, each message once.
  */
-final readonly class QueueTask implements Task
+final readonly class QueueTask extends TableTask
 {
     /** Seconds after which a process is taken for hung. */
     private const PATIENCE = 300.0;
@@ -39,21 +38,9 @@ final readonly class QueueTask implements Task
      * @param int                  $messages  of each process
      * @param int                  $pile      messages whose room is measured
      */
-    public function __construct(private string $id, private array $sides, private int $messages, private int $pile) {}
-
-    public function id(): string
+    public function __construct(string $id, array $sides, private int $messages, private int $pile)
     {
-        return $this->id;
-    }
-
-    public function sides(): array
-    {
-        return $this->sides;
-    }
-
-    public function pair(): ?Pair
-    {
-        return null;
+        parent::__construct($id, $sides);
     }
 
     public function perform(Context $context): array

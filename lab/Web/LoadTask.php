@@ -4,9 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Web;
 
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Task;
+use Larder\Lab\Plan\TableTask;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Processor;
@@ -16,7 +15,7 @@ use Larder\Lab\Service\ServiceFailure;
  * One page of one subject under load. What it answers is compared with what it must be, before the first request that
  * counts and after the last.
  */
-final readonly class LoadTask implements Task
+final readonly class LoadTask extends TableTask
 {
     /** Untimed requests: each worker has then seen the page. */
     private const WARM = 4 * Stand::WORKERS;
@@ -34,8 +33,8 @@ final readonly class LoadTask implements Task
      */
     public function __construct(
         private Stand $stand,
-        private string $id,
-        private array $sides,
+        string $id,
+        array $sides,
         private string $tool,
         private string $path,
         private array $fields,
@@ -44,21 +43,8 @@ final readonly class LoadTask implements Task
         private float $seconds,
         private int $threads = 1,
         private ?Audit $audit = null,
-    ) {}
-
-    public function id(): string
-    {
-        return $this->id;
-    }
-
-    public function sides(): array
-    {
-        return $this->sides;
-    }
-
-    public function pair(): ?Pair
-    {
-        return null;
+    ) {
+        parent::__construct($id, $sides);
     }
 
     public function perform(Context $context): array

@@ -7,36 +7,16 @@ namespace Larder\Tests\Lab\Web;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Run\Context;
 use Larder\Lab\Scenario\Counters;
 use Larder\Lab\Scenario\Queues;
 use Larder\Lab\Service\ServiceFailure;
-use Larder\Lab\Service\Services;
-use Larder\Lab\Web\Stand;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 
 /** Counters and queues over HTTP: the sums are exact, or the subject is out. */
 #[Group('web')]
-final class AuditTest extends TestCase
+final class AuditTest extends WebTestCase
 {
-    private Services $services;
-    private Context $context;
-    private Stand $stand;
-
-    protected function setUp(): void
-    {
-        $this->services = new Services();
-        $this->context = new Context($this->services, $this->services->directory()->path, 1);
-        $this->stand = new Stand();
-    }
-
-    protected function tearDown(): void
-    {
-        $this->services->stopAll();
-    }
-
     #[TestWith(['fake'])]
     #[TestWith(['memcached'])]
     #[TestWith(['redis'])]
@@ -111,15 +91,5 @@ final class AuditTest extends TestCase
         foreach ($tasks[$task]->sides() as $i => $side) {
             self::assertGreaterThan(0.0, $measured[$i]->samples[0] ?? 0.0, $side->cell->id());
         }
-    }
-
-    private static function subject(Scenario $scenario, string $engine): Subject
-    {
-        foreach ($scenario->subjects() as $subject) {
-            if ($subject->engine === $engine) {
-                return $subject;
-            }
-        }
-        self::fail("There is no subject $engine.");
     }
 }

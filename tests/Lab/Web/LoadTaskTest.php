@@ -7,39 +7,20 @@ namespace Larder\Tests\Lab\Web;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Scenario\Fpm;
 use Larder\Lab\Scenario\Pages;
 use Larder\Lab\Service\ServiceFailure;
-use Larder\Lab\Service\Services;
-use Larder\Lab\Web\Stand;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
+use PHPUnit\Framework\Attributes\TestWith;
 
 #[Group('web')]
-final class LoadTaskTest extends TestCase
+final class LoadTaskTest extends WebTestCase
 {
-    private Services $services;
-    private Context $context;
-    private Stand $stand;
-
-    protected function setUp(): void
-    {
-        $this->services = new Services();
-        $this->context = new Context($this->services, $this->services->directory()->path, 1);
-        $this->stand = new Stand();
-    }
-
-    protected function tearDown(): void
-    {
-        $this->services->stopAll();
-    }
-
     public function testAScriptIsAskedAndEachFigureIsThere(): void
     {
         $scenario = new Fpm($this->stand);
-        $task = $scenario->tasks(new Scope(Scope::QUICK), [self::subject($scenario->subjects(), 'filesystem')])[0];
+        $task = $scenario->tasks(new Scope(Scope::QUICK), [self::subject($scenario, 'filesystem')])[0];
         $measured = $task->perform($this->context);
 
         foreach ($task->sides() as $i => $side) {
@@ -50,15 +31,15 @@ final class LoadTaskTest extends TestCase
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'hey', 1)->perSecond);
     }
 
-    #[\PHPUnit\Framework\Attributes\TestWith(['larder-sqlite'])]
-    #[\PHPUnit\Framework\Attributes\TestWith(['nginx-fastcgi-cache'])]
-    #[\PHPUnit\Framework\Attributes\TestWith(['apache-file'])]
-    #[\PHPUnit\Framework\Attributes\TestWith(['apache-cache'])]
-    #[\PHPUnit\Framework\Attributes\TestWith(['varnish'])]
+    #[TestWith(['larder-sqlite'])]
+    #[TestWith(['nginx-fastcgi-cache'])]
+    #[TestWith(['apache-file'])]
+    #[TestWith(['apache-cache'])]
+    #[TestWith(['varnish'])]
     public function testAPageComesFromTheCacheAndIsThatOfTheApplication(string $engine): void
     {
         $scenario = new Pages($this->stand);
-        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario->subjects(), $engine)])[0];
+        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario, $engine)])[0];
         $measured = $task->perform($this->context);
 
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'wrk', 10)->perSecond);
@@ -69,7 +50,7 @@ final class LoadTaskTest extends TestCase
     public function testAWrongAnswerCountsForNothing(): void
     {
         $scenario = new Pages($this->stand);
-        $none = self::subject($scenario->subjects(), 'application');
+        $none = self::subject($scenario, 'application');
         // Says that it is a cache, and is none.
         $pretender = new Subject('nginx-pretender:process', 'nginx-pretender', Cell::PROCESS, 'none', 'none', [], $none->driver, ['server' => 'cache-of-nobody'] + $none->parameters);
         $task = $scenario->tasks(new Scope(Scope::PART), [$pretender])[0];
@@ -77,17 +58,6 @@ final class LoadTaskTest extends TestCase
         $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('it does not come from the cache');
         $task->perform($this->context);
-    }
-
-    /** @param list<Subject> $subjects */
-    private static function subject(array $subjects, string $engine): Subject
-    {
-        foreach ($subjects as $subject) {
-            if ($subject->engine === $engine) {
-                return $subject;
-            }
-        }
-        self::fail("There is no subject $engine.");
     }
 
     /** @param list<Measured> $measured */
