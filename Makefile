@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
+.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -159,6 +159,11 @@ self-check: setup ## check whether to trust the laboratory here: measure the sam
 
 cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm)
 	ext/with php lab/cache-tests.php $(ARGS)
+
+instructions: setup ## count the instructions of a call of each layer, beside those of docs/instructions.json, which are then written anew (valgrind)
+	@command -v valgrind >/dev/null || { echo 'Instructions are not counted: valgrind is not installed. Type: apt-get install valgrind'; exit 0; }; \
+	mkdir -p build/bench && ext/with php bin/larder bench instructions --rounds=1 --json=build/bench/instructions.json --markdown=build/bench/instructions.md --html=build/bench/instructions.html $(ARGS) \
+		&& ext/with php lab/keep-instructions.php build/bench/instructions.json
 
 bench-fpm: setup ## measure what Larder costs a script behind nginx and php-fpm, beside an empty one
 	@bin/setup lab

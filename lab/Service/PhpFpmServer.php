@@ -15,6 +15,10 @@ final class PhpFpmServer extends Server
     private const BEGIN_REQUEST = 1;
     private const PARAMS = 4;
     private const STDIN = 5;
+    private const STDOUT = 6;
+
+    /** Seconds: valgrind makes a request last long. */
+    private const PATIENCE = 60.0;
 
     /**
      * @param int<1, max>                     $workers
@@ -110,19 +114,47 @@ final class PhpFpmServer extends Server
         return ['socket' => $this->socket()];
     }
 
-    /** A FastCGI request (sections 3 and 5) for a script that tells its worker's parent; the connection is not kept. */
-    protected function question(): string
+    /**
+     * The whole answer of a script, by a connection of its own, however long it takes.
+     *
+     * @throws ServiceFailure
+     */
+    public function request(string $script): string
     {
-        $pairs = '';
-        foreach (['REQUEST_METHOD' => 'GET', 'SCRIPT_NAME' => '/version.php', 'SCRIPT_FILENAME' => $this->script()] as $name => $value) {
-            $pairs .= \pack('NN', \strlen($name) | 0x8000_0000, \strlen($value) | 0x8000_0000) . $name . $value;
-        }
-        $request = '';
-        foreach ([[self::BEGIN_REQUEST, \pack('nCx5', 1, 0)], [self::PARAMS, $pairs], [self::PARAMS, ''], [self::STDIN, '']] as [$type, $content]) {
-            $request .= \pack('CCnnxx', 1, $type, 1, \strlen($content)) . $content;
+        $message = '';
+        $socket = Silence::of(fn() => \stream_socket_client('unix://' . $this->socket(), timeout: self::PATIENCE), $message);
+        $socket !== false || throw new ServiceFailure("php-fpm does not answer: $message");
+        \stream_set_timeout($socket, (int) self::PATIENCE);
+        \fwrite($socket, self::packets($script));
+        $answer = (string) \stream_get_contents($socket);
+        $out = '';
+        while (\strlen($answer) >= 8) {
+            $length = \ord($answer[4]) << 8 | \ord($answer[5]);
+            $out .= \ord($answer[1]) === self::STDOUT ? \substr($answer, 8, $length) : '';
+            $answer = \substr($answer, 8 + $length + \ord($answer[6]));
         }
 
-        return $request;
+        return \explode("\r\n\r\n", $out, 2)[1] ?? throw new ServiceFailure('php-fpm gives no answer' . $this->lastWords());
+    }
+
+    protected function question(): string
+    {
+        return self::packets($this->script());
+    }
+
+    /** A FastCGI request (sections 3 and 5) for a script; the connection is not kept. */
+    private static function packets(string $script): string
+    {
+        $pairs = '';
+        foreach (['REQUEST_METHOD' => 'GET', 'SCRIPT_NAME' => '/' . \basename($script), 'SCRIPT_FILENAME' => $script] as $name => $value) {
+            $pairs .= \pack('NN', \strlen($name) | 0x8000_0000, \strlen($value) | 0x8000_0000) . $name . $value;
+        }
+        $packets = '';
+        foreach ([[self::BEGIN_REQUEST, \pack('nCx5', 1, 0)], [self::PARAMS, $pairs], [self::PARAMS, ''], [self::STDIN, '']] as [$type, $content]) {
+            $packets .= \pack('CCnnxx', 1, $type, 1, \strlen($content)) . $content;
+        }
+
+        return $packets;
     }
 
     protected function understand(string $answer): ?array

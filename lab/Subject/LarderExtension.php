@@ -69,7 +69,8 @@ final class LarderExtension
             : 'make ext (it builds ext/modules/larder.so, which the laboratory then loads by itself)');
     }
 
-    private static function module(): string
+    /** Where it is, if `make ext` has built it, or LARDER_MODULE names another. */
+    public static function module(): string
     {
         return \getenv('LARDER_MODULE') ?: \dirname(__DIR__, 2) . '/ext/modules/larder.so';
     }

@@ -81,7 +81,7 @@ final class Endpoint
     }
 
     /** What `composer install --no-dev --optimize-autoloader` makes: Composer's loader with a map of all classes. */
-    private static function loader(): string
+    public static function loader(): string
     {
         $map = [];
         foreach (['Larder\\' => Counter::class, 'Predis\\' => Client::class, 'Psr\\Http\\Message\\' => StreamInterface::class] as $prefix => $class) {
