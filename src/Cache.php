@@ -605,7 +605,7 @@ final class Cache
     /**
      * Counts, for each tier, what this process did (hits, misses, writes, time in seconds, errors; for the truth tier also
      * calls) and what the tier holds (engine, bytes, entries, budget). `conflicts` counts the decisions of the table of
-     * conflicts.
+     * conflicts on this process's writes, but for those that another process has taken.
      *
      * @param bool $stored false: only what this process did, which asks no engine
      *
@@ -614,6 +614,9 @@ final class Cache
     public function stats(bool $stored = true): array
     {
         $held = Signals::hold();
+        if ($stored) {
+            $this->request->land();
+        }
 
         return Report::stats($this->request, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
     }
@@ -626,6 +629,7 @@ final class Cache
     public function inspect(string $key): array
     {
         $held = Signals::hold();
+        $this->request->land();
 
         return Report::inspect($this->request, $this->space, $this->space->key($key), $this->copies->has($key));
     }

@@ -68,6 +68,12 @@ final class Request
         unset(self::$open[\spl_object_id($this)]);
     }
 
+    /** Applies the changes that this request has appended, so that the truth tier shows them and their verdicts are known. */
+    public function land(): void
+    {
+        $this->writer?->land();
+    }
+
     /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
     public function conflicts(): array
     {

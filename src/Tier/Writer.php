@@ -398,7 +398,7 @@ final class Writer
     }
 
     /** Applies the appended changes: they get positions, and copies in the near tiers. */
-    private function land(): void
+    public function land(): void
     {
         $history = $this->view->history;
         $epoch = $history->epoch;

@@ -144,7 +144,6 @@ abstract class OwnCopies extends TestCase
     {
         [$a, $b] = [$this->cache(), $this->cache()];
         $b->set('k', 'theirs');
-        $b->commit();
         $a->prefetch([[$a, ['k']]]);
         self::assertSame('theirs', $a->get('k'));
         $a->set('k', 'computed from theirs');

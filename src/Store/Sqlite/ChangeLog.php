@@ -43,6 +43,9 @@ final class ChangeLog
     /** @var ?resource */
     private $file = null;
 
+    /** Bytes of the file in which, as far as this process knows, no other process's change waits. */
+    private int $known = self::GENERATION;
+
     public function __construct(private readonly string $path) {}
 
     /** False: changes may wait. Costs one stat. */
@@ -51,6 +54,22 @@ final class ChangeLog
         \clearstatcache();
 
         return !\is_file($this->path) || (int) \filesize($this->path) <= self::GENERATION;
+    }
+
+    /**
+     * Whether another process has appended something that waits. Costs one seek: for each read of a request that has begun.
+     * Misses what has exactly the length of what lay there before; isEmpty() misses nothing.
+     */
+    public function hasOthers(): bool
+    {
+        $this->open();
+        if ($this->file === null) {
+            return false;
+        }
+        \fseek($this->file, 0, \SEEK_END);
+        $size = \ftell($this->file);
+
+        return $size !== $this->known && $size > self::GENERATION;
     }
 
     public function append(Change $change): bool
@@ -73,6 +92,8 @@ final class ChangeLog
             if (!$done) {
                 // The disk is full: cut off the half-written record.
                 \ftruncate($this->file, $size);
+            } elseif ($size === $this->known) {
+                $this->known += \strlen($record);
             }
         }
         \flock($this->file, \LOCK_UN);
@@ -102,6 +123,7 @@ final class ChangeLog
             return null;
         }
         $generation = \bin2hex(\substr($bytes, 0, self::GENERATION));
+        $this->known = \strlen($bytes);
         $offset = \str_starts_with($mark, $generation . ':') ? (int) \substr($mark, \strlen($generation) + 1) : self::GENERATION;
         $end = \strlen($bytes);
         if ($offset >= $end) {
@@ -140,6 +162,7 @@ final class ChangeLog
     public function forget(): void
     {
         $this->file = null;
+        $this->known = self::GENERATION;
     }
 
     /** @return ?array{Change, int} the change and the offset behind it; null: no whole record lies there */
@@ -182,6 +205,7 @@ final class ChangeLog
             return false;
         }
         \fseek($this->file, 0);
+        $this->known = self::GENERATION;
 
         return $this->put(\random_bytes(self::GENERATION));
     }
@@ -198,12 +222,17 @@ final class ChangeLog
     /** @param float $seconds how long to wait; 0: one try */
     private function lock(float $seconds = 0.0): bool
     {
+        $this->open();
+
+        return $this->file !== null && FileLock::take($this->file, $seconds);
+    }
+
+    private function open(): void
+    {
         if ($this->file === null) {
             // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
             $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+e')) : null;
             $this->file = \is_resource($file) ? $file : null;
         }
-
-        return $this->file !== null && FileLock::take($this->file, $seconds);
     }
 }

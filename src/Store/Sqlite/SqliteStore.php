@@ -154,6 +154,10 @@ final class SqliteStore implements Appending
             if ($database === null || !$database->isOurs()) {
                 $database = $this->database();
             }
+            if ($database->changeLog->hasOthers()) {
+                $this->applyOthers();
+                $database = $this->database();
+            }
             try {
                 if (!isset($keys[1])) {
                     $key = $keys[0];
@@ -222,7 +226,7 @@ final class SqliteStore implements Appending
     {
         if (!isset($changes[1])) {
             /** @var non-empty-list<Outcome> */
-            return $this->commit($changes);
+            return $this->commit($changes, $this->timeout);
         }
         $outcomes = $part = [];
         $bytes = 0;
@@ -230,12 +234,12 @@ final class SqliteStore implements Appending
             $part[] = $change;
             $bytes += $change->body === null ? 0 : \strlen($change->body);
             if (isset($part[self::AT_ONCE]) || $bytes > $this->budget >> 3) {
-                \array_push($outcomes, ...$this->commit($part));
+                \array_push($outcomes, ...$this->commit($part, $this->timeout));
                 $part = [];
                 $bytes = 0;
             }
         }
-        $part === [] || \array_push($outcomes, ...$this->commit($part));
+        $part === [] || \array_push($outcomes, ...$this->commit($part, $this->timeout));
 
         /** @var non-empty-list<Outcome> */
         return $outcomes;
@@ -243,7 +247,20 @@ final class SqliteStore implements Appending
 
     private function apply(): void
     {
-        $this->commit([]);
+        $this->commit([], $this->timeout);
+    }
+
+    /**
+     * Applies what others have appended since this request began. The request may read without it, so this waits for nobody
+     * and fails for nothing.
+     */
+    private function applyOthers(): void
+    {
+        try {
+            $this->commit([], 0.0);
+        } catch (Failure) {
+            // Another process is writing, and applies them itself.
+        }
     }
 
     /**
@@ -251,7 +268,7 @@ final class SqliteStore implements Appending
      *
      * @return list<Outcome>
      */
-    private function commit(array $changes): array
+    private function commit(array $changes, float $timeout): array
     {
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database;
@@ -260,7 +277,7 @@ final class SqliteStore implements Appending
             }
             try {
                 $this->written = true;
-                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $this->timeout);
+                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $timeout);
                 if ($outcomes !== null) {
                     $this->late = [];
 

@@ -94,6 +94,36 @@ final class ChangeLogTest extends TestCase
         self::assertSame([false, self::B, 'd'], [$outcome->done, $outcome->writer, $outcome->kind]);
     }
 
+    public function testAReadShowsWhatOthersHaveAppended(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        self::assertNull(self::get($a, 'k'));
+        $b->append(new Change('k', 'one', self::B));
+        self::assertSame('one', self::get($a, 'k'));
+        $a->append(new Change('own', 'waits', self::A));
+        $b->append(new Change('k', 'two', self::B));
+        self::assertSame('two', self::get($a, 'k'));
+        $b->append(new Change('k', null, self::B, kind: 'd'));
+        self::assertNull(self::get($a, 'k'));
+    }
+
+    /** The request has begun before, so it may go without. A process that is stopped while it writes must not stop readers. */
+    public function testAReadDoesNotWaitForAWriterToApplyThem(): void
+    {
+        [$a, $b] = [new SqliteStore($this->directory, 8 << 20, 20.0), $this->store()];
+        $b->write([new Change('k', 'old', self::B)]);
+        self::assertSame('old', self::get($a, 'k'));
+        $b->append(new Change('k', 'new', self::B));
+        $lock = \fopen(\glob($this->directory . '/bell.*')[0] ?? '', 'r+');
+        self::assertIsResource($lock);
+        \flock($lock, \LOCK_EX);
+        $start = \hrtime(true);
+        self::assertSame('old', self::get($a, 'k'));
+        self::assertLessThan(10e9, \hrtime(true) - $start, 'not even for its time-out of 20 s');
+        \flock($lock, \LOCK_UN);
+        self::assertSame('new', self::get($a, 'k'));
+    }
+
     public function testItSaysWhatBecameOfThem(): void
     {
         [$a, $b] = [$this->store(), $this->store()];
@@ -112,9 +142,10 @@ final class ChangeLogTest extends TestCase
     public function testItSaysNothingOfWhatAnotherWriterHasAppended(): void
     {
         [$a, $b] = [$this->store(), $this->store()];
+        $at = $b->read(['l'])->at;
         $a->append(new Change('k', 'from a', self::A));
         $b->append(new Change('k', 'from b', self::B));
-        self::assertSame($b->read(['l'])->at + 1, $a->settle(self::A)['k']->position);
+        self::assertSame($at + 1, $a->settle(self::A)['k']->position);
         $b->append(new Change('k', 'from b again', self::B));
         self::assertSame([], $a->settle(self::A));
     }
