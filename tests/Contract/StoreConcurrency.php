@@ -73,8 +73,9 @@ trait StoreConcurrency
             self::assertGreaterThanOrEqual($seen->end, $changes->end);
             $last = $seen->end;
             foreach ($changes->list as [$key, $position]) {
-                self::assertGreaterThan($last, $position, 'Oldest first, and none twice.');
-                self::assertLessThanOrEqual($changes->end, $last = $position);
+                // One beyond the end, while a change before it is being made, is listed again.
+                self::assertGreaterThan($last, $position, 'Oldest first, and none up to the end twice.');
+                $last = $position;
                 $near[$key] = $position;
             }
             foreach ($view->records as $key => $record) {
