@@ -92,8 +92,8 @@ final class ChangeLog
             if (!$done) {
                 // The disk is full: cut off the half-written record.
                 \ftruncate($this->file, $size);
-            } elseif ($size === $this->known) {
-                $this->known += \strlen($record);
+            } elseif ($size === $this->known || $size === self::GENERATION) {
+                $this->known = $size + \strlen($record);
             }
         }
         \flock($this->file, \LOCK_UN);

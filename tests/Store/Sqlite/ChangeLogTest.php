@@ -107,6 +107,22 @@ final class ChangeLogTest extends TestCase
         self::assertNull(self::get($a, 'k'));
     }
 
+    /** Otherwise each read after it would commit what nobody waits for. */
+    public function testOnesOwnChangeIsNoOthersAfterAnotherHasEmptiedTheLog(): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        self::put($a, 'k', 'old');
+        $log = $this->changeLog();
+        self::assertTrue($log->append(new Change('k', 'one', self::A)));
+        self::assertFalse($log->hasOthers());
+        $b->append(new Change('k', 'two', self::B));
+        self::assertTrue($log->hasOthers());
+        $a->settle(self::A);
+        self::assertTrue($log->isEmpty());
+        self::assertTrue($log->append(new Change('k', 'three', self::A)));
+        self::assertFalse($log->hasOthers());
+    }
+
     /** The request has begun before, so it may go without. A process that is stopped while it writes must not stop readers. */
     public function testAReadDoesNotWaitForAWriterToApplyThem(): void
     {
