@@ -198,10 +198,12 @@ final class Writer
     /** Whether a key has a value now (one that a tag has invalidated counts). Does not count as a read of the application's. */
     public function isThere(string $key, Space $space): bool
     {
-        $record = isset($this->pending[$key]) ? null : $this->view->again([$key])->records[$key] ?? null;
+        if (isset($this->pending[$key])) {
+            return true;
+        }
+        $record = $this->view->again([$key])->records[$key] ?? null;
 
-        return isset($this->pending[$key])
-            || ($record !== null && ($record->body[0] ?? '') !== Entry::INTENT && $record->position > $this->view->floor($space));
+        return $record !== null && ($record->body[0] ?? '') !== Entry::INTENT && $record->position > $this->view->floor($space);
     }
 
     /**
