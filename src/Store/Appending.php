@@ -29,6 +29,8 @@ interface Appending extends Store
      *  - A change with a limit is made if nobody but its writer has changed the key after the limit, or moved a marker that
      *    covers it, and the key is not held. If not, the key is dropped, or a held key gets a new position, and NOBODY signs
      *    it. So a change never hides another writer's from its own writer.
+     *  - A change with $bounded leaves another's value where it has the same payload. If another value, or the drop of one,
+     *    is in its way, $bounded is stored, and NOBODY signs it.
      *
      * The limit counts for the key and for the flush markers that cover it.
      *
@@ -44,8 +46,9 @@ interface Appending extends Store
      *
      * @param string $writer whose outcomes the caller wants
      *
-     * @return array<string, Outcome> by key: of this writer's changes that this process has applied since the last call, the
-     *                                last outcomes; not done: the key was dropped, at that position
+     * @return array<string, int> by key: where this writer's last change stands that this process has applied since the last
+     *                            call. Negative: minus the position at which the key was dropped, or $bounded stored.
+     *                            0: nothing was done
      *
      * @throws Failure
      */

@@ -65,6 +65,15 @@ final class Change
      */
     public bool $atomic = false;
 
+    /**
+     * Of an appended change (Appending) that follows a miss: the same value for a short time, stored where another's value is
+     * in the way. It ends in the same payload as $body.
+     */
+    public ?string $bounded = null;
+
+    /** Bytes of the payload, if $bounded is set. */
+    public int $payload = 0;
+
     /** @param array<string, int> $guards */
     public function __construct(
         string $key,

@@ -6,7 +6,6 @@ namespace Larder\Tier;
 
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
-use Larder\Store\Outcome;
 
 /**
  * Remembers what one request knows of the journal: where the request started, at which position it first read each key,
@@ -122,18 +121,22 @@ final class RequestHistory
         $this->markersSeen = \max($this->markersSeen, $changes->end);
     }
 
-    /** Notes this request's own change: if its position is the very next one, nobody else changed anything since `seen`. */
-    public function own(Outcome $done): void
+    /**
+     * Notes this request's own change: if its position is the very next one, nobody else changed anything since `seen`.
+     *
+     * @param int $step how far the position lies above the journal's previous end
+     */
+    public function own(int $position, int $step): void
     {
-        if ($done->position > $this->lastOwn) {
-            $this->lastOwn = $done->position;
+        if ($position > $this->lastOwn) {
+            $this->lastOwn = $position;
         }
-        $before = $done->position - $done->step;
+        $before = $position - $step;
         if ($before === $this->seen) {
-            $this->seen = $done->position;
+            $this->seen = $position;
         }
         if ($before === $this->markersSeen) {
-            $this->markersSeen = $done->position;
+            $this->markersSeen = $position;
         }
     }
 

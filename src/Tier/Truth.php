@@ -222,7 +222,7 @@ final class Truth
         }
     }
 
-    /** @return array<string, Outcome> see Appending::settle() */
+    /** @return array<string, int> see Appending::settle() */
     public function settle(string $writer): array
     {
         if (!$this->store instanceof Appending || ($this->breaker->until !== 0 && !$this->reachable())) {

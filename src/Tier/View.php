@@ -674,7 +674,7 @@ final class View
             atomic: true,
         )])[0] ?? null;
         if ($outcome !== null && $outcome->done) {
-            $this->history->own($outcome);
+            $this->history->own($outcome->position, $outcome->step);
         }
 
         return $outcome;

@@ -38,8 +38,9 @@ final class Writer
     /** Sets in one transaction or round trip. */
     private const AT_ONCE = 1_000;
 
-    /** Appended changes of one request that may wait in the store. */
+    /** Appended changes of one request, and their bytes, that may wait in the store. */
     private const LATE = 256;
+    private const LATE_BYTES = 1_048_576;
 
     /** Sets that were not stored because another request had changed the key. */
     public int $dropped = 0;
@@ -52,6 +53,7 @@ final class Writer
 
     /** @var array<string, array{Space, ?Entry}> changes that the store has taken and not judged yet; null: a deletion */
     private array $late = [];
+    private int $lateBytes = 0;
 
     /** @var array<string, true> keys on which this request has an intent */
     public array $intended = [];
@@ -224,7 +226,7 @@ final class Writer
             $this->gone($key, $space);
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && $outcome->done) {
-                $this->view->history->own($outcome);
+                $this->view->history->own($outcome->position, $outcome->step);
                 $this->noteForeign($key, $outcome->writer, $outcome->previous);
                 if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->view->floor($space)) {
                     $there++;
@@ -352,9 +354,10 @@ final class Writer
     }
 
     /**
-     * Hands a change to the store, which applies and judges it later. In a cache-only space the last one wins. In any other
-     * the change carries the position up to which this request knows that nobody is in its way; if somebody is, the store
-     * drops the key, which is what the table of conflicts says of a set after a hit or without reading.
+     * Hands a change to the store, which applies and judges it later. In a cache-only space the last set wins that follows a
+     * hit or no read at all. Any other change carries the position up to which this request knows that nobody is in its way.
+     * If somebody is, the store does what the table of conflicts says: it drops the key, or gives a set after a miss a
+     * bounded life.
      *
      * @param ?Entry $entry null: a deletion
      *
@@ -364,12 +367,12 @@ final class Writer
     {
         $history = $this->view->history;
         [$how, $reference] = $history->reference($key);
-        if (($entry !== null && ($entry->tags !== [] || $entry->sure !== 0)) || isset($this->intended[$key]) || $this->view->isHeld($key)
-            || ($how !== RequestHistory::SEEN && ($entry !== null || $space->cacheOnly))) {
+        if (($entry !== null && ($entry->tags !== [] || $entry->sure !== 0 || $how === RequestHistory::UNSURE))
+            || isset($this->intended[$key]) || $this->view->isHeld($key)) {
             return false;
         }
         $limit = Change::ALWAYS;
-        if (!$space->cacheOnly) {
+        if (!$space->cacheOnly || $how !== RequestHistory::SEEN) {
             foreach ([$key, ...$space->flushes] as $each) {
                 if ($history->changed($each, $reference)) {
                     return false;
@@ -386,13 +389,19 @@ final class Writer
             kind: $entry === null ? Entry::DELETED : 's',
             epoch: $limit === Change::ALWAYS ? '' : $history->epoch,
         );
+        if ($entry !== null && $how === RequestHistory::MISSED) {
+            $change->bounded = $this->reader->signer->seal($key, $entry->bounded($this->truth->now()));
+            $change->payload = \strlen($entry->payload);
+        }
         if (!$this->truth->append($change)) {
             return false;
         }
-        unset($this->pending[$key]);
+        unset($this->pending[$key], $this->late[$key]);
         $this->gone($key, $space);
+        // In the order in which they get their positions.
         $this->late[$key] = [$space, $entry];
-        if (\count($this->late) >= self::LATE) {
+        $this->lateBytes += \strlen((string) $change->body);
+        if (\count($this->late) >= self::LATE || $this->lateBytes > self::LATE_BYTES) {
             $this->land();
         }
 
@@ -404,27 +413,33 @@ final class Writer
     {
         $history = $this->view->history;
         $epoch = $history->epoch;
+        $late = $this->late;
+        $this->late = [];
+        $this->lateBytes = 0;
         $settled = $this->truth->settle($this->view->writer);
-        foreach ($this->late as $key => [$space, $entry]) {
-            $outcome = $settled[$key] ?? null;
-            // Otherwise another process has applied it, or a later change has replaced it.
-            if ($outcome !== null && $outcome->done) {
+        foreach ($late as $key => [$space, $entry]) {
+            // 0: another process has applied it, or a later change has replaced it.
+            $position = $settled[$key] ?? 0;
+            if ($position > 0) {
+                $history->own($position, 1);
+                if ($this->view->nears === []) {
+                    continue;
+                }
                 if ($entry === null) {
-                    $this->view->history->own($outcome);
                     foreach ($this->view->nears as $near) {
                         $near->drop($key);
                     }
                 } else {
-                    $this->stored($key, $space, $entry, $outcome, $epoch);
+                    $this->own($key, $space, $position);
+                    $this->view->copyNear($key, $entry, $position, $position, $epoch);
                 }
-            } elseif ($outcome !== null && !$space->cacheOnly) {
+            } elseif ($position < 0) {
                 // Another request's change was in the way.
                 $this->dropped += $entry === null ? 0 : 1;
-                $history->foreign($key, $outcome->position, '');
+                $history->foreign($key, -$position, '');
                 $this->gone($key, $space);
             }
         }
-        $this->late = [];
     }
 
     /** Notes a change that another request made to this key after this one had read it, and before its own change. */
@@ -524,7 +539,7 @@ final class Writer
     private function moved(string $marker, Outcome $outcome): void
     {
         $this->view->changed($marker, $outcome->position, true);
-        $this->view->history->own($outcome);
+        $this->view->history->own($outcome->position, $outcome->step);
         $this->noteForeign($marker, $outcome->writer, $outcome->previous);
     }
 
@@ -729,7 +744,7 @@ final class Writer
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->own($key, $space, $outcome->position);
-        $this->view->history->own($outcome);
+        $this->view->history->own($outcome->position, $outcome->step);
         $this->view->nears === [] || $this->view->copyNear($key, $entry, $outcome->position, $outcome->position, $epoch);
     }
 

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Store\Journal\JournalSlice;
-use Larder\Store\Outcome;
 use Larder\Tier\RequestHistory;
 use PHPUnit\Framework\TestCase;
 
@@ -104,9 +103,9 @@ final class RequestHistoryTest extends TestCase
 
     public function testAnOwnChangeThatIsTheNextOneMovesTheView(): void
     {
-        $this->history->own(new Outcome(true, 11));
+        $this->history->own(11, 1);
         self::assertSame(11, $this->history->seen);
-        $this->history->own(new Outcome(true, 13));
+        $this->history->own(13, 1);
         self::assertSame(11, $this->history->seen, 'what is at 12 is somebody else\'s');
         self::assertSame(10, $this->history->start());
     }
@@ -123,9 +122,9 @@ final class RequestHistoryTest extends TestCase
         }
         self::assertSame([10, 20], [$this->history->seen, $this->history->markersSeen]);
         // Own changes move either view, each if it is the next one there.
-        $this->history->own(new Outcome(true, 21));
+        $this->history->own(21, 1);
         self::assertSame([10, 21], [$this->history->seen, $this->history->markersSeen]);
-        $this->history->own(new Outcome(true, 23));
+        $this->history->own(23, 1);
         self::assertSame(21, $this->history->markersSeen, 'what is at 22 is somebody else\'s');
         $this->history->learn(new JournalSlice('epoch', 24, '', true), 'me');
         self::assertSame([24, 24], [$this->history->seen, $this->history->markersSeen]);
@@ -133,9 +132,9 @@ final class RequestHistoryTest extends TestCase
 
     public function testPositionsMayCountInStepsOfTheirOwn(): void
     {
-        $this->history->own(new Outcome(true, 50, step: 40));
+        $this->history->own(50, 40);
         self::assertSame(50, $this->history->seen);
-        $this->history->own(new Outcome(true, 120, step: 40));
+        $this->history->own(120, 40);
         self::assertSame(50, $this->history->seen);
     }
 

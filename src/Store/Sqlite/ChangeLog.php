@@ -16,6 +16,9 @@ use Larder\System\Quiet;
  *     file     generation 8 | record | record | …
  *     record   magic 4 | length of the rest 4 | CRC-32 of the rest 4 | length of key 4, expiry 8, limit 8, kind 1, writer 12, key, body
  *
+ * A set that follows a miss has the kind b. Between its key and its body stand the length 2 of what comes before the payload
+ * in its bounded form, the payload's length 4, and what comes before the payload.
+ *
  * A process that appends takes the file's lock and never waits for it: if it fails to lock or to write, it does not
  * append. The process that holds the change counter's lock applies the records, from where the last one stopped. The
  * transaction that applies them notes in the database how far it got (`m`, "tail": generation and offset), so each record
@@ -23,14 +26,18 @@ use Larder\System\Quiet;
  * with another generation.
  *
  * A record that a killed process left half written fails its checksum, and reading goes on at the next magic.
+ *
+ * A waiting change has the fields of a Change, but of the bounded form only what comes before the payload.
+ *
+ * @phpstan-type Waiting array{key: string, body: ?string, writer: string, limit: int, expiry: int, kind: string, bounded: string, payload: int}
  */
 final class ChangeLog
 {
     /** Bytes of a body; longer ones are not appended, since every appended body is written twice. */
-    public const LONGEST_BODY = 2_048;
+    public const LONGEST_BODY = 16_384;
 
     private const GENERATION = 8;
-    private const MAGIC = "\nLt2";
+    private const MAGIC = "\nLt3";
     private const HEAD = 12;
     private const FIXED = 33;
 
@@ -75,7 +82,11 @@ final class ChangeLog
     public function append(Change $change): bool
     {
         \assert(\strlen($change->writer) === 12);
-        $rest = \pack('NJJ', \strlen($change->key), $change->expiry, $change->limit) . $change->kind . $change->writer . $change->key . $change->body;
+        $rest = \pack('NJJ', \strlen($change->key), $change->expiry, $change->limit);
+        $rest .= $change->bounded === null
+            ? $change->kind . $change->writer . $change->key . $change->body
+            : 'b' . $change->writer . $change->key . \pack('nN', \strlen($change->bounded) - $change->payload, $change->payload)
+                . \substr($change->bounded, 0, -$change->payload) . $change->body;
         $record = self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
         if (!$this->lock()) {
             return false;
@@ -106,7 +117,7 @@ final class ChangeLog
      *
      * @param string $mark where the last applier stopped, as this method returned it; '' at first
      *
-     * @return ?array{list<Change>, string} the changes in their order, and the mark behind them; null: none
+     * @return ?array{list<Waiting>, string} the changes in their order, and the mark behind them; null: none
      */
     public function read(string $mark): ?array
     {
@@ -137,7 +148,7 @@ final class ChangeLog
                 $offset++;
                 continue;
             }
-            [$changes[], $offset] = $change;
+            $changes[] = $change;
             $read = $offset;
         }
 
@@ -165,24 +176,50 @@ final class ChangeLog
         $this->known = self::GENERATION;
     }
 
-    /** @return ?array{Change, int} the change and the offset behind it; null: no whole record lies there */
-    private static function parse(string $bytes, int $offset): ?array
+    /**
+     * @param int $offset set to the one behind the record
+     *
+     * @return ?Waiting null: no whole record lies there
+     */
+    private static function parse(string $bytes, int &$offset): ?array
     {
         if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
             return null;
         }
-        /** @var array{rest: int, sum: int, key: int, expiry: int, limit: int} $head */
-        $head = \unpack('Nrest/Nsum/Nkey/Jexpiry/Jlimit', $bytes, $offset + \strlen(self::MAGIC));
-        $rest = \substr($bytes, $offset + self::HEAD, $head['rest']);
-        if (\strlen($rest) !== $head['rest'] || $head['rest'] < self::FIXED + $head['key'] || \crc32($rest) !== $head['sum']) {
+        /** @var array{1: int, 2: int} $head */
+        $head = \unpack('N2', $bytes, $offset + 4);
+        $rest = \substr($bytes, $offset + self::HEAD, $head[1]);
+        if (\strlen($rest) !== $head[1] || $head[1] < self::FIXED || \crc32($rest) !== $head[2]) {
             return null;
         }
+        /** @var array{key: int, expiry: int, limit: int} $fields */
+        $fields = \unpack('Nkey/Jexpiry/Jlimit', $rest);
+        if ($head[1] < self::FIXED + $fields['key']) {
+            return null;
+        }
+        $offset += self::HEAD + $head[1];
         $kind = $rest[20];
-        $key = \substr($rest, self::FIXED, $head['key']);
+        $at = self::FIXED + $fields['key'];
+        $bounded = '';
+        $payload = 0;
+        if ($kind === 'b') {
+            /** @var array{before: int, payload: int} $two */
+            $two = \unpack('nbefore/Npayload', $rest, $at);
+            $bounded = \substr($rest, $at + 6, $two['before']);
+            $payload = $two['payload'];
+            $at += 6 + $two['before'];
+            $kind = 's';
+        }
 
         return [
-            new Change($key, $kind === 's' ? \substr($rest, self::FIXED + $head['key']) : null, \substr($rest, 21, 12), $head['limit'], $head['expiry'], kind: $kind),
-            $offset + self::HEAD + $head['rest'],
+            'key' => \substr($rest, self::FIXED, $fields['key']),
+            'body' => $kind === 's' ? \substr($rest, $at) : null,
+            'writer' => \substr($rest, 21, 12),
+            'limit' => $fields['limit'],
+            'expiry' => $fields['expiry'],
+            'kind' => $kind,
+            'bounded' => $bounded,
+            'payload' => $payload,
         ];
     }
 
@@ -213,10 +250,13 @@ final class ChangeLog
     private function put(string $bytes): bool
     {
         \assert($this->file !== null);
-        $file = $this->file;
-
-        // On a full disk fwrite() raises a notice.
-        return Quiet::call(static fn(): int|false => \fwrite($file, $bytes)) === \strlen($bytes);
+        Quiet::begin();
+        try {
+            // On a full disk fwrite() raises a notice.
+            return \fwrite($this->file, $bytes) === \strlen($bytes);
+        } finally {
+            Quiet::end();
+        }
     }
 
     /** @param float $seconds how long to wait; 0: one try */

@@ -61,6 +61,10 @@ final class SqliteStore implements Appending
     private static bool $hasJson = true;
 
     private readonly DatabaseFiles $files;
+
+    /** Bytes of a body that is appended: what waits must not exceed a small budget by much. */
+    private readonly int $longest;
+
     private ?Database $database = null;
     private ?Writing $writing = null;
 
@@ -82,6 +86,7 @@ final class SqliteStore implements Appending
     public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
     {
         $this->files = new DatabaseFiles($directory);
+        $this->longest = \min(ChangeLog::LONGEST_BODY, $budget >> 9);
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -195,7 +200,7 @@ final class SqliteStore implements Appending
     public function append(Change $change): bool
     {
         $database = $this->database();
-        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > ChangeLog::LONGEST_BODY || !$database->changeLog->append($change) || !$database->counter->exists()) {
+        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > $this->longest || !$database->changeLog->append($change) || !$database->counter->exists()) {
             return false;
         }
         $this->late[$change->key] = true;

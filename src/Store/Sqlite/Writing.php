@@ -15,6 +15,8 @@ use Larder\System\Failure;
 /**
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
  * have, and then makes the change or reports the conflict.
+ *
+ * @phpstan-import-type Waiting from ChangeLog
  */
 final class Writing
 {
@@ -70,7 +72,7 @@ final class Writing
         $this->sweeper = new Sweeper($database, $budget);
     }
 
-    /** @var array<string, array<string, Outcome>> by writer and key: outcomes of changes in the change log that this process has applied */
+    /** @var array<string, array<string, int>> by writer: what Appending::settle() answers */
     public array $settled = [];
 
     /**
@@ -160,27 +162,66 @@ final class Writing
         [$changes, $mark] = $waiting;
         $start = $end = $this->database->number('SELECT max(pos) FROM e');
         $this->database->counter->ring();
+        // Of several changes of a key by one writer only the last matters, for they all have the same verdict: had it learned
+        // of a conflict in between, it would have appended no more.
+        $last = $shared = [];
+        foreach ($changes as $i => ['key' => $key, 'writer' => $writer]) {
+            if (isset($last[$key]) && $changes[$last[$key]]['writer'] !== $writer) {
+                $shared[$key] = true;
+            }
+            $last[$key] = $i;
+        }
         $put = $this->database->statement(self::PUT_LATE);
+        $position = 0;
+        $key = $writer = $kind = '';
+        $body = null;
+        $expiry = $used = 0;
+        $put->bindParam(1, $key, \PDO::PARAM_LOB);
+        $put->bindParam(2, $position, \PDO::PARAM_INT);
+        $put->bindParam(3, $writer);
+        $put->bindParam(4, $kind);
+        $put->bindParam(5, $expiry, \PDO::PARAM_INT);
+        $put->bindParam(6, $used, \PDO::PARAM_INT);
+        $put->bindParam(7, $body, \PDO::PARAM_LOB);
         $writers = [];
-        foreach ($changes as $change) {
+        foreach ($changes as $i => $change) {
+            if ($last[$change['key']] !== $i && !isset($shared[$change['key']])) {
+                continue;
+            }
+            ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind, 'bounded' => $bounded] = $change;
+            $by = $writer;
+            $conflict = null;
             // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
-            if ($change->limit === Change::ALWAYS || ($change->limit >= $start && ($writers[$change->key] ?? $change->writer) === $change->writer)) {
-                $this->bind($put, $change, $end + 1, $change->body, $change->kind);
+            if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
+                $position = $end + 1;
                 $put->execute();
-                $done = $put->rowCount() === 1;
-                $this->dead += $change->body === null ? Past::weight($change->key) : 0;
+                $isDone = $put->rowCount() === 1;
+                $this->unchecked += 100 + \strlen($key) + \strlen((string) $body);
+                $this->dead += $body === null ? Past::weight($key) : 0;
             } else {
                 $this->guards = [];
-                $done = $this->apply($this->guarded($change))->done;
+                $conflict = $this->apply(self::guarded($change));
+                $isDone = $conflict->done;
             }
-            $by = $change->writer;
-            $isDropped = !$done && $change->limit !== Change::ALWAYS;
-            if ($isDropped) {
-                $by = Appending::NOBODY;
-                $this->drop($change, $end + 1);
+            if ($isDone || $limit === Change::ALWAYS) {
+                $this->settled[$by][$key] = $isDone ? ++$end : 0;
+                $writers[$key] = $by;
+                continue;
             }
-            $writers[$change->key] = $by;
-            $this->settled[$change->writer][$change->key] = new Outcome($done, $done || $isDropped ? ++$end : 0);
+            if ($bounded !== '' && $conflict !== null && $conflict->guard === null && ($conflict->kind === 's' || $conflict->kind === 'x')) {
+                if (self::isSame($change, $conflict)) {
+                    $this->settled[$by][$key] = 0;
+                    continue;
+                }
+                $body = $bounded . \substr((string) $body, -$change['payload']);
+                $writer = Appending::NOBODY;
+                $position = $end + 1;
+                $put->execute();
+            } else {
+                $this->drop($key, $body === null ? $kind : 'x', $end + 1);
+            }
+            $this->settled[$by][$key] = -++$end;
+            $writers[$key] = Appending::NOBODY;
         }
         $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
         $note->execute([$mark]);
@@ -188,22 +229,38 @@ final class Writing
         return $mark;
     }
 
-    private function guarded(Change $change): Change
+    /** @param Waiting $change */
+    private static function guarded(array $change): Change
     {
-        $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
+        ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind] = $change;
+        $guards = $body === null || $limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($key), $limit);
 
-        return new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind);
+        return new Change($key, $body, $writer, $limit, $expiry, $guards, kind: $kind);
     }
 
-    private function drop(Change $change, int $position): void
+    /**
+     * Whether what stands in the way of a set has its payload.
+     *
+     * @param Waiting $change
+     */
+    private static function isSame(array $change, Outcome $conflict): bool
+    {
+        ['body' => $body, 'bounded' => $bounded, 'payload' => $payload] = $change;
+        $there = $conflict->kind === 's' ? $conflict->record->body ?? '' : '';
+
+        return (\strlen($there) === \strlen((string) $body) || \strlen($there) === \strlen($bounded) + $payload)
+            && \substr($there, -$payload) === \substr((string) $body, -$payload);
+    }
+
+    private function drop(string $key, string $kind, int $position): void
     {
         $drop = $this->database->statement(self::DROP);
-        $drop->bindValue(1, $change->key, \PDO::PARAM_LOB);
+        $drop->bindValue(1, $key, \PDO::PARAM_LOB);
         $drop->bindValue(2, $position, \PDO::PARAM_INT);
         $drop->bindValue(3, Appending::NOBODY);
-        $drop->bindValue(4, $change->body === null ? $change->kind : 'x');
+        $drop->bindValue(4, $kind);
         $drop->execute();
-        $this->dead += Past::weight($change->key);
+        $this->dead += Past::weight($key);
     }
 
     private function apply(Change $change): Outcome

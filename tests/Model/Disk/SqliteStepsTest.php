@@ -82,7 +82,7 @@ final class SqliteStepsTest extends TestCase
             ['appends', 'appends another'], 0,
         ];
         yield 'half a record counts' => [
-            [$log => ["if (\strlen(\$rest) !== \$head['rest'] || \$head['rest'] < self::FIXED + \$head['key'] || \crc32(\$rest) !== \$head['sum']) {" => 'if (false) {']],
+            [$log => ["if (\strlen(\$rest) !== \$head[1] || \$head[1] < self::FIXED || \crc32(\$rest) !== \$head[2]) {" => 'if (false) {']],
             ['appends', 'appends another'], 1,
         ];
         yield 'the log is not looked at' => [

@@ -96,10 +96,10 @@ final class Shelf
         return true;
     }
 
-    /** @param list<Change> $changes */
+    /** @param list<array{key: string, body: ?string, writer: string, limit: int, expiry: int, kind: string}> $changes as the change log reads them */
     public function land(array $changes, string $mark): void
     {
-        $this->waiting = $changes;
+        $this->waiting = \array_map(static fn(array $change): Change => new Change($change['key'], $change['body'], $change['writer'], $change['limit'], $change['expiry'], kind: $change['kind']), $changes);
         $this->applyWaiting('');
         $this->mark = $mark;
     }
@@ -107,27 +107,36 @@ final class Shelf
     /**
      * Applies what waits: what is in the way of a judged change makes it a drop that nobody has signed.
      *
-     * @return array<string, Outcome> by key, of this writer's changes
+     * @return array<string, int> see Store\Appending::settle()
      */
     public function applyWaiting(string $writer): array
     {
-        $outcomes = [];
+        $settled = [];
         $waiting = $this->waiting;
         $this->waiting = [];
         foreach ($waiting as $change) {
             $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
             $outcome = $this->apply(new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind));
-            if (!$outcome->done && $change->limit !== Change::ALWAYS) {
-                $held = $outcome->record !== null && $outcome->record->body[0] === Change::HELD ? $outcome->record->body : null;
-                $drop = $this->apply(new Change($change->key, $held, Appending::NOBODY, kind: $change->body === null ? 'd' : 'x', strict: true));
-                $outcome = new Outcome(false, $drop->position);
+            $position = $outcome->done ? $outcome->position : 0;
+            if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {
+                $isBounded = $change->bounded !== null && $outcome->guard === null && ($outcome->kind === 's' || $outcome->kind === 'x');
+                $there = $outcome->record->body ?? '';
+                $held = $there !== '' && $there[0] === Change::HELD ? $there : null;
+                $body = $isBounded ? $change->bounded : $held;
+                $kind = $isBounded ? 's' : ($change->body === null ? 'd' : 'x');
+                $position = -$this->apply(new Change($change->key, $body, Appending::NOBODY, kind: $kind, strict: true))->position;
             }
             if ($change->writer === $writer) {
-                $outcomes[$change->key] = $outcome;
+                $settled[$change->key] = $position;
             }
         }
 
-        return $outcomes;
+        return $settled;
+    }
+
+    private static function isSame(Change $change, Outcome $conflict): bool
+    {
+        return $change->bounded !== null && $conflict->kind === 's' && \substr($conflict->record->body ?? '', -$change->payload) === \substr((string) $change->body, -$change->payload);
     }
 
     /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */
@@ -171,7 +180,7 @@ final class Shelf
             $text .= "\n" . \implode(' ', $change);
         }
         foreach ($this->waiting as $change) {
-            $text .= "\n+ $change->key $change->body $change->writer $change->limit $change->kind";
+            $text .= "\n+ $change->key $change->body $change->writer $change->limit $change->kind $change->bounded";
         }
 
         return $text;

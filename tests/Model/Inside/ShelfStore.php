@@ -71,7 +71,7 @@ final class ShelfStore implements Appending
         }
         $this->late = [];
 
-        /** @var array<string, Outcome> */
+        /** @var array<string, int> */
         return $this->ask('settle', $writer);
     }
 

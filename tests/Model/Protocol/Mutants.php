@@ -333,19 +333,19 @@ final class Mutants
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'what is in the way of a set stays' => [
-                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS) {' => 'if (false) {']],
+                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {' => 'if (false) {']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'a delete that hides another change is signed by its writer' => [
-                [$shelf => ['$held, Appending::NOBODY, kind' => '$held, $change->writer, kind']],
+                [$shelf => ['$body, Appending::NOBODY, kind' => '$body, $change->writer, kind']],
                 ['writes, reads, deletes, sets', 'writes and sets'], 'none', false, 0,
             ],
             'a delete is not seen under an intent' => [
-                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS) {' => 'if (!$outcome->done && $change->limit !== Change::ALWAYS && $outcome->kind !== \'i\') {']],
+                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {' => 'if (!$outcome->done && $change->limit !== Change::ALWAYS && $outcome->kind !== \'i\') {']],
                 ['intends, writes, sets', 'writes and deletes'], 'none', false, 0,
             ],
             'a delete removes an intent' => [
-                [$shelf => ['new Change($change->key, $held, Appending' => 'new Change($change->key, null, Appending']],
+                [$shelf => ['new Change($change->key, $body, Appending' => 'new Change($change->key, null, Appending']],
                 ['intends, writes', 'writes, deletes, refreshes, fills'], 'none', false, 1,
             ],
             'a writer takes the outcome of another for its own' => [
@@ -353,8 +353,16 @@ final class Mutants
                 ['writes and sets', 'writes and sets'], 'apcu', false, 0,
             ],
             'a key that was dropped keeps its copies' => [
-                [$writer => ['$history->foreign($key, $outcome->position, \'\'); $this->gone($key, $space);' => '$this->stored($key, $space, $entry, new Outcome(true, $outcome->position), $epoch);']],
+                [$writer => ['$history->foreign($key, -$position, \'\'); $this->gone($key, $space);' => '$this->own($key, $space, -$position); $this->view->copyNear($key, $entry, -$position, -$position, $epoch);']],
                 ['reads, modifies, writes', 'writes and sets'], 'apcu', true, 0,
+            ],
+            'a set after a miss takes the place of another for good' => [
+                [$shelf => ['$isBounded ? $change->bounded : $held' => '$isBounded ? $change->body : $held']],
+                ['reads and sets', 'writes and sets'], 'none', false, 0,
+            ],
+            'what was computed from a value of bounded life is not' => [
+                [$writer => [' || $how === RequestHistory::UNSURE' => '']],
+                ['reads and sets', 'writes and sets', 'reads, modifies, writes'], 'none', false, 0,
             ],
         ];
     }

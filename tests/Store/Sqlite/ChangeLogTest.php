@@ -10,6 +10,7 @@ use Larder\Store\Change;
 use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
@@ -24,6 +25,7 @@ final class ChangeLogTest extends TestCase
     protected const FORKS = true;
     private const A = 'aaaaaaaaaaaa';
     private const B = 'bbbbbbbbbbbb';
+    private const C = 'dddddddddddd';
 
     protected function tearDown(): void
     {
@@ -148,10 +150,9 @@ final class ChangeLogTest extends TestCase
         $a->append(new Change('k', 'two', self::A));
         $a->append(new Change('held', 'never', self::A));
         $settled = $a->settle(self::A);
-        self::assertTrue($settled['k']->done);
-        self::assertFalse($settled['held']->done, 'nothing is stored over an intent');
+        self::assertSame(0, $settled['held'], 'nothing is stored over an intent');
         self::assertSame('i', self::get($b, 'held'));
-        self::assertSame($settled['k']->position, $b->read(['k'])->records['k']->position);
+        self::assertSame($settled['k'], $b->read(['k'])->records['k']->position);
         self::assertSame([], $a->settle(self::A));
     }
 
@@ -161,7 +162,7 @@ final class ChangeLogTest extends TestCase
         $at = $b->read(['l'])->at;
         $a->append(new Change('k', 'from a', self::A));
         $b->append(new Change('k', 'from b', self::B));
-        self::assertSame($at + 1, $a->settle(self::A)['k']->position);
+        self::assertSame($at + 1, $a->settle(self::A)['k']);
         $b->append(new Change('k', 'from b again', self::B));
         self::assertSame([], $a->settle(self::A));
     }
@@ -190,7 +191,7 @@ final class ChangeLogTest extends TestCase
         $b->write([new Change('e::l', 'other', self::B)]);
         $a->append(new Change('e::k', 'one', self::A, $at));
         $a->append(new Change('e::k', 'two', self::A, $at));
-        self::assertTrue($a->settle(self::A)['e::k']->done);
+        self::assertGreaterThan(0, $a->settle(self::A)['e::k']);
         self::assertSame('two', self::get($b, 'e::k'));
     }
 
@@ -204,10 +205,10 @@ final class ChangeLogTest extends TestCase
         $a->append(new Change('e::k', 'from the old one', self::A, $at));
         $a->append(new Change('e::k', 'again', self::A, $at));
         $settled = $a->settle(self::A);
-        self::assertFalse($settled['e::k']->done);
+        self::assertLessThan(0, $settled['e::k']);
         self::assertNull(self::get($c, 'e::k'));
         $conflict = $a->write([new Change('e::k', 'and again', self::A, $at)])[0];
-        self::assertSame([false, $settled['e::k']->position, Appending::NOBODY, 'x'], [$conflict->done, $conflict->position, $conflict->writer, $conflict->kind]);
+        self::assertSame([false, -$settled['e::k'], Appending::NOBODY, 'x'], [$conflict->done, $conflict->position, $conflict->writer, $conflict->kind]);
     }
 
     /** @return iterable<string, array{\Closure(SqliteStore): mixed}> */
@@ -261,12 +262,12 @@ final class ChangeLogTest extends TestCase
         $store->append(new Change('first', '1', self::A));
         foreach ([7, 20] as $bytes) {
             // Half a record, as long as this.
-            \file_put_contents($this->file(), "\nLt2" . \str_repeat("\0", $bytes), \FILE_APPEND);
-            $store->append(new Change("after $bytes", "\nLt2 in a value", self::A));
+            \file_put_contents($this->file(), "\nLt3" . \str_repeat("\0", $bytes), \FILE_APPEND);
+            $store->append(new Change("after $bytes", "\nLt3 in a value", self::A));
         }
         $other = $this->store();
         $other->since('', 0, '');
-        self::assertSame(['1', "\nLt2 in a value", "\nLt2 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
+        self::assertSame(['1', "\nLt3 in a value", "\nLt3 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
         self::assertTrue($this->changeLog()->isEmpty());
     }
 
@@ -316,7 +317,82 @@ final class ChangeLogTest extends TestCase
 
     public function testLargeValuesAreWritten(): void
     {
-        self::assertFalse($this->store()->append(new Change('k', \str_repeat('x', 5_000), self::A)));
+        $store = new SqliteStore($this->directory, 64 << 20, 1.0);
+        self::assertTrue($store->append(new Change('k', \str_repeat('x', ChangeLog::LONGEST_BODY), self::A)));
+        self::assertFalse($store->append(new Change('k', \str_repeat('x', ChangeLog::LONGEST_BODY + 1), self::A)));
+        // 4 MB of them may wait.
+        self::assertFalse($this->store()->append(new Change('k', \str_repeat('x', 16_385), self::A)));
+    }
+
+    /** @param \Closure(SqliteStore): mixed $meanwhile */
+    #[DataProvider('afterAMiss')]
+    public function testASetAfterAMissIsJudgedAsTheTableOfConflictsSays(\Closure $meanwhile, ?string $expected, string $writer): void
+    {
+        [$a, $b, $c] = [$this->store(), $this->store(), $this->store()];
+        $at = $b->read(['e::k'])->at;
+        $meanwhile($b);
+        $a->append(self::afterMiss('e::k', 'head', 'later', 'value', $at));
+        $settled = $a->settle(self::A)['e::k'];
+        $record = $c->read(['e::k'])->records['e::k'] ?? null;
+        self::assertSame([$expected, $writer], [$record?->body, $record->writer ?? '']);
+        self::assertSame($writer === self::A ? $record?->position : ($writer === self::B ? 0 : -$c->read(['e::k'])->at), $settled);
+    }
+
+    /** @return iterable<string, array{\Closure(SqliteStore): mixed, ?string, string}> what another did meanwhile, and what stands then */
+    public static function afterAMiss(): iterable
+    {
+        yield 'nothing' => [static fn(): null => null, 'headvalue', self::A];
+        yield 'a change of another key' => [static fn(SqliteStore $b): array => $b->write([new Change('e::l', 'other', self::B)]), 'headvalue', self::A];
+        yield 'the same value' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADvalue', self::B)]), 'HEADvalue', self::B];
+        yield 'the same value, for a short time' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'LATERvalue', self::B)]), 'LATERvalue', self::B];
+        yield 'the same value that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', 'HEADvalue', self::B)), 'HEADvalue', self::B];
+        yield 'another value' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADother', self::B)]), 'latervalue', Appending::NOBODY];
+        yield 'a longer value with the same end' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADanothervalue', self::B)]), 'latervalue', Appending::NOBODY];
+        yield 'another value that waits' => [static fn(SqliteStore $b): bool => $b->append(self::afterMiss('e::k', 'HEAD', 'LATER', 'other', 0, self::B)), 'latervalue', Appending::NOBODY];
+        yield 'a set that was dropped' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'x')]), 'latervalue', Appending::NOBODY];
+        yield 'a delete' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'd')]), null, ''];
+        yield 'a flush' => [static fn(SqliteStore $b): array => $b->write([new Change('f:', 'm', self::B, kind: 'm')]), null, ''];
+        yield 'an intent' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'i of b', self::B, kind: 'i')]), 'i of b', Appending::NOBODY];
+    }
+
+    private static function afterMiss(string $key, string $head, string $bounded, string $payload, int $limit, string $writer = self::A): Change
+    {
+        $change = new Change($key, $head . $payload, $writer, $limit);
+        $change->bounded = $bounded . $payload;
+        $change->payload = \strlen($payload);
+
+        return $change;
+    }
+
+    /** Of several changes of a key only the last is made where that must give the same. */
+    public function testItDoesNotMatterHowManyAreAppliedAtOnce(): void
+    {
+        \mt_srand(7);
+        for ($round = 0; $round < 60; $round++) {
+            $changes = $limits = [];
+            for ($i = 0; $i < 12; $i++) {
+                $key = \mt_rand(0, 2) === 0 ? 'e::l' : 'e::k';
+                $writer = \mt_rand(0, 2) === 0 ? self::B : self::A;
+                // A writer that has learned of a conflict appends no more.
+                $limit = $limits["$key $writer"] ??= \mt_rand(0, 1) === 0 ? 3 : \mt_rand(0, 2);
+                $change = new Change($key, \mt_rand(0, 4) === 0 ? null : "value $i", $writer, $round % 4 === 0 ? Change::ALWAYS : $limit);
+                $change->kind = $change->body === null ? 'd' : 's';
+                $changes[] = $change;
+            }
+            $results = [];
+            foreach ([true, false] as $atOnce) {
+                $directory = new TemporaryDirectory();
+                $store = new SqliteStore($directory->path . '/store', 8 << 20, 1.0);
+                $store->write([new Change('e::k', 'old', self::C), new Change('e::l', 'old', self::C), new Change('e::m', 'old', self::C)]);
+                foreach ($changes as $change) {
+                    self::assertTrue($store->append($change));
+                    $atOnce || $store->settle('');
+                }
+                $store->settle('');
+                $results[] = \array_map(static fn(string $key): ?string => $store->read([$key])->records[$key]->body ?? null, ['e::k', 'e::l', 'e::m']);
+            }
+            self::assertSame($results[1], $results[0], "round $round");
+        }
     }
 
     private function epoch(SqliteStore $store): string
