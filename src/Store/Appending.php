@@ -44,7 +44,8 @@ interface Appending extends Store
      * Applies the waiting changes of all processes. A request's view may begin with the next read(): its epoch had not ended
      * before this call.
      *
-     * @param string $writer whose outcomes the caller wants
+     * @param string              $writer  whose outcomes the caller wants
+     * @param array<string, true> $bounded set to the keys of those for which Change::$bounded was stored
      *
      * @return array<string, int> by key: where this writer's last change stands that this process has applied since the last
      *                            call. Negative: minus the position at which the key was dropped, or $bounded stored.
@@ -52,5 +53,5 @@ interface Appending extends Store
      *
      * @throws Failure
      */
-    public function settle(string $writer): array;
+    public function settle(string $writer, array &$bounded = []): array;
 }

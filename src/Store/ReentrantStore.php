@@ -104,7 +104,7 @@ final class ReentrantStore implements Appending
         }
     }
 
-    public function settle(string $writer): array
+    public function settle(string $writer, array &$bounded = []): array
     {
         $held = Signals::hold();
         if ($this->busy || !$this->store instanceof Appending) {
@@ -112,7 +112,7 @@ final class ReentrantStore implements Appending
         }
         $this->busy = true;
         try {
-            return $this->store->settle($writer);
+            return $this->store->settle($writer, $bounded);
         } catch (\Throwable $thrown) {
             throw $this->left($thrown);
         } finally {

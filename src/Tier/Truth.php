@@ -222,15 +222,19 @@ final class Truth
         }
     }
 
-    /** @return array<string, int> see Appending::settle() */
-    public function settle(string $writer): array
+    /**
+     * @param array<string, true> $bounded
+     *
+     * @return array<string, int> see Appending::settle()
+     */
+    public function settle(string $writer, array &$bounded = []): array
     {
         if (!$this->store instanceof Appending || ($this->breaker->until !== 0 && !$this->reachable())) {
             return [];
         }
         $start = \hrtime(true);
         try {
-            return $this->store->settle($writer);
+            return $this->store->settle($writer, $bounded);
         } catch (Failure $failure) {
             $this->failed($failure);
 

@@ -416,7 +416,8 @@ final class Writer
         $late = $this->late;
         $this->late = [];
         $this->lateBytes = 0;
-        $settled = $this->truth->settle($this->view->writer);
+        $bounded = [];
+        $settled = $this->truth->settle($this->view->writer, $bounded);
         foreach ($late as $key => [$space, $entry]) {
             // 0: another process has applied it, or a later change has replaced it.
             $position = $settled[$key] ?? 0;
@@ -435,7 +436,11 @@ final class Writer
                 }
             } elseif ($position < 0) {
                 // Another request's change was in the way.
-                $this->dropped += $entry === null ? 0 : 1;
+                if (isset($bounded[$key])) {
+                    $this->bounded++;
+                } elseif ($entry !== null) {
+                    $this->dropped++;
+                }
                 $history->foreign($key, -$position, '');
                 $this->gone($key, $space);
             }

@@ -126,8 +126,8 @@ final class Checker
             static fn(Stored $stored): int => $stored->end === \PHP_INT_MAX ? \PHP_INT_MAX : $stored->end + self::LIFE,
             $bounded,
         ));
+        $this->totals['bounded values served'] += $read->bounded ? 1 : 0;
         if ($bounded !== [] && !$sure) {
-            $this->totals['bounded values served']++;
             $known = \array_filter($bounded, static fn(Stored $stored): bool => $stored->bounded === null) === [];
             if ($known && $read->begin > $life) {
                 $this->violated('a bounded life outlived', $read, "over at $life");
@@ -144,7 +144,7 @@ final class Checker
         foreach (Item::versions($read->value) as $row => $version) {
             $newer = isset($this->due[$row]) ? self::latest($this->due[$row], $read->visit->begin) : null;
             if ($newer !== null && $newer > $version) {
-                if ($read->begin > $life) {
+                if ($read->begin > $life || !$read->bounded) {
                     $this->violated('promise 3: older than the database', $read, $this->story($read, $row, $version));
 
                     return;

@@ -103,14 +103,15 @@ final class CheckerTest extends TestCase
 
         $bounded = "R 100\nB 225 set 0 " . self::OLD . "\nE 600 1 bounded\nZ 700 1\n";
         $told = "R 200\n" . self::WRITES . "B 220 delete 0\nE 230 1\nZ 240 1\n";
-        yield 'older, of bounded life' => [null, ['a' => $bounded, 'b' => $told, 'c' => $reads(300, self::OLD)]];
-        yield 'older, of bounded life, while one renews it' => [null, ['a' => $bounded, 'b' => $told, 'c' => $reads(3_900_000_000, self::OLD)]];
+        yield 'older, of bounded life' => [null, ['a' => $bounded, 'b' => $told, 'c' => $reads(300, self::OLD . ' bounded')]];
+        yield 'older, of bounded life, while one renews it' => [null, ['a' => $bounded, 'b' => $told, 'c' => $reads(3_900_000_000, self::OLD . ' bounded')]];
         yield 'a bounded life outlived' => [self::OUTLIVED, ['a' => $bounded, 'c' => $reads(4_100_000_000, self::OLD)]];
         yield 'a bounded life outlived within a request' => [self::OUTLIVED, ['a' => $bounded, 'c' => $reads(800, self::OLD, 'r', 4_100_000_000)]];
         $partly = \str_replace(['bounded', 'set 0 '], ['partly-bounded', 'set 1 1;1=0;x 0 '], $bounded);
         yield 'perhaps of bounded life' => [null, ['a' => $partly, 'c' => $reads(4_100_000_000, self::OLD)]];
-        yield 'perhaps of bounded life, and older' => [null, ['a' => $partly, 'b' => $told, 'c' => $reads(300, self::OLD)]];
-        yield 'older, of no bounded life any more' => [self::OLDER, ['a' => $partly, 'b' => $told, 'c' => $reads(4_100_000_000, self::OLD)]];
+        yield 'perhaps of bounded life, and older' => [null, ['a' => $partly, 'b' => $told, 'c' => $reads(300, self::OLD . ' bounded')]];
+        yield 'older, of no bounded life any more' => [self::OLDER, ['a' => $partly, 'b' => $told, 'c' => $reads(4_100_000_000, self::OLD . ' bounded')]];
+        yield 'perhaps of bounded life, and its reader does not find one' => [self::OLDER, ['a' => $partly, 'b' => $told, 'c' => $reads(300, self::OLD)]];
         yield 'stored for good later' => [null, ['a' => $bounded, 'd' => "R 800\nB 810 set 0 " . self::OLD . "\nE 820 1\nZ 830 1\n", 'c' => $reads(4_100_000_000, self::OLD)]];
 
         yield 'counted once each' => [null, ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 2\nZ 150 2\n"]];
@@ -131,7 +132,7 @@ final class CheckerTest extends TestCase
         $history->read('c', "R 300\nG 301 302 0 n " . self::OLD . "\nZ 310 1\n");
         $history->read('d', "R 300\nB 225 set 1 1;1=0;x\nE 600 1 bounded\nZ 700 1\n");
         $history->read('e', "R 200\nB 210 write 1\nE 211 1\nB 220 delete 1\nE 230 1\nZ 240 2\n");
-        $history->read('f', "R 315\nG 316 317 1 t 1;1=0;x\nZ 318 1\n");
+        $history->read('f', "R 315\nG 316 317 1 t 1;1=0;x bounded\nZ 318 1\n");
         $checker = new Checker($history);
         self::assertSame([], $checker->check());
         self::assertSame(1, $checker->totals['bounded values served']);

@@ -133,7 +133,7 @@ final class History
         $this->totals['reads']++;
         $this->totals[['r' => 'hits request', 'n' => 'hits near', 't' => 'hits truth', 'm' => 'hits remember'][$tier] ?? 'misses']++;
         if ($visit !== null && $tier !== '-') {
-            $this->reads[] = new Read($visit, (int) $item, $parts[5], (int) $begin, (int) $end, $tier);
+            $this->reads[] = new Read($visit, (int) $item, $parts[5], (int) $begin, (int) $end, $tier, isset($parts[6]));
         }
     }
 
@@ -155,11 +155,11 @@ final class History
                 break;
             case 'set':
                 // Of several some may be.
-                $bounded = \in_array('bounded', $remarks, true) ?: (\in_array('partly-bounded', $remarks, true) ? null : false);
+                $bounded = \in_array('bounded', $remarks, true) ?: (\array_intersect(['partly-bounded', 'perhaps-bounded'], $remarks) !== [] ? null : false);
                 $this->totals['sets']++;
                 $this->totals['sets failed'] += $done ? 0 : 1;
                 $this->totals['sets dropped'] += \in_array('dropped', $remarks, true) ? 1 : 0;
-                $this->totals['sets bounded'] += $bounded === false ? 0 : 1;
+                $this->totals['sets bounded'] += $bounded === false || \in_array('perhaps-bounded', $remarks, true) ? 0 : 1;
                 for ($i = 3; $i + 1 < \count($call); $i += 2) {
                     $item = (int) $call[$i];
                     $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $done ? $end : $end + self::GRACE, $bounded);

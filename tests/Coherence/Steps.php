@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Coherence;
 
 use Larder\Cache;
+use Larder\Tier\RequestHistory;
 use Larder\Tier\Space;
 
 /** The calls that a program is made of, each written into the diary. */
@@ -249,7 +250,9 @@ final class Steps
             return null;
         }
         $text = $item->textOf($value);
-        $this->diary->note("G $begin $end $item->id $tier $text");
+        // Whether the request knows that the value has a bounded life: nothing computed from it is stored.
+        $isBounded = $this->door->tiers->view->history->reference($this->space($item->groups)[1]->key($item->name()))[0] === RequestHistory::UNSURE;
+        $this->diary->note("G $begin $end $item->id $tier $text" . ($isBounded ? ' bounded' : ''));
 
         return Item::versions($text);
     }
@@ -268,6 +271,8 @@ final class Steps
             $bounded >= $values => ' bounded',
             // Nobody says which.
             $bounded > 0 => ' partly-bounded',
+            // The store judges it later.
+            $this->door->tiers->truth->appends() => ' perhaps-bounded',
             default => '',
         } . ($writer->dropped > $dropped ? ' dropped' : '');
         $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $done . $remarks);

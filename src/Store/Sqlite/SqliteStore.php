@@ -209,7 +209,7 @@ final class SqliteStore implements Appending
         return true;
     }
 
-    public function settle(string $writer): array
+    public function settle(string $writer, array &$bounded = []): array
     {
         // A request begins in a process that has the database open: the directory may have been deleted since.
         if ($this->database?->counter->exists() === false) {
@@ -220,8 +220,9 @@ final class SqliteStore implements Appending
         }
         $this->late = [];
         $settled = $this->writing->settled[$writer] ?? [];
+        $bounded = \array_intersect_key($this->writing->bounded ?? [], $settled);
         if ($this->writing !== null) {
-            $this->writing->settled = [];
+            $this->writing->settled = $this->writing->bounded = [];
         }
 
         return $settled;

@@ -75,6 +75,9 @@ final class Writing
     /** @var array<string, array<string, int>> by writer: what Appending::settle() answers */
     public array $settled = [];
 
+    /** @var array<string, true> the keys among them that hold a bounded form */
+    public array $bounded = [];
+
     /**
      * Makes all changes in one transaction, as the only writer, after those that wait in the change log. Null: the epoch has
      * ended.
@@ -121,7 +124,7 @@ final class Writing
             }
         } finally {
             if (!$finished) {
-                $this->settled = [];
+                $this->settled = $this->bounded = [];
             }
             if (!$nested) {
                 $database->counter->unlock($finished || !$begun || $database->rollBack());
@@ -217,7 +220,9 @@ final class Writing
                 $writer = Appending::NOBODY;
                 $position = $end + 1;
                 $put->execute();
+                $this->bounded[$key] = true;
             } else {
+                unset($this->bounded[$key]);
                 $this->drop($key, $body === null ? $kind : 'x', $end + 1);
             }
             $this->settled[$by][$key] = -++$end;

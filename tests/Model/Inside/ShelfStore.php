@@ -64,7 +64,7 @@ final class ShelfStore implements Appending
         return true;
     }
 
-    public function settle(string $writer): array
+    public function settle(string $writer, array &$bounded = []): array
     {
         if (!$this->appends) {
             return [];

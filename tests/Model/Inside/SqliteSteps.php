@@ -72,7 +72,7 @@ final class SqliteSteps implements Appending
         return $this->changeLog->append($change);
     }
 
-    public function settle(string $writer): array
+    public function settle(string $writer, array &$bounded = []): array
     {
         return [];
     }

@@ -332,7 +332,9 @@ final class ChangeLogTest extends TestCase
         $at = $b->read(['e::k'])->at;
         $meanwhile($b);
         $a->append(self::afterMiss('e::k', 'head', 'later', 'value', $at));
-        $settled = $a->settle(self::A)['e::k'];
+        $bounded = [];
+        $settled = $a->settle(self::A, $bounded)['e::k'];
+        self::assertSame($expected === 'latervalue', isset($bounded['e::k']));
         $record = $c->read(['e::k'])->records['e::k'] ?? null;
         self::assertSame([$expected, $writer], [$record?->body, $record->writer ?? '']);
         self::assertSame($writer === self::A ? $record?->position : ($writer === self::B ? 0 : -$c->read(['e::k'])->at), $settled);
