@@ -18,8 +18,6 @@ final class SegmentFormDriver implements Afresh, Sized
 
     private readonly string $path;
     private ?Segment $segment = null;
-    private mixed $last = null;
-    private bool $written = false;
 
     /** @param array<string, string|int> $parameters shared: a directory in shared memory, which need not be there */
     public function __construct(array $parameters)
@@ -40,8 +38,6 @@ final class SegmentFormDriver implements Afresh, Sized
     public function disconnect(): void
     {
         $this->segment = null;
-        $this->last = null;
-        $this->written = false;
     }
 
     public function begin(): void {}
@@ -53,10 +49,6 @@ final class SegmentFormDriver implements Afresh, Sized
             if (!$segment->set(self::KEY, $value)) {
                 throw EngineFailure::refused('The segment', 'store it', 'is it full?');
             }
-        }
-        if ($values !== []) {
-            $this->last = $value;
-            $this->written = true;
         }
     }
 
@@ -71,15 +63,15 @@ final class SegmentFormDriver implements Afresh, Sized
         return $value;
     }
 
-    /** Found by storing it once more, beside the one that is there. */
+    /** Found by storing it once more, beside the one that is there, which another driver may have written. */
     public function size(): int
     {
         $segment = $this->segment ?? throw EngineFailure::notConnected();
-        if (!$this->written) {
+        if (!$segment->has(self::KEY)) {
             return 0;
         }
         $before = self::used($segment);
-        if (!$segment->set(self::KEY . ' beside', $this->last)) {
+        if (!$segment->set(self::KEY . ' beside', $segment->get(self::KEY))) {
             throw EngineFailure::refused('The segment', 'store it', 'is it full?');
         }
         $size = self::used($segment) - $before;

@@ -7,6 +7,6 @@ namespace Larder\Lab\Subject;
 /** A driver that knows what a value takes. */
 interface Sized extends Driver
 {
-    /** @return int<0, max> bytes of one value that the last write() made; 0 before the first */
+    /** @return int<0, max> bytes of the one value that is there; 0 before the first */
     public function size(): int;
 }
