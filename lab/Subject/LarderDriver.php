@@ -14,9 +14,9 @@ use Larder\Cache;
  * being "request" there is no new request, and that is what is measured.
  *
  * Sets are judged by Larder's table of conflicts as in any application: processes at once write keys of their own.
- * A failed part of Larder is a miss or a false to an application; here it is an exception all the same.
+ * A failed part of Larder is a miss to an application: inspect() tells the two apart, outside the clock.
  */
-final class LarderDriver implements Afresh, CountingDriver
+final class LarderDriver implements Afresh, CountingDriver, FailsOpen
 {
     /** Seconds that one call waits for a part: as long as the drivers of the others. */
     private const TIMEOUT = '2';
@@ -24,6 +24,8 @@ final class LarderDriver implements Afresh, CountingDriver
     private readonly string $dsn;
     /** The file of a segment that this subject has for itself. */
     private readonly ?string $segment;
+    /** The engine of its near tier; "none" or "": it has none, or nobody says which. */
+    private readonly string $near;
     private readonly bool $anew;
     private readonly LastLine $log;
     private ?Cache $cache = null;
@@ -39,6 +41,7 @@ final class LarderDriver implements Afresh, CountingDriver
         $given = new Parameters($parameters);
         $this->segment = isset($parameters['shared']) ? SharedFile::path($parameters) : null;
         $this->dsn = isset($parameters['dsn']) ? $given->text('dsn') : self::dsn($given, $this->segment);
+        $this->near = $this->segment === null ? $given->text('near', '') : 'segment';
         $this->anew = $given->text('tier', '') !== 'request';
         $this->log = new LastLine();
     }
@@ -104,20 +107,20 @@ final class LarderDriver implements Afresh, CountingDriver
         foreach ($keys as $key) {
             $value = $cache->get($key);
         }
-        if ($value === null) {
-            $this->look($cache);
-        }
 
         return $value;
     }
 
-    /** A miss may be a part that has failed. */
-    private function look(Cache $cache): void
+    public function inspect(): void
     {
-        foreach ($cache->stats() as $tier => $stats) {
+        $tiers = $this->cache()->stats();
+        foreach ($tiers as $tier => $stats) {
             if (($stats['errors'] ?? 0) > 0) {
-                throw EngineFailure::refused('Larder', 'get it', $this->log->text !== '' ? $this->log->text : "its tier \"$tier\" failed");
+                throw EngineFailure::refused('Larder', "use its tier \"$tier\"", $this->log->text);
             }
+        }
+        if (!\in_array($this->near, ['', 'none', $tiers['near']['engine'] ?? 'none'], true)) {
+            throw EngineFailure::refused('Larder', "use $this->near as its near tier", $this->log->text);
         }
     }
 

@@ -51,7 +51,7 @@ final class WordPressSubjects
             // Where the extension is loaded the segment would stand before everything by itself.
             self::larder(self::DEFAULT, ['LARDER_NEAR' => 'none'], [$sqlite]),
             self::larder(self::APCU, ['LARDER_NEAR' => 'apcu'], [$sqlite, $apcu]),
-            self::larder(self::SEGMENT, [], [$sqlite, LarderExtension::need()], $segment),
+            self::larder(self::SEGMENT, ['LARDER_NEAR' => 'segment'], [$sqlite, LarderExtension::need()], $segment),
             ...$redis,
             self::larder(self::FLOOR[0], ['LARDER_DSN' => 'apcu://'], [$apcu]),
             self::larder(self::FLOOR[1], ['LARDER_DSN' => 'memory://'], []),

@@ -26,9 +26,8 @@ final readonly class OfficeTask extends SiteTask
         parent::__construct($stage, $id, $sides);
     }
 
-    public function perform(Context $context): array
+    protected function measure(Site $site, Context $context): array
     {
-        $site = $this->stage->site($this->sides[0]->subject, $context);
         $cookies = $site->login();
         $site->get(self::LIST, $cookies);
         $samples = [];

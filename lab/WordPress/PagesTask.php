@@ -34,10 +34,9 @@ final readonly class PagesTask extends SiteTask
         parent::__construct($stage, $id, $sides);
     }
 
-    public function perform(Context $context): array
+    protected function measure(Site $site, Context $context): array
     {
         $subject = $this->sides[0]->subject;
-        $site = $this->stage->site($subject, $context);
         $path = Shop::path($this->sides[0]->cell->payload === 'plain');
         $each = \INF;
         for ($i = 0; $i < self::WARM; ++$i) {

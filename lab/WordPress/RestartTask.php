@@ -13,10 +13,8 @@ final readonly class RestartTask extends SiteTask
     /** Pages until all that one reads is in the cache, and known to be read. */
     private const WARM = 3;
 
-    public function perform(Context $context): array
+    protected function measure(Site $site, Context $context): array
     {
-        $subject = $this->sides[0]->subject;
-        $site = $this->stage->site($subject, $context);
         for ($i = 0; $i < self::WARM; ++$i) {
             self::queries($site);
         }
@@ -24,7 +22,7 @@ final readonly class RestartTask extends SiteTask
         foreach ($this->sides as $side) {
             match ($side->cell->operation) {
                 'restarted' => $site->restart(),
-                'rebooted' => $this->stage->reboot($subject, $context),
+                'rebooted' => $this->stage->reboot($this->sides[0]->subject, $context),
                 default => null,
             };
             $measured[] = new Measured([self::queries($site)]);

@@ -195,7 +195,7 @@ final class Stage
     private static function shared(Subject $subject, Context $context, bool $make): string
     {
         $memory = $context->services->memory()->open();
-        $path = $memory->file(\strtr($subject->name, ':', '-'));
+        $path = $memory->file('site-' . \strtr($subject->name, ':', '-'));
         if ($make && !\is_dir($path)) {
             \mkdir($path, 0o700);
             Account::ofServers()->receive($path);

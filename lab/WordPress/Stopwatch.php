@@ -85,10 +85,10 @@ final class Stopwatch
         if (\preg_match('/<!--larder-lab (\{.*\})-->/', $page->body, $found) !== 1) {
             throw new SiteFailure("A page with status $page->status does not report the time of its object cache: " . \substr(\trim(\strip_tags($page->body)), -300));
         }
-        /** @var array{nanoseconds: float, calls: int, reads: int, queries: int, below: ?int} $figures of Shop/stopwatch.php */
+        /** @var array{nanoseconds: float, calls: int, reads: int, queries: int, below: ?int, near: bool} $figures of Shop/stopwatch.php */
         $figures = \json_decode($found[1], true, 8, \JSON_THROW_ON_ERROR);
 
-        return new Timing(\max(0.0, $figures['nanoseconds'] / 1e3), $figures['calls'], $figures['reads'], $figures['queries'], $figures['below']);
+        return new Timing(\max(0.0, $figures['nanoseconds'] / 1e3), $figures['calls'], $figures['reads'], $figures['queries'], $figures['below'], $figures['near']);
     }
 
     private static function double(string $file): void

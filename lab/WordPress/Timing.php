@@ -13,6 +13,7 @@ final readonly class Timing
      * @param int   $reads        keys that were asked for
      * @param int   $queries      SQL
      * @param ?int  $below        calls of Larder's tiers, as it counts them; null for another's cache
+     * @param bool  $near         whether Larder has a near tier
      */
     public function __construct(
         public float $microseconds,
@@ -20,5 +21,6 @@ final readonly class Timing
         public int $reads,
         public int $queries,
         public ?int $below,
+        public bool $near,
     ) {}
 }

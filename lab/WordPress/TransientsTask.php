@@ -21,9 +21,8 @@ final readonly class TransientsTask extends SiteTask
         parent::__construct($stage, $id, $sides);
     }
 
-    public function perform(Context $context): array
+    protected function measure(Site $site, Context $context): array
     {
-        $site = $this->stage->site($this->sides[0]->subject, $context);
         Stage::renew($site);
         $site->get('/');
         $payload = $this->sides[0]->cell->payload;

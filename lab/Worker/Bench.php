@@ -6,6 +6,7 @@ namespace Larder\Lab\Worker;
 
 use Larder\Lab\Subject\CountingDriver;
 use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\FailsOpen;
 use Larder\Lab\Subject\NamingDriver;
 use Larder\Lab\Subject\Sized;
 use Random\Engine\Xoshiro256StarStar;
@@ -310,7 +311,7 @@ final class Bench
                 if ($bytes !== $times * self::bytes($this->values->of(0))) {
                     throw new WrongValue("$times tables were walked through, and their cells had $bytes bytes.");
                 }
-                $this->values->check($this->expected[$key], $got);
+                $this->mustBe($this->expected[$key], $got);
 
                 return;
             case 'missing':
@@ -328,7 +329,7 @@ final class Bench
                 $got = $this->driver->read([$this->names[$key]]);
                 // no break
             default:
-                $this->values->check($this->expected[$key], $got);
+                $this->mustBe($this->expected[$key], $got);
         }
     }
 
@@ -354,12 +355,19 @@ final class Bench
     private function check(): void
     {
         $this->driver->begin();
+        $this->inspect();
         foreach ($this->expected as $key => $number) {
-            $this->values->check($number, $this->driver->read([$this->names[$key]]));
+            $this->mustBe($number, $this->driver->read([$this->names[$key]]));
         }
         foreach ($this->operation === 'missing' ? $this->keys->sample : [] as $key) {
             self::mustBeNothing($this->driver->read([$this->names[$key]]));
         }
+    }
+
+    /** A miss may be a part that has failed, and a get another tier's than it is said to be. */
+    private function inspect(): void
+    {
+        $this->driver instanceof FailsOpen && $this->driver->inspect();
     }
 
     /** Of all cells, so that each is touched. */
@@ -374,6 +382,12 @@ final class Bench
         }
 
         return $bytes;
+    }
+
+    private function mustBe(int $number, mixed $got): void
+    {
+        $got === null && $this->inspect();
+        $this->values->check($number, $got);
     }
 
     private static function mustBeNothing(mixed $got): void

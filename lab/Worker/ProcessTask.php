@@ -60,9 +60,11 @@ final readonly class ProcessTask implements Task
         foreach ($this->sides as $side) {
             $subject = $side->subject;
             $parameters = $subject->parameters + ['connection' => $subject->connection, 'serializer' => $subject->serializer];
-            $parameters['directory'] = $context->directory . '/' . \strtr($subject->name, ':', '-');
+            // Other scenarios have subjects of the same name, and other users may work for those.
+            $own = \strtr("{$side->cell->scenario}-$subject->name", ':', '-');
+            $parameters['directory'] = "$context->directory/$own";
             if (isset($parameters['shared'])) {
-                $parameters['shared'] = $context->services->memory()->path . '/' . \strtr($subject->name, ':', '-');
+                $parameters['shared'] = $context->services->memory()->file($own);
             }
             if ($subject->service !== null) {
                 $service = $context->services->get($subject->service);

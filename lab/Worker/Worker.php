@@ -160,7 +160,7 @@ final readonly class Worker
                 $benches[] = $bench = $this->bench($side, $side);
                 $bench->prepare();
                 $found[] = ['samples' => []];
-            } catch (WrongValue $e) {
+            } catch (\Exception $e) {
                 $found[] = ['wrong' => self::say($e)];
             }
         }
@@ -176,7 +176,13 @@ final readonly class Worker
             }
         }
 
-        return \array_map(static fn(int $side): array => self::found($benches[$side], $samples[$side] ?? []), \array_keys($benches));
+        return \array_map(static function (int $side) use ($benches, $samples): array {
+            try {
+                return self::found($benches[$side], $samples[$side] ?? []);
+            } catch (\Exception $e) {
+                return ['wrong' => self::say($e)];
+            }
+        }, \array_keys($benches));
     }
 
     private function driver(int $side): Driver

@@ -42,6 +42,7 @@ final class Larder_Lab_Stopwatch
         $reads = (self::$keys['wp_cache_get'] ?? 0) + (self::$keys['wp_cache_get_multiple'] ?? 0);
         $cost = self::cost();
         $cache = $GLOBALS['wp_object_cache'] ?? null;
+        $report = $cache instanceof Larder\WordPress\ObjectCache ? $cache->report() : null;
         $database = $GLOBALS['wpdb'];
         assert($database instanceof wpdb);
         echo '<!--larder-lab ', json_encode([
@@ -49,7 +50,8 @@ final class Larder_Lab_Stopwatch
             'calls' => $calls,
             'reads' => $reads,
             'queries' => $database->num_queries,
-            'below' => $cache instanceof Larder\WordPress\ObjectCache ? $cache->report()['round_trips'] : null,
+            'below' => $report['round_trips'] ?? null,
+            'near' => isset($report['tiers']['near']),
             'cost' => $cost,
         ]), '-->';
     }

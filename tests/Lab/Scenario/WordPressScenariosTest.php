@@ -12,6 +12,7 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Collection;
+use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Report;
@@ -19,8 +20,13 @@ use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Catalog;
 use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\Scenario\Transients;
+use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Link;
+use Larder\Lab\Service\Services;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
+use Larder\Lab\WordPress\SiteFailure;
 use Larder\Lab\WordPress\Stage;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -202,6 +208,34 @@ final class WordPressScenariosTest extends TestCase
         self::assertCount(6, \array_filter($report->ratios, static fn(Ratio $ratio): bool => $ratio->limit === 1.0));
         self::assertStringContainsString('--dropin=honest=', $report->command);
         self::assertArrayHasKey('WordPress', $report->versions);
+    }
+
+    /** The script belongs to whoever runs the laboratory, the site to its web server's user. Seen to fail: one directory for both. */
+    #[Group('wordpress')]
+    public function testTheLoopAndASiteHaveASegmentEach(): void
+    {
+        LarderExtension::need()->met || self::markTestSkipped(LarderExtension::need()->advice);
+        $report = self::bench(new TemporaryDirectory('lab'), ['loop', 'transients', '--rounds=1', '--subjects=larder-segment']);
+
+        self::assertSame([], $report->disqualified);
+        self::assertCount(9, $report->results);
+    }
+
+    /** Larder goes on without a near tier. Seen to fail: without SiteTask::inspect(). */
+    #[Group('wordpress')]
+    public function testASiteWithoutItsNearTierIsNotMeasured(): void
+    {
+        [$choice, $stage] = self::choice();
+        $subject = \array_column(WordPressSubjects::all($choice), null, 'name')[WordPressSubjects::SEGMENT];
+        $services = new Services();
+        \mkdir($directory = $services->memory()->open()->file('site-larder-segment-process'), 0o700);
+        \file_put_contents("$directory/segment", 'something else');
+        Account::ofServers()->receive($directory);
+        $task = (new Transients($choice, $stage))->tasks(new Scope(Scope::QUICK), [$subject])[0];
+
+        $this->expectException(SiteFailure::class);
+        $this->expectExceptionMessage('Larder does not use segment as its near tier');
+        $task->perform(new Context($services, $services->directory()->path, 1));
     }
 
     /** Seen to fail: without the plugin's folder, with a page of another number. */

@@ -10,6 +10,7 @@ use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
+use Larder\Lab\Subject\FailsOpen;
 use Larder\Lab\Subject\LoopSubjects;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
@@ -23,7 +24,7 @@ final class DriversTest extends TestCase
     /** In a process like the one that measures; it prints what does not hold. */
     private const CONTRACT = '
         use Larder\Lab\Payload\Payloads;
-        use Larder\Lab\Subject\{Afresh, Driver, NamingDriver};
+        use Larder\Lab\Subject\{Afresh, Driver, FailsOpen, NamingDriver};
         set_error_handler(static fn(int $level, string $message) => throw new RuntimeException($message));
         [$class, $parameters, $payloads, $shares, $stays, $forks] = json_decode($argv[1], true, 8, JSON_THROW_ON_ERROR);
         is_a($class, Afresh::class, true) && $class::clear($parameters);
@@ -71,6 +72,7 @@ final class DriversTest extends TestCase
             $write($one, ["lab:a" => "value $i"]);
             $must("a new connection writes", $read($one, "lab:a") === "value $i");
         }
+        $one instanceof FailsOpen && $one->inspect();
         $one->disconnect();
         echo json_encode($wrong), "\n";';
 
@@ -127,7 +129,7 @@ final class DriversTest extends TestCase
         }
     }
 
-    /** Whoever wrote to it, read from it, or never spoke to it. */
+    /** Whoever wrote to it, read from it, or never spoke to it. Seen to fail: read() that looks for a failure itself. */
     #[DataProvider('servers')]
     public function testAServerThatHasGoneThrows(string $name): void
     {
@@ -150,15 +152,19 @@ final class DriversTest extends TestCase
         $services->stopAll();
 
         self::assertFails(static fn() => $writer->write(['lab:a' => 'something']));
-        self::assertFails(static function () use ($reader): void {
-            $reader->begin();
-            $reader->read(['lab:a']);
-        });
-        self::assertFails(static function () use ($late): void {
-            $late->connect();
-            $late->begin();
-            $late->read(['lab:a']);
-        });
+        foreach ([$reader, $late] as $driver) {
+            $read = static function () use ($driver, $late): mixed {
+                $driver === $late && $driver->connect();
+                $driver->begin();
+
+                return $driver->read(['lab:a']);
+            };
+            if ($driver instanceof FailsOpen) {
+                self::assertNull($read());
+                $read = $driver->inspect(...);
+            }
+            self::assertFails($read);
+        }
     }
 
     /** @return array<string, string|int> as the process that measures is given them */

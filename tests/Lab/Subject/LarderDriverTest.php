@@ -74,6 +74,20 @@ final class LarderDriverTest extends TestCase
         }
     }
 
+    /** In its place lies something else, or the extension is not there. Seen to fail: without the look at the near tier. */
+    public function testWithoutItsSegmentItIsRefused(): void
+    {
+        $this->directory->write('segment', 'something else');
+        $driver = new LarderDriver(['scheme' => 'sqlite', 'directory' => $this->directory->file('disk'), 'shared' => $this->directory->path, 'tier' => 'near']);
+        $driver->connect();
+        $driver->write(['lab:a' => 'something']);
+        self::assertSame('something', $driver->read(['lab:a']), 'Larder goes on without it');
+
+        $this->expectException(EngineFailure::class);
+        $this->expectExceptionMessage('Larder does not use segment as its near tier');
+        $driver->inspect();
+    }
+
     #[TestWith(['sqlite'])]
     #[TestWith(['files'])]
     public function testADirectoryMayHaveAnyName(string $scheme): void

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Support;
 
 use Larder\Lab\Subject\CountingDriver;
+use Larder\Lab\Subject\EngineFailure;
+use Larder\Lab\Subject\FailsOpen;
 use Larder\Lab\Subject\NamingDriver;
 
 /**
@@ -12,7 +14,7 @@ use Larder\Lab\Subject\NamingDriver;
  * "forgets one", "finds everything", "counts twice", "loses count". "tells" is a good one that writes into a file of its
  * directory how many values it was given at once, if more than one.
  */
-final class FaultyMemory implements CountingDriver, NamingDriver
+final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
 {
     /** @var array<string, mixed> */
     public array $values = [];
@@ -21,6 +23,9 @@ final class FaultyMemory implements CountingDriver, NamingDriver
     /** @var list<array<string, mixed>> the values of each write() */
     public array $written = [];
     public bool $connected = false;
+    /** How often it was looked for a failed part. */
+    public int $inspected = 0;
+    public bool $isWhole = true;
     /** @var list<int> keys of each request since it began */
     public array $requests = [];
     /** Nanoseconds of a beginning. */
@@ -88,6 +93,12 @@ final class FaultyMemory implements CountingDriver, NamingDriver
         $step = $this->fault === 'counts twice' && $this->increments > 2 ? 2 : 1;
 
         return $this->fault === 'loses count' && $this->increments > 3 ? false : $this->values[$key] = $count + $step * $times;
+    }
+
+    public function inspect(): void
+    {
+        ++$this->inspected;
+        $this->isWhole || throw new EngineFailure('A part has failed');
     }
 
     /** @param array<string, mixed> $values */

@@ -58,6 +58,6 @@ final class PlacementTest extends TestCase
         [$measured] = (new ProcessTask('test', [new Side($cell, $subject)], Effort::quick(), $processes))->perform(new Context($services, $directory->path, 1));
         self::assertNull($measured->wrong);
 
-        return [(string) \file_get_contents($directory->file('where-x/where')), WhereDriver::cores($services->get('memcached-socket')->pids()[0])];
+        return [(string) \file_get_contents($directory->file('test-where-x/where')), WhereDriver::cores($services->get('memcached-socket')->pids()[0])];
     }
 }

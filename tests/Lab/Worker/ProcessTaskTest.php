@@ -6,11 +6,14 @@ namespace Larder\Tests\Lab\Worker;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
+use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\ApcuDriver;
 use Larder\Lab\Subject\FilesDriver;
+use Larder\Lab\Subject\LarderDriver;
+use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\LookupDriver;
 use Larder\Lab\Subject\SlowedDriver;
 use Larder\Lab\Worker\Bench;
@@ -53,6 +56,36 @@ final class ProcessTaskTest extends TestCase
             self::assertGreaterThan(0.0, \min([\INF, ...$one->samples]));
             self::assertGreaterThan(0.0, $one->perSecond);
         }
+    }
+
+    /**
+     * Another user may work for the other scenario, and could not use this one's. Seen to fail: directories with the subject's
+     * name alone.
+     */
+    #[Test]
+    public function aSubjectHasDirectoriesOfItsOwnInEachScenario(): void
+    {
+        LarderExtension::need()->met || self::markTestSkipped(LarderExtension::need()->advice);
+        $services = new Services();
+        $subject = Tasks::subject('larder:x', LarderDriver::class, ['scheme' => 'sqlite', 'shared' => 1], null, LarderExtension::ini());
+        foreach (['loop', 'engines'] as $scenario) {
+            [$one] = (new ProcessTask('id', [Side::of($scenario, $subject, 'short', 'read')], Effort::quick()))->perform(new Context($services, $this->directory->path, 1));
+            self::assertNull($one->wrong);
+            self::assertDirectoryExists($this->directory->file("$scenario-larder-x"));
+            self::assertFileExists($services->memory()->file("$scenario-larder-x/segment"));
+        }
+        self::assertDirectoryDoesNotExist($services->memory()->file('larder-x'));
+    }
+
+    /** A side that goes on without a part of it is out, and the one beside it is not. Seen to fail: a failure that ends the process. */
+    #[Test]
+    public function aSideWithoutItsNearTierIsOut(): void
+    {
+        $lacking = Tasks::subject('larder:x', LarderDriver::class, ['scheme' => 'sqlite', 'near' => 'apcu'], null, ['apc.enable_cli' => 0]);
+        $found = $this->perform(Tasks::pair($lacking, Tasks::subject('lookup:x', LookupDriver::class), new Pair('lacking')));
+
+        self::assertStringContainsString('Larder does not use apcu as its near tier', (string) $found[0]->wrong);
+        self::assertNull($found[1]->wrong);
     }
 
     /** Seen to fail: samples of as many operations as a subject's speed asks for. */
@@ -141,7 +174,7 @@ final class ProcessTaskTest extends TestCase
             self::assertNull($this->perform(Tasks::task($subject, [$operation], 2))[0]->wrong);
 
             // What all of them write at first is written one by one.
-            self::assertSame($writes, \is_file($this->directory->file("memory-$operation/written")));
+            self::assertSame($writes, \is_file($this->directory->file("test-memory-$operation/written")));
         }
     }
 
