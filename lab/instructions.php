@@ -96,3 +96,7 @@ for ($i = 0; $i < $all; $i++) {
     }
 }
 $cache->commit();
+if ($near !== '' && $near !== 'none' && !isset($cache->stats(false)['near'])) {
+    fwrite(STDERR, "$engine has no near tier $near\n");
+    exit(1);
+}

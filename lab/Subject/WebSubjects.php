@@ -39,7 +39,7 @@ final class WebSubjects
             self::subject('redis', ['script' => 'redis'], [Need::extension('redis')], 'redis'),
             self::subject('larder-sqlite', ['script' => 'larder', 'dsn' => self::SQLITE], [Need::sqlite()]),
             self::subject('larder-apcu', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=apcu'], [Need::sqlite(), Need::extension('apcu')]),
-            self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}'], [Need::sqlite(), LarderExtension::need()]),
+            self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=segment'], [Need::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'larder', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
         ];
     }
@@ -53,7 +53,7 @@ final class WebSubjects
             self::subject('larder-sqlite', ['script' => 'pages', 'dsn' => self::SQLITE], [Need::sqlite()]),
             self::subject('larder-file', ['script' => 'pages', 'dsn' => 'file://{directory}?near=none']),
             self::subject('larder-apcu', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=apcu'], [Need::sqlite(), Need::extension('apcu')]),
-            self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}'], [Need::sqlite(), LarderExtension::need()]),
+            self::subject('larder-segment', ['script' => 'pages', 'dsn' => 'sqlite://{directory}?near=segment'], [Need::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'pages', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
             self::subject('larder-door-files', ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'files'], [Need::sqlite()]),
             self::subject(self::FAST, ['script' => 'fast', 'dsn' => self::SQLITE, 'copies' => 'apcu'], [Need::sqlite(), Need::extension('apcu')]),

@@ -13,6 +13,9 @@ final class Script
     /** The value that the scripts of `fpm` read. */
     public const VALUE = 'Hello from the cache.';
 
+    /** Prints which near tier Larder has. */
+    public const NEAR = 'near.php';
+
     /** @param array<string, string|int> $address of the subject's server */
     public static function write(Directory $root, Subject $subject, string $dsn, array $address): void
     {
@@ -22,6 +25,8 @@ final class Script
         $application = '\\' . Application::class . '::run();';
         $value = \var_export(self::VALUE, true);
         $socket = \var_export((string) ($address['socket'] ?? ''), true);
+        $cache = 'Larder\Cache::open(' . \var_export($dsn, true) . ')';
+        $put(self::NEAR, "<?php $require echo {$cache}->stats()['near']['engine'] ?? 'none';");
         foreach (Endpoint::scripts($subject, $dsn, $address) as $name => $code) {
             $put($name, $code);
         }
@@ -42,21 +47,21 @@ final class Script
                 $put('index.php', "<?php \$r = new Redis(); \$r->connect($socket); \$value = \$r->get('key'); if (\$value === false) { \$r->set('key', \$value = $value); } echo \$value;");
                 break;
             case 'larder':
-                $put('index.php', "<?php $require echo Larder\\Cache::open(" . \var_export($dsn, true) . ")->remember('key', static fn() => $value);");
+                $put('index.php', "<?php $require echo {$cache}->remember('key', static fn() => $value);");
                 break;
             case 'application':
                 $put('index.php', "<?php $require $application");
                 break;
             case 'pages':
-                $put('index.php', "<?php $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . ")))->start(); $application");
+                $put('index.php', "<?php $require (new Larder\\Page\\PageCache($cache))->start(); $application");
                 break;
             case 'fast':
                 $options = \var_export(['copies' => $subject->parameters['copies']], true);
-                $put('index.php', '<?php require ' . \var_export("$library/larder-serve.php", true) . "; $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . "), $options))->start(); $application");
+                $put('index.php', '<?php require ' . \var_export("$library/larder-serve.php", true) . "; $require (new Larder\\Page\\PageCache($cache, $options))->start(); $application");
                 break;
             case 'static':
                 $options = \var_export(['static' => "$root->path-pages"], true);
-                $put('index.php', "<?php $require (new Larder\\Page\\PageCache(Larder\\Cache::open(" . \var_export($dsn, true) . "), $options))->start(); $application");
+                $put('index.php', "<?php $require (new Larder\\Page\\PageCache($cache, $options))->start(); $application");
                 break;
             case 'echo':
                 $put('index.php', self::constants($put, $root));

@@ -32,6 +32,7 @@ final class LoadTaskTest extends WebTestCase
     }
 
     #[TestWith(['larder-sqlite'])]
+    #[TestWith(['larder-segment'])]
     #[TestWith(['nginx-fastcgi-cache'])]
     #[TestWith(['apache-file'])]
     #[TestWith(['apache-cache'])]
@@ -57,6 +58,18 @@ final class LoadTaskTest extends WebTestCase
 
         $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('it does not come from the cache');
+        $task->perform($this->context);
+    }
+
+    /** Larder goes on without it. Seen to fail: without the look in LoadTask::check(). */
+    public function testASubjectWithoutItsNearTierCountsForNothing(): void
+    {
+        $this->context->services->memory()->sub('web-segment');
+        $scenario = new Fpm($this->stand);
+        $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario, 'larder-segment')])[0];
+
+        $this->expectException(ServiceFailure::class);
+        $this->expectExceptionMessage('Larder does not use segment as its near tier');
         $task->perform($this->context);
     }
 
