@@ -38,24 +38,32 @@ final class EngineSubjects
     /** @return list<Subject> */
     public static function all(): array
     {
+        $memory = ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M', 'distinct' => 70];
+        $opcache = Need::extension('Zend OPcache', Need::package('opcache'));
         $subjects = [
             // No engine: what the request tier is compared with.
-            self::subject('lookup', Cell::PROCESS, 'none', LookupDriver::class),
+            self::subject('lookup:process:none', LookupDriver::class),
             // The request tier by itself, over this process's own memory; a sample (350) is whole turns of its keys.
-            self::subject('larder-request', Cell::PROCESS, 'none', LarderDriver::class, parameters: ['scheme' => 'memory', 'tier' => 'request', 'near_budget' => '256M', 'distinct' => 70]),
-            self::subject('opcache', Cell::PROCESS, 'none', OpcacheDriver::class, [Need::extension('Zend OPcache', Need::package('opcache'))]),
+            self::subject('larder-request:process:none', LarderDriver::class, parameters: $memory),
+            self::subject('opcache:process:none', OpcacheDriver::class, [$opcache]),
         ];
-        $apcu = Need::extension('apcu');
-        $sqlite = Need::sqlite();
+        [$apcu, $sqlite] = [Need::extension('apcu'), Need::sqlite()];
+        [$segment, $module] = [LarderExtension::need(), LarderExtension::ini()];
+        $disk = ['scheme' => 'sqlite', 'tier' => 'disk'];
+        $near = ['scheme' => 'sqlite', 'tier' => 'near'];
         foreach (self::SERIALIZERS as $serializer) {
             // Larder gives APCu strings, and long ones in a small array of its own, which this is for.
-            $ofApcu = ['apc.serializer' => $serializer];
-            $subjects[] = self::subject('apcu', Cell::PROCESS, $serializer, ApcuDriver::class, [$apcu], ini: $ofApcu);
-            $subjects[] = self::subject('files', Cell::PROCESS, $serializer, FilesDriver::class);
-            $subjects[] = self::larder('larder-apcu', Cell::PROCESS, $serializer, ['scheme' => 'sqlite', 'near' => 'apcu', 'tier' => 'near'], [$apcu, $sqlite], $ofApcu);
-            $subjects[] = self::larder('larder-segment', Cell::PROCESS, $serializer, ['scheme' => 'sqlite', 'shared' => 1, 'tier' => 'near'], [LarderExtension::need(), $sqlite], LarderExtension::ini());
-            $subjects[] = self::larder('larder-sqlite', Cell::PROCESS, $serializer, ['scheme' => 'sqlite', 'tier' => 'disk'], [$sqlite]);
-            $subjects[] = self::larder('larder-files', Cell::PROCESS, $serializer, ['scheme' => 'files', 'tier' => 'disk'], []);
+            $ini = ['apc.serializer' => $serializer];
+            $here = Cell::PROCESS . ":$serializer";
+            \array_push(
+                $subjects,
+                self::subject("apcu:$here", ApcuDriver::class, [$apcu], ini: $ini),
+                self::subject("files:$here", FilesDriver::class),
+                self::larder("larder-apcu:$here", ['near' => 'apcu'] + $near, [$apcu, $sqlite], ini: $ini),
+                self::larder("larder-segment:$here", ['shared' => 1] + $near, [$segment, $sqlite], ini: $module),
+                self::larder("larder-sqlite:$here", $disk, [$sqlite]),
+                self::larder("larder-files:$here", ['scheme' => 'files'] + $disk, []),
+            );
         }
         foreach (self::CONNECTIONS as $connection) {
             \array_push($subjects, ...self::servers($connection));
@@ -76,49 +84,65 @@ final class EngineSubjects
         $server = Need::redisServer();
         $redis = [Need::extension('redis'), $server];
         $predis = [Need::predis(), $server];
-        $valkey = [$redis[0], Need::that(Need::find(['valkey-server']) !== null, 'valkey-server', 'apt-get install valkey-server (Debian has it from version 13, trixie, on)')];
-        $memcached = Need::program(['memcached'], 'memcached');
-        $far = $connection === Cell::NETWORK ? '@network' : '';
-        // One Redis listens on a socket and on a port; Memcached not on both (memcached(1), -s: "disables network support").
-        $service = 'memcached' . ($far === '' ? "-$connection" : $far);
+        $advice = 'apt-get install valkey-server (Debian has it from version 13, trixie, on)';
+        $valkey = [$redis[0], Need::that(Need::find(['valkey-server']) !== null, 'valkey-server', $advice)];
+        $program = Need::program(['memcached'], 'memcached');
+        $network = $connection === Cell::NETWORK ? '@network' : '';
+        $ofRedis = "redis$network";
+        // One Redis listens on a socket and a port, a Memcached on one (memcached(1), -s: "disables network support").
+        $ofMemcached = 'memcached' . ($network === '' ? "-$connection" : $network);
         // As both come; they take strings only.
         $subjects = [
-            self::subject('redis', $connection, 'none', PhpRedisDriver::class, $redis, service: "redis$far"),
-            self::subject('predis', $connection, 'none', PredisDriver::class, $predis, service: "redis$far"),
+            self::subject("redis:$connection:none", PhpRedisDriver::class, $redis, service: $ofRedis),
+            self::subject("predis:$connection:none", PredisDriver::class, $predis, service: $ofRedis),
         ];
+        [$plain, $packed] = [['compression' => 0], ['compression' => 1]];
+        $far = static fn(string $scheme): array => ['scheme' => $scheme, 'tier' => 'far'];
         foreach (self::SERIALIZERS as $serializer) {
-            $itsMemcached = [Need::extension('memcached'), $memcached];
-            if ($itsMemcached[0]->met) {
-                $itsMemcached[] = Need::that(
+            $ours = [Need::extension('memcached'), $program];
+            if ($ours[0]->met) {
+                $ours[] = Need::that(
                     MemcachedDriver::has($serializer),
                     "the PHP extension memcached with $serializer",
-                    "a build of the extension that has it (pecl install -D 'enable-memcached-$serializer=\"yes\"' memcached)",
+                    "a build that has it (pecl install -D 'enable-memcached-$serializer=\"yes\"' memcached)",
                 );
             }
-            $subjects[] = self::subject('redis', $connection, $serializer, PhpRedisDriver::class, $redis, service: "redis$far");
-            $subjects[] = self::subject('predis', $connection, $serializer, PredisDriver::class, $predis, service: "redis$far");
-            $subjects[] = self::subject('memcached', $connection, $serializer, MemcachedDriver::class, $itsMemcached, ['compression' => 1], service: $service, compressor: 'fastlz');
-            $subjects[] = self::subject('memcached_nocompression', $connection, $serializer, MemcachedDriver::class, $itsMemcached, ['compression' => 0], service: $service);
-            $subjects[] = self::larder('larder-redis', $connection, $serializer, ['scheme' => 'redis', 'tier' => 'far'], $redis, service: "redis$far");
-            $subjects[] = self::larder('larder-predis', $connection, $serializer, ['scheme' => 'predis', 'tier' => 'far'], $predis, service: "redis$far");
-            $subjects[] = self::larder('larder-memcached', $connection, $serializer, ['scheme' => 'memcached', 'tier' => 'far'], [$memcached], service: $service);
-            $subjects[] = self::subject('valkey', $connection, $serializer, PhpRedisDriver::class, $valkey, service: "valkey$far");
+            $there = "$connection:$serializer";
+            \array_push(
+                $subjects,
+                self::subject("redis:$there", PhpRedisDriver::class, $redis, service: $ofRedis),
+                self::subject("predis:$there", PredisDriver::class, $predis, service: $ofRedis),
+                self::subject("memcached:$there", MemcachedDriver::class, $ours, $packed, $ofMemcached),
+                self::subject("memcached_nocompression:$there", MemcachedDriver::class, $ours, $plain, $ofMemcached),
+                self::larder("larder-redis:$there", $far('redis'), $redis, $ofRedis),
+                self::larder("larder-predis:$there", $far('predis'), $predis, $ofRedis),
+                self::larder("larder-memcached:$there", $far('memcached'), [$program], $ofMemcached),
+                self::subject("valkey:$there", PhpRedisDriver::class, $valkey, service: "valkey$network"),
+            );
         }
 
         return $subjects;
     }
 
     /**
-     * A cache has a prefix of its own, so that two in one server are not each other's readers; and requests whose beginning
-     * costs something, for each learns what others have changed.
+     * A cache has a prefix of its own, so that two in one server are not each other's readers; and requests whose
+     * beginning costs something, for each learns what others have changed.
      *
-     * @param array<string, string|int> $parameters
+     * @param array<string, string|int> $more parameters
      * @param list<Need>                $needs
      * @param array<string, string|int> $ini
      */
-    private static function larder(string $engine, string $connection, string $serializer, array $parameters, array $needs, array $ini = [], ?string $service = null): Subject
-    {
-        return self::subject($engine, $connection, $serializer, LarderDriver::class, $needs, $parameters + ['compressor' => 'none', 'prefix' => "$engine-$serializer", 'begins' => 1], $ini, $service);
+    private static function larder(
+        string $name,
+        array $more,
+        array $needs,
+        ?string $service = null,
+        array $ini = [],
+    ): Subject {
+        [$engine, , $serializer] = \explode(':', $name);
+        $parameters = $more + ['compressor' => 'none', 'prefix' => "$engine-$serializer", 'begins' => 1];
+
+        return self::subject($name, LarderDriver::class, $needs, $parameters, $service, $ini);
     }
 
     /**
@@ -128,25 +152,25 @@ final class EngineSubjects
      * @param array<string, string|int> $ini
      */
     private static function subject(
-        string $engine,
-        string $connection,
-        string $serializer,
+        string $name,
         string $driver,
         array $needs = [],
         array $parameters = [],
-        array $ini = [],
         ?string $service = null,
-        string $compressor = 'none',
+        array $ini = [],
     ): Subject {
+        [$engine, $connection, $serializer] = \explode(':', $name);
+        $way = $connection === Cell::PROCESS ? [] : ['connection' => $connection];
+
         return new Subject(
-            "$engine:$connection:$serializer",
+            $name,
             $engine,
             $connection,
             $serializer,
-            $compressor,
+            ($parameters['compression'] ?? 0) === 1 ? 'fastlz' : 'none',
             \in_array($serializer, ['php', 'none'], true) ? $needs : [...$needs, Need::extension($serializer)],
             $driver,
-            $parameters + ($connection === Cell::PROCESS ? [] : ['connection' => $connection]) + ['serializer' => $serializer],
+            $parameters + $way + ['serializer' => $serializer],
             $service,
             $ini + self::ini(),
         );

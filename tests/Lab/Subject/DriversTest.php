@@ -7,19 +7,16 @@ namespace Larder\Tests\Lab\Subject;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Services;
-use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\FailsOpen;
 use Larder\Lab\Subject\LoopSubjects;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\TestCase;
 
 /** What every driver must do, with its subject's own settings, against the real engine. */
-final class DriversTest extends TestCase
+final class DriversTest extends EngineTestCase
 {
     /** In a process like the one that measures; it prints what does not hold. */
     private const CONTRACT = '
@@ -76,14 +73,6 @@ final class DriversTest extends TestCase
         $one->disconnect();
         echo json_encode($wrong), "\n";';
 
-    private static ?Services $services = null;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$services?->stopAll();
-        self::$services = null;
-    }
-
     /** @return array<string, array{Subject}> */
     public static function subjects(): array
     {
@@ -100,14 +89,11 @@ final class DriversTest extends TestCase
     #[DataProvider('subjects')]
     public function testASubjectGivesBackWhatWasWritten(Subject $subject): void
     {
-        self::skipWithout($subject);
-        $directory = new TemporaryDirectory('larder-l');
-        \mkdir($directory->file('own'));
         $plain = isset($subject->parameters['raw']) || \in_array($subject->engine, ['redis', 'predis'], true) && $subject->serializer === 'none';
         $own = $subject->engine === 'lookup' || ($subject->parameters['scheme'] ?? '') === 'memory';
         $child = Process::snippet(self::CONTRACT, [\json_encode([
             $subject->driver,
-            self::parameters($subject, self::$services ??= new Services(), $directory),
+            $this->parameters($subject),
             $plain ? ['short', '20kB'] : ['short', '20kB', '50x50'],
             // The request tier of one connection is nobody else's.
             !$own && ($subject->parameters['tier'] ?? '') !== 'request',
@@ -134,16 +120,8 @@ final class DriversTest extends TestCase
     public function testAServerThatHasGoneThrows(string $name): void
     {
         $subject = self::subjects()[$name][0];
-        self::skipWithout($subject);
-        $directory = new TemporaryDirectory('larder-l');
         $services = new Services();
-        $make = static function () use ($subject, $services, $directory): Driver {
-            $driver = new ($subject->driver)(self::parameters($subject, $services, $directory));
-            self::assertInstanceOf(Driver::class, $driver);
-
-            return $driver;
-        };
-        [$writer, $reader, $late] = [$make(), $make(), $make()];
+        [$writer, $reader, $late] = [$this->driver($subject, $services), $this->driver($subject, $services), $this->driver($subject, $services)];
         $writer->connect();
         $reader->connect();
         $writer->write(['lab:a' => 'something']);
@@ -164,22 +142,6 @@ final class DriversTest extends TestCase
                 $read = $driver->inspect(...);
             }
             self::assertFails($read);
-        }
-    }
-
-    /** @return array<string, string|int> as the process that measures is given them */
-    private static function parameters(Subject $subject, Services $services, TemporaryDirectory $directory): array
-    {
-        return ($subject->service === null ? [] : $services->get($subject->service)->address())
-            + (isset($subject->parameters['shared']) ? ['shared' => $directory->file('shared')] : [])
-            + $subject->parameters
-            + ['connection' => $subject->connection, 'directory' => $directory->file('own')];
-    }
-
-    private static function skipWithout(Subject $subject): void
-    {
-        foreach ($subject->missing() as $need) {
-            self::markTestSkipped("$need->what is needed: $need->advice");
         }
     }
 

@@ -9,7 +9,6 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Services;
-use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\FilesDriver;
@@ -17,30 +16,12 @@ use Larder\Lab\Subject\LarderDriver;
 use Larder\Lab\Subject\MemcachedDriver;
 use Larder\Lab\Subject\PhpRedisDriver;
 use Larder\Lab\Subject\PredisDriver;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 
 /** An engine holds what its subject's name says: that serializer's bytes, compressed or not, by that connection. */
-final class FormsTest extends TestCase
+final class FormsTest extends EngineTestCase
 {
-    private static ?Services $services = null;
-
-    private TemporaryDirectory $directory;
-
-    protected function setUp(): void
-    {
-        self::$services ??= new Services();
-        $this->directory = new TemporaryDirectory('larder-l');
-    }
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$services?->stopAll();
-        self::$services = null;
-    }
-
     /** @return iterable<string, array{Subject, string}> */
     public static function subjects(): iterable
     {
@@ -177,38 +158,16 @@ final class FormsTest extends TestCase
         }
     }
 
-    private function driver(Subject $subject, ?Services $services = null): Driver
-    {
-        foreach ($subject->missing() as $need) {
-            self::markTestSkipped("$need->what is needed: $need->advice");
-        }
-        $driver = new ($subject->driver)($this->address($subject, $services) + $subject->parameters + ['directory' => $this->directory->path]);
-        self::assertInstanceOf(Driver::class, $driver);
-
-        return $driver;
-    }
-
-    /** @return array<string, string|int> */
-    private function address(Subject $subject, ?Services $services): array
-    {
-        return $subject->service === null ? [] : ($services ?? self::$services)?->get($subject->service)->address() ?? [];
-    }
-
     /** By the socket, where the server has one. */
     private function answer(Subject $subject, string $question, ?Services $services = null): string
     {
-        $address = $this->address($subject, $services);
+        $address = self::address($subject, $services);
 
         return Place::answer(isset($address['socket']) ? "unix://{$address['socket']}" : "tcp://{$address['host']}:{$address['port']}", $question);
     }
 
     private static function subject(string $name): Subject
     {
-        foreach (EngineSubjects::all() as $subject) {
-            if ($subject->name === $name) {
-                return $subject;
-            }
-        }
-        self::fail("There is no subject $name.");
+        return \array_column(EngineSubjects::all(), null, 'name')[$name];
     }
 }

@@ -7,32 +7,14 @@ namespace Larder\Tests\Lab\Subject;
 use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderDriver;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 
-final class LarderDriverTest extends TestCase
+final class LarderDriverTest extends EngineTestCase
 {
-    private static ?Services $services = null;
-
-    private TemporaryDirectory $directory;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$services?->stopAll();
-        self::$services = null;
-    }
-
-    protected function setUp(): void
-    {
-        $this->directory = new TemporaryDirectory('larder-l');
-    }
-
     /** @return iterable<string, array{Subject, string}> */
     public static function subjects(): iterable
     {
@@ -50,13 +32,9 @@ final class LarderDriverTest extends TestCase
     #[DataProvider('subjects')]
     public function testEachReadIsAnsweredByTheTierOfThatName(Subject $subject, string $payload): void
     {
-        foreach ($subject->missing() as $need) {
-            self::markTestSkipped("$need->what is needed: $need->advice");
-        }
-        self::$services ??= new Services();
-        $address = $subject->service === null ? [] : self::$services->get($subject->service)->address();
         $value = Payloads::get($payload);
-        $driver = new LarderDriver($address + $subject->parameters + ['directory' => $this->directory->path]);
+        $driver = $this->driver($subject);
+        self::assertInstanceOf(LarderDriver::class, $driver);
         $driver->connect();
         $keys = ['lab:0', 'lab:1', 'lab:2', 'lab:3'];
         $driver->write(\array_fill_keys($keys, $value));
