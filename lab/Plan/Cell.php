@@ -70,9 +70,15 @@ final readonly class Cell
     public function id(): string
     {
         return \implode('/', [
-            $this->scenario, $this->subject, $this->payload, $this->operation, $this->concurrency,
+            $this->idOf($this->subject),
             ...$this->placement === self::ANYWHERE ? [] : [$this->placement],
             ...$this->request === self::REQUEST ? [] : [$this->request],
         ]);
+    }
+
+    /** Of another subject's cell with the same work, in the usual requests and held to no core. */
+    public function idOf(string $subject): string
+    {
+        return \implode('/', [$this->scenario, $subject, $this->payload, $this->operation, $this->concurrency]);
     }
 }

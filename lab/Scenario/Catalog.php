@@ -111,7 +111,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
      */
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === WordPressSubjects::NONE || $cell->unit === Cell::COUNT || $cell->operation === 'latency' ? null : self::id(WordPressSubjects::NONE, $cell->payload, $cell->operation, $cell->concurrency);
+        return $cell->subject === WordPressSubjects::NONE || $cell->unit === Cell::COUNT || $cell->operation === 'latency' ? null : $cell->idOf(WordPressSubjects::NONE);
     }
 
     public function promises(array $cells): array
@@ -166,10 +166,5 @@ final readonly class Catalog implements Scenario, Promising, Remarking
         $sides[] = Side::of(self::NAME, $subject, $theme, 'cpu', self::AT_ONCE[0]);
 
         return $sides;
-    }
-
-    private static function id(string $subject, string $payload, string $operation, int $atOnce = 1): string
-    {
-        return \implode('/', [self::NAME, $subject, $payload, $operation, $atOnce]);
     }
 }

@@ -122,7 +122,7 @@ final readonly class Engines implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === self::BASE ? null : \implode('/', [self::NAME, self::BASE, $cell->payload, $cell->operation, $cell->concurrency]);
+        return $cell->subject === self::BASE ? null : $cell->idOf(self::BASE);
     }
 
     /**

@@ -78,8 +78,7 @@ final readonly class Fpm implements Scenario
     /** The empty script. */
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === WebSubjects::EMPTY . ':process' || $cell->operation === 'latency' ? null
-            : \implode('/', [self::NAME, WebSubjects::EMPTY . ':process', $cell->payload, $cell->operation, $cell->concurrency]);
+        return $cell->engine === WebSubjects::EMPTY || $cell->operation === 'latency' ? null : $cell->idOf(WebSubjects::EMPTY . ':process');
     }
 
     /** @param int<1, max> $atOnce */

@@ -76,6 +76,6 @@ final readonly class Loop implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === self::BASE ? null : \implode('/', [self::NAME, self::BASE, 'short', $cell->operation, 1, $cell->request]);
+        return $cell->subject === self::BASE ? null : $cell->idOf(self::BASE) . "/$cell->request";
     }
 }

@@ -111,7 +111,7 @@ final readonly class Pages implements Scenario, Promising
     {
         $base = ($cell->payload === 'login' ? WebSubjects::APPLICATION : WebSubjects::ECHO) . ':process';
 
-        return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+        return $cell->subject === $base ? null : $cell->idOf($base);
     }
 
     /** Larder's fastest way in PHP beside the constant, and its files beside the web server's own. */
@@ -124,7 +124,7 @@ final readonly class Pages implements Scenario, Promising
             }
             $file = [WebSubjects::NGINX => WebSubjects::FILE, WebSubjects::APACHE => WebSubjects::APACHE_FILE][$cell->engine] ?? null;
             if ($file !== null) {
-                $promises[] = new Promise($cell->id(), \str_replace("/$cell->subject/", "/$file:process/", $cell->id()), 1 / self::BESIDE_FILE, "a page by the web server beside its own file: $cell->payload, $cell->concurrency at once");
+                $promises[] = new Promise($cell->id(), $cell->idOf("$file:process"), 1 / self::BESIDE_FILE, "a page by the web server beside its own file: $cell->payload, $cell->concurrency at once");
             }
             if ($cell->engine === WebSubjects::FAST) {
                 $promises[] = new Promise($cell->id(), (string) $this->base($cell), 1 / self::BESIDE_ECHO, "a page by Larder beside a constant: $cell->payload, $cell->concurrency at once");

@@ -32,6 +32,8 @@ final readonly class Segment implements Scenario, Remarking
 {
     public const NAME = 'segment';
 
+    private const BASE = 'apcu:process:php';
+
     /** Processes that get at once. */
     private const AT_ONCE = [1, 2, 4];
 
@@ -129,9 +131,8 @@ final readonly class Segment implements Scenario, Remarking
         if ($cell->unit === Cell::PER_SECOND) {
             return $cell->concurrency === 1 ? null : \implode('/', [self::NAME, $cell->subject, $cell->payload, $cell->operation, 1]);
         }
-        $base = 'apcu:process:php';
 
-        return $cell->subject === $base ? null : \implode('/', [self::NAME, $base, $cell->payload, $cell->operation, $cell->concurrency]);
+        return $cell->subject === self::BASE ? null : $cell->idOf(self::BASE);
     }
 
     /** @return list<string> */

@@ -72,6 +72,6 @@ final readonly class Serializers implements Scenario
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === self::BASE || $cell->payload === Population::NAME ? null : \implode('/', [self::NAME, self::BASE, $cell->payload, $cell->operation, 1]);
+        return $cell->subject === self::BASE || $cell->payload === Population::NAME ? null : $cell->idOf(self::BASE);
     }
 }

@@ -70,7 +70,7 @@ final readonly class Transients implements Scenario, Promising, Remarking
 
     public function base(Cell $cell): ?string
     {
-        return $cell->subject === WordPressSubjects::NONE ? null : self::id(WordPressSubjects::NONE, $cell->payload, $cell->operation);
+        return $cell->subject === WordPressSubjects::NONE ? null : $cell->idOf(WordPressSubjects::NONE);
     }
 
     public function promises(array $cells): array
@@ -81,10 +81,5 @@ final readonly class Transients implements Scenario, Promising, Remarking
     public function remarks(array $results): array
     {
         return ['Transients: each round is one request, to workers of php-fpm that have just been started. They expire in an hour. Every get is compared, strictly, inside the timed loop; each deleted transient is asked for again after it. "published" is [name, i, i letters], i being from 0 to 10,000: 5 kB on average. Base: WordPress without a drop-in, which keeps them in its database.'];
-    }
-
-    private static function id(string $subject, string $payload, string $operation): string
-    {
-        return \implode('/', [self::NAME, $subject, $payload, $operation, 1]);
     }
 }
