@@ -26,7 +26,9 @@ trait StoreBytes
         yield 'glob and SQL' => ["a*?[x]%_'\";--"];
         yield 'invalid UTF-8' => ["\xff\xfe\x80"];
         yield 'all bytes' => [\implode('', \array_map(\chr(...), \range(0, 255)))];
-        yield 'longest' => [\str_repeat('k', 65_999) . "\0"];
+        yield 'long' => [\str_repeat('k', 65_999) . "\0"];
+        // Seen to fail over files: a group's name, encoded, has up to three times as many bytes as the longest key.
+        yield 'longest' => ['e:' . \str_repeat('%FF', 65_536) . ':' . \str_repeat('k', 65_535) . "\0"];
     }
 
     #[DataProvider('hostileKeys')]

@@ -338,11 +338,11 @@ final class FileStore implements Store
     /** A key's record with the first byte of its body, or without a body if it has expired; null also if the file holds another key's record. */
     private function peek(string $path, string $key): ?Record
     {
-        $bytes = \file_get_contents($path, length: RecordFile::HEAD);
-        $head = $bytes === false ? null : RecordFile::head($bytes);
+        $bytes = RecordFile::start($path);
+        $head = RecordFile::head($bytes);
 
         return $head !== null && $head[0] === $key
-            ? new Record($head[3] === 0 || $head[3] >= Clock::now() ? \substr((string) $bytes, $head[4], 1) : '', $head[1], $head[2])
+            ? new Record($head[3] === 0 || $head[3] >= Clock::now() ? \substr($bytes, $head[4], 1) : '', $head[1], $head[2])
             : null;
     }
 

@@ -19,8 +19,11 @@ final class RecordFile
 {
     private const MAGIC = "LARDER\n\2";
 
-    /** Bytes that contain every whole head: the longest key has 66,000. */
-    public const HEAD = 66_400;
+    /** Bytes that contain nearly every whole head. */
+    private const USUAL = 4096;
+
+    /** Bytes before the writer and the key. */
+    private const FIXED = 53;
 
     public static function encode(string $key, Record $record, int $expiry): string
     {
@@ -52,13 +55,28 @@ final class RecordFile
     }
 
     /**
-     * @param string $bytes the file; its first HEAD bytes are enough
+     * Reads a file's whole head, however long its key is, and at least one byte of the body.
+     *
+     * @return string '' if there is no file
+     */
+    public static function start(string $path): string
+    {
+        $bytes = (string) \file_get_contents($path, length: self::USUAL);
+        /** @var array{key: int, writer: int}|false $field */
+        $field = \strlen($bytes) < self::USUAL ? false : \unpack('Nkey/Cwriter', $bytes, 48);
+        $length = $field === false ? 0 : self::FIXED + $field['writer'] + $field['key'] + 1;
+
+        return $length <= self::USUAL ? $bytes : (string) \file_get_contents($path, length: $length);
+    }
+
+    /**
+     * @param string $bytes the file; what start() gives is enough
      *
      * @return ?array{string, int, string, int, int, int} key, position, writer, expiry; where the body begins, its length
      */
     public static function head(string $bytes): ?array
     {
-        if (\strlen($bytes) < 53 || !\str_starts_with($bytes, self::MAGIC)) {
+        if (\strlen($bytes) < self::FIXED || !\str_starts_with($bytes, self::MAGIC)) {
             return null;
         }
         /** @var array{position: int, expiry: int, body: int, key: int, writer: int}|false $field */
@@ -67,14 +85,14 @@ final class RecordFile
             return null;
         }
         $length = 29 + $field['writer'] + $field['key'];
-        if ($length > self::HEAD || \hash('xxh3', \substr($bytes, 24, $length), true) !== \substr($bytes, 8, 8)) {
+        if (\hash('xxh3', \substr($bytes, 24, $length), true) !== \substr($bytes, 8, 8)) {
             return null;
         }
 
         return [
-            \substr($bytes, 53 + $field['writer'], $field['key']),
+            \substr($bytes, self::FIXED + $field['writer'], $field['key']),
             $field['position'],
-            \substr($bytes, 53, $field['writer']),
+            \substr($bytes, self::FIXED, $field['writer']),
             $field['expiry'],
             24 + $length,
             $field['body'],

@@ -149,7 +149,7 @@ final class Sweep
             foreach ($names as $name) {
                 $size = Sizes::taken((int) \filesize("$path/$name"));
                 $sum += $size;
-                $bytes = (string) \file_get_contents("$path/$name", length: RecordFile::HEAD);
+                $bytes = RecordFile::start("$path/$name");
                 $head = RecordFile::head($bytes);
                 $isOver = $head === null || ($head[3] !== 0 && $head[3] < $now)
                     || (($bytes[$head[4]] ?? '') !== Change::HELD && $this->isFlushed($head[0], $head[1]));
