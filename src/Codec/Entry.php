@@ -11,6 +11,7 @@ namespace Larder\Codec;
  *
  *     v | created 8 | payload                                            a value without conditions
  *     w | created 8 | expiry 8 | soft 8 | sure 8 | n 2 | n x (length 2, tag) | payload
+ *     W the same with length 4, if any tag has more than 65,535 bytes (its group's name is a part of it)
  *     d deleted      x dropped (by the table of conflicts)      m marker (a flush or a tag's invalidation)
  *     c marker made anew because the store may have lost it
  *     i intents, see Intent      l lease, see System\ProcessId
@@ -116,11 +117,15 @@ final class Entry
             return 'v' . \pack('J', $this->created) . $this->payload;
         }
         $tags = '';
+        $isWide = false;
         foreach ($this->tags as $tag) {
-            $tags .= \pack('n', \strlen($tag)) . $tag;
+            $isWide = $isWide || \strlen($tag) > 0xFFFF;
+        }
+        foreach ($this->tags as $tag) {
+            $tags .= \pack($isWide ? 'N' : 'n', \strlen($tag)) . $tag;
         }
 
-        return 'w' . \pack('JJJJn', $this->created, $this->expiry, $this->soft, $this->sure, \count($this->tags))
+        return ($isWide ? 'W' : 'w') . \pack('JJJJn', $this->created, $this->expiry, $this->soft, $this->sure, \count($this->tags))
             . $tags . $this->payload;
     }
 
@@ -140,7 +145,7 @@ final class Entry
 
             return new self(\substr($body, self::PLAIN), $head[1]);
         }
-        if ($kind !== 'w' || \strlen($body) < 36) {
+        if (($kind !== 'w' && $kind !== 'W') || \strlen($body) < 36) {
             return null;
         }
         /** @var array{created: int, expiry: int, soft: int, sure: int} $head */
@@ -167,17 +172,22 @@ final class Entry
     public static function tagsOf(string $body, int &$offset): ?array
     {
         $at = $offset + self::HEAD;
-        if (($body[$offset] ?? '') !== 'w' || \strlen($body) < $at) {
+        $kind = $body[$offset] ?? '';
+        if (($kind !== 'w' && $kind !== 'W') || \strlen($body) < $at) {
             return [];
         }
+        $size = $kind === 'w' ? 2 : 4;
         $tags = [];
         for ($count = (\ord($body[$at - 2]) << 8) | \ord($body[$at - 1]); $count > 0; $count--) {
-            if (\strlen($body) < $at + 2) {
+            if (\strlen($body) < $at + $size) {
                 return null;
             }
-            $length = (\ord($body[$at]) << 8) | \ord($body[$at + 1]);
-            $tags[] = \substr($body, $at + 2, $length);
-            $at += 2 + $length;
+            $length = 0;
+            for ($end = $at + $size; $at < $end; $at++) {
+                $length = ($length << 8) | \ord($body[$at]);
+            }
+            $tags[] = \substr($body, $at, $length);
+            $at += $length;
         }
         $offset = $at;
 
