@@ -94,7 +94,7 @@ final class SqliteTransport implements Transport
         if ($id !== null) {
             return [$id];
         }
-        $ids = $this->look(fn(Connection $connection): array => $this->add($connection, $messages, $isPlain));
+        $ids = $this->look(fn(Connection $connection, array $state): array => $this->add($connection, $state, $messages, $isPlain));
         $this->waiters->wake(\count($messages));
 
         return $ids;
@@ -368,34 +368,31 @@ final class SqliteTransport implements Transport
         [$was, $end, $tail] = $this->apply($connection, self::state($connection)) ?? ['', 0, ''];
         // Never a number, which would be another array key.
         $epoch = "\xff" . \random_bytes(7);
-        $room = \max(0, \min(PushLog::ROOM, $this->limit - self::waiting($connection)));
+        // Who appends sees neither a lease that ends nor a release: what is claimed keeps its place.
+        $room = \max(0, \min(PushLog::ROOM, $this->limit - self::waiting($connection) - self::leases($connection)));
         self::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?, epoch = ?, applied = ?, tail = \'\', room = ?', [$was, $end, $tail, $epoch, PushLog::HEADER, $room]);
         $this->renewal = [$epoch, $room];
     }
 
     /**
+     * @param State               $state
      * @param non-empty-list<New> $messages
-     *
-     * @param bool                 $isPlain to be appended to the log the next time
+     * @param bool                $isPlain  to be appended to the log the next time
      *
      * @return list<string>
      */
-    private function add(Connection $connection, array $messages, bool $isPlain): array
+    private function add(Connection $connection, array $state, array $messages, bool $isPlain): array
     {
         $now = self::now();
+        // What comes back waits, and has its key again.
+        $state['expires'] <= $now && $this->expire($connection, $now);
         $ids = $new = [];
-        $isExpired = false;
         foreach ($messages as $message) {
             $id = MessageId::next();
-            if ($message['key'] !== null) {
-                // What comes back has its key again.
-                $isExpired || $this->expire($connection, $now);
-                $isExpired = true;
-                $waiting = self::reserve($connection, $message['key'], $id);
-                if ($waiting !== null) {
-                    $ids[] = $waiting;
-                    continue;
-                }
+            $waiting = self::reserve($connection, $message['key'], $id);
+            if ($waiting !== null) {
+                $ids[] = $waiting;
+                continue;
             }
             $ids[] = $id;
             $new[$id] = $message;
@@ -427,6 +424,7 @@ final class SqliteTransport implements Transport
 
     /**
      * Counts what waits. What the log may yet add counts too, unless nobody can append to it now: then it has to be renewed.
+     * The log is closed where it would have too much room once all that is claimed has come back.
      *
      * @param int  $more     messages that are to wait besides
      * @param bool $mayClose whether to close the log even if there is room
@@ -436,7 +434,7 @@ final class SqliteTransport implements Transport
     private function room(Connection $connection, int $more, bool $mayClose): array
     {
         $waiting = self::waiting($connection) + self::number($connection, 'SELECT room FROM state');
-        if (($mayClose || $waiting + $more > $this->limit) && $this->log->close()) {
+        if (($mayClose || $waiting + self::leases($connection) + $more > $this->limit) && $this->log->close()) {
             $this->apply($connection, self::state($connection));
 
             return [self::waiting($connection), true];
@@ -716,6 +714,11 @@ final class SqliteTransport implements Transport
     private static function waiting(Connection $connection): int
     {
         return self::number($connection, 'SELECT token FROM claimed WHERE n = 0');
+    }
+
+    private static function leases(Connection $connection): int
+    {
+        return self::number($connection, 'SELECT COUNT(*) - 1 FROM claimed');
     }
 
     private static function count(Connection $connection, int $more): void

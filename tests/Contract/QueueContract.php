@@ -359,8 +359,47 @@ abstract class QueueContract extends TestCase
         self::assertSame(['6'], self::drain($queue));
     }
 
+    /** @return iterable<string, array{\Closure(Queue): mixed}> */
+    public static function pushes(): iterable
+    {
+        yield 'push' => [static fn(Queue $queue): string => $queue->push('more')];
+        yield 'priority' => [static fn(Queue $queue): string => $queue->push('more', priority: 1)];
+        yield 'delay' => [static fn(Queue $queue): string => $queue->push('more', 60)];
+        yield 'key' => [static fn(Queue $queue): string => $queue->push('more', key: \uniqid())];
+        yield 'pushMany' => [static fn(Queue $queue): array => $queue->pushMany(['more'])];
+    }
+
+    /** @param \Closure(Queue): mixed $push */
+    #[DataProvider('pushes')]
+    public function testWhatComesBackCountsAgain(\Closure $push): void
+    {
+        $queue = $this->queue('mail', ['limit' => 3]);
+        $queue->pushMany(['1', '2', '3']);
+        $held = $queue->popMany(3);
+        $push($queue);
+        $push($queue);
+        \array_map(static fn(Message $message): bool => $message->release(), $held);
+        self::assertFull(static fn() => $push($queue));
+        self::assertSame(5, $queue->size());
+        $queue->purge();
+        $push($queue);
+    }
+
+    /** @param \Closure(Queue): mixed $push */
+    #[DataProvider('pushes')]
+    public function testWhatNobodyAcknowledgedCountsAgain(\Closure $push): void
+    {
+        $queue = $this->queue('mail', ['limit' => 3]);
+        $queue->pushMany(['1', '2', '3']);
+        $held = $queue->popMany(3);
+        $push($queue);
+        \array_map(self::expire(...), $held);
+        self::assertSame(4, $queue->size());
+        self::assertFull(static fn() => $push($queue));
+    }
+
     /** @param \Closure(): mixed $push */
-    private static function assertFull(\Closure $push): void
+    protected static function assertFull(\Closure $push): void
     {
         try {
             $push();
