@@ -86,15 +86,16 @@ static inline seg_offset named(_Atomic uint64_t *entry)
 seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
 {
 	seg_bucket *pair[2];
+	uint8_t tag = seg_tag(hash);
 
 	seg_buckets_of(segment, shard, hash, pair);
 	for (int i = 0; i < 2; i++) {
 		for (int w = 0; w < SEG_WAYS; w++) {
-			seg_offset offset = named(&pair[i]->entries[w]);
-			if (!offset) {
+			/* By the tag alone: each item that is looked at in vain is a line of memory that must come. */
+			if (LIKELY(atomic_load_explicit(&pair[i]->tags[w], memory_order_relaxed) != tag)) {
 				continue;
 			}
-			seg_item *item = seg_at(segment, offset);
+			seg_item *item = seg_at(segment, named(&pair[i]->entries[w]));
 			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
 				*bucket = pair[i];
 				*way = w;
@@ -405,7 +406,7 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 	}
 	while (seg_lock(segment, shard)) {
 		seg_sweep(segment, shard, 2);
-		seg_reclaim(segment, shard, 4);
+		seg_reclaim_some(segment, shard);
 		seg_offset block = alloc_here(segment, shard, bytes, &home);
 		if (block) {
 			*out = begin(segment, block, home, bytes, hash, key, length);
@@ -611,7 +612,7 @@ seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t len
 			count(&shard->expired);
 		}
 		take_out(segment, shard, item, &b->entries[way]);
-		seg_reclaim(segment, shard, 4);
+		seg_reclaim_some(segment, shard);
 	}
 	seg_unlock(shard);
 
@@ -754,7 +755,7 @@ seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t lengt
 	if (item && item->position < position) {
 		status = SEG_OK;
 		take_out(segment, shard, item, &b->entries[way]);
-		seg_reclaim(segment, shard, 4);
+		seg_reclaim_some(segment, shard);
 	}
 	seg_unlock(shard);
 

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      4
+#define SEG_LAYOUT      5
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
 # define SEG_SLOTS      512
@@ -66,6 +66,8 @@ typedef struct {
 	int64_t next_soonest;              /* of what the sweep has passed */
 	seg_offset sweep;                  /* item from which it goes on; 0: it begins anew */
 	seg_list retired;                  /* taken from the index, and perhaps still read; oldest at the head */
+	uint64_t ended;                    /* requests that had ended when it was last said to look at all of these, */
+	uint64_t to_look_at;               /* and how many are left of that, from the head on */
 	seg_offset partial[SEG_CLASSES];   /* slabs that have free blocks, by class */
 	seg_offset slabs;                  /* all slabs, in a ring */
 	_Atomic uint64_t sets, evictions, expired, refused;
@@ -102,6 +104,7 @@ typedef struct {
 	_Atomic uint64_t recoveries;
 	/* Not beside `broken`, which every lock looks at. */
 	_Alignas(64) _Atomic uint64_t hits, misses; /* of requests that have ended */
+	_Atomic uint64_t ended;            /* how often somebody has let go of all that he held */
 	_Atomic uint64_t copied;           /* hits that were copied, because their request had its share already */
 	uint64_t damaged;                  /* how often a segment of this name was truncated or written over, */
 	int64_t damaged_at;                /* and when it was last found, in seconds since 1970; 0: never */

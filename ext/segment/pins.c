@@ -98,6 +98,7 @@ bool seg_bury(seg *segment, seg_slot *slot)
 		clear_row(segment, (uint32_t) (slot - segment->slots));
 	}
 	SEG_POINT("bury-row");
+	atomic_fetch_add_explicit(&segment->header->ended, 1, memory_order_release);
 	atomic_store(&slot->taken, 0);
 	if (atomic_load(&slot->filling)) {
 		/* Its shard's slabs are not ours to change here: the next settling finds the block unowned. */
@@ -360,6 +361,29 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 	return freed;
 }
 
+/* So many of the retired are looked at with each write. */
+#define SOME 4
+
+/*
+ * A few, with each write: each once after somebody has let go of what he held. Until then it would be in vain, for
+ * who writes into what he has read himself as well. (Bits that were set for a moment only tell nobody; what waits for
+ * them is found after the next who does, or when memory is short.)
+ */
+void seg_reclaim_some(seg *segment, seg_shard *shard)
+{
+	if (LIKELY(!shard->retired.head)) {
+		return;
+	}
+	uint64_t ended = atomic_load_explicit(&segment->header->ended, memory_order_acquire);
+	if (shard->ended != ended) {
+		shard->ended = ended;
+		shard->to_look_at = shard->retired.count;
+	}
+	uint64_t some = shard->to_look_at < SOME ? shard->to_look_at : SOME;
+	shard->to_look_at -= some;
+	seg_reclaim(segment, shard, some);
+}
+
 /* ---- reading ---- */
 
 /* Whether we have the bits of all of these pages. */
@@ -594,6 +618,8 @@ void seg_leave(seg *segment)
 	segment->passing = SEG_NONE;
 	atomic_store_explicit(&slot->pinned, 0, memory_order_release);
 	SEG_POINT("left");
+	/* After the bits: who sees this sees that they are clear. */
+	atomic_fetch_add_explicit(&segment->header->ended, 1, memory_order_release);
 }
 
 /*

@@ -235,6 +235,7 @@ bool seg_is_pinned(seg *segment, uint64_t page);
 bool seg_is_held(seg *segment, const seg_item *item);
 void seg_retire(seg *segment, seg_shard *shard, seg_item *item);
 bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);
+void seg_reclaim_some(seg *segment, seg_shard *shard);
 
 /* index.c */
 seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way);

@@ -6,7 +6,8 @@
  * eighth held in the worst way still leaves a stretch of seven pages between two of its own.
  *
  * Seen to fail: seg_is_held() asks for the first page only (what lies beside a value that was read is kept as well); no
- * share in seg_find() (it copies nothing); seg_is_held() never true (overwritten under its reader).
+ * share in seg_find() (it copies nothing); seg_is_held() never true (overwritten under its reader); seg_reclaim_some()
+ * looks each time (in vain), or seg_leave() does not say that it has let go (what it held stays).
  */
 #include <sys/wait.h>
 
@@ -84,9 +85,54 @@ static void keeps_what_it_reads(void)
 	segment_remove("sleeper");
 }
 
+static uint64_t retired(const seg *s)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < SEG_SHARDS; i++) {
+		count += s->shards[i].retired.count;
+	}
+
+	return count;
+}
+
+/* Each set looks at a few of the retired, and turns the list by that: only when somebody has let go since they were looked at. */
+static void looks_when_somebody_has_let_go(void)
+{
+	seg_offset heads[SEG_SHARDS];
+	bool in_place;
+
+	seg *s = segment_open("sleeper", BYTES);
+	for (uint32_t i = 0; i < 1000; i++) {
+		MUST(value_set(s, i, 1, 100, 0, SEG_SET) == SEG_OK && value_get(s, i, &in_place) && in_place, "not read in place");
+	}
+	for (uint32_t i = 0; i < 1000; i++) {
+		value_set(s, i, 2, 100, 0, SEG_SET);
+	}
+	uint64_t held = retired(s);
+	MUST(held == 1000, "%llu of 1000 values that were read are kept", (unsigned long long) held);
+	for (uint32_t i = 0; i < 1000; i++) {
+		for (int n = 0; n < SEG_SHARDS; n++) {
+			heads[n] = s->shards[n].retired.head;
+		}
+		value_set(s, i, 3, 100, 0, SEG_SET);
+		for (int n = 0; n < SEG_SHARDS; n++) {
+			MUST(s->shards[n].retired.head == heads[n], "set %d looked at what its own process holds", (int) i);
+		}
+	}
+	seg_leave(s);
+	for (uint32_t i = 0; i < 1000; i++) {
+		value_set(s, i, 4, 100, 0, SEG_SET);
+	}
+	MUST(retired(s) == 0, "%llu values that nobody holds were not looked at by 1000 sets", (unsigned long long) retired(s));
+	seg_close(s);
+	segment_remove("sleeper");
+}
+
 int test_sleeper(void)
 {
 	keeps_what_it_reads();
+	looks_when_somebody_has_let_go();
 	int down[2], up[2], status;
 	char word = 0;
 	dice d = {4711};
