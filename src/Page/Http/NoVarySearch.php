@@ -7,7 +7,8 @@ namespace Larder\Page\Http;
 /**
  * Which parts of a query a response does not depend on (No-Vary-Search, draft-ietf-httpbis-no-vary-search).
  *
- * Names and values are compared decoded, as a form's (URL Standard, application/x-www-form-urlencoded).
+ * Names and values are compared decoded, as a form's (URL Standard, application/x-www-form-urlencoded). PHP knows more
+ * spellings of a name: what it may take for a parameter that matters, matters too.
  */
 final readonly class NoVarySearch
 {
@@ -69,21 +70,31 @@ final readonly class NoVarySearch
     private function essence(string $query): string
     {
         $left = [];
+        $spared = $this->isAllBut ? self::inPhp(\implode('&', \array_map(\rawurlencode(...), $this->names))) : [];
         foreach (\explode('&', $query) as $part) {
             if ($part === '') {
                 continue;
             }
             [$name, $value] = \array_map(\urldecode(...), \explode('=', $part, 2) + [1 => '']);
-            if (\in_array($name, $this->names, true) === $this->isAllBut) {
-                $left[] = [$name, $value];
+            $inPhp = self::inPhp($part);
+            if (\in_array($name, $this->names, true) === $this->isAllBut || \array_intersect($inPhp, $spared) !== []) {
+                $left[] = [$name, $value, $inPhp];
             }
         }
         if ($this->isUnordered) {
             // Stable: parameters of the same name keep their order.
-            \usort($left, static fn(array $one, array $other): int => $one[0] <=> $other[0]);
+            \usort($left, static fn(array $one, array $other): int => $one[2] <=> $other[2]);
         }
 
         return \implode('&', \array_map(static fn(array $pair): string => \rawurlencode($pair[0]) . '=' . \rawurlencode($pair[1]), $left));
+    }
+
+    /** @return list<string> the names that PHP makes of a query's: "a.b", "a b" and "a[b" are a_b, and "a[b]" is a */
+    private static function inPhp(string $query): array
+    {
+        \parse_str($query, $parameters);
+
+        return \array_map(\strval(...), \array_keys($parameters));
     }
 
     /** @return ?list<string> */

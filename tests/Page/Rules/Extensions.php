@@ -106,6 +106,14 @@ final class Extensions
         yield 'No-Vary-Search: names are compared decoded' => [[$by('params=("a b")', 'a+b=1'), $by('params=("a b")', 'a%20b=2', 1)]];
         yield 'No-Vary-Search: params' => [[$by('params', 'a=1'), $by('params', 'b=2', 1), $by('params', '', 1)]];
         yield 'No-Vary-Search: params, except=("q")' => [[$by('params, except=("q")', 'q=1&a=1'), $by('params, except=("q")', 'b=1&q=1', 1), $by('params, except=("q")', 'q=2')]];
+        foreach (['q=2', '+q=2', '%20q=2', 'q%00=2', 'q%00x=2', 'q[]=2', 'q%5B%5D=2', 'q[x]=2'] as $other) {
+            yield "No-Vary-Search: PHP takes $other for q" => [[$by('params, except=("q")', $other), $by('params, except=("q")', '')]];
+        }
+        foreach (['a.b=2', 'a+b=2', 'a%2eb=2', 'a[b=2'] as $other) {
+            yield "No-Vary-Search: PHP takes $other for a_b" => [[$by('params, except=("a_b")', $other), $by('params, except=("a_b")', '')]];
+        }
+        yield 'No-Vary-Search: a name that PHP changes is excepted' => [[$by('params, except=("a.b")', 'a_b=1'), $by('params, except=("a.b")', 'a_b=2')]];
+        yield 'No-Vary-Search: the order of what PHP takes for one name matters' => [[$by('key-order', 'a.b=1&a_b=2'), $by('key-order', 'a_b=2&a.b=1'), $by('key-order', 'a.b=1&a_b=2', 1)]];
         yield 'No-Vary-Search: key-order' => [[$by('key-order', 'a=1&b=2'), $by('key-order', 'b=2&a=1', 1), $by('key-order', 'b=1&a=2')]];
         yield 'No-Vary-Search: the order of one name matters' => [[$by('key-order', 'a=1&a=2'), $by('key-order', 'a=2&a=1')]];
         yield 'No-Vary-Search: without a rule the order matters' => [[new Step(target: '/a?a=1&b=2'), new Step(target: '/a?b=2&a=1')]];
