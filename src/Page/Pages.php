@@ -145,6 +145,11 @@ final class Pages
      */
     public function store(string $key, array $page, string $body, array $vary, array $tags, int $seconds): string
     {
+        if ($vary === []) {
+            // A default mostly, whose author has forgotten that others say Vary. It depends on the same fields, for else it would
+            // answer those who have a variant of their own (RFC 9111, section 4.1); but everybody takes what is not coded.
+            $vary = \array_values(\array_diff(self::lists($this->own->get("p$key"))[0] ?? [], ['accept-encoding']));
+        }
         $name = $key . ($vary === [] ? '' : Serve::variant($vary));
         $page['headers'] = [...$page['headers'], ...$this->proxies->lines($tags)];
         if (!$this->budget->holds(\strlen($body) + self::HEADER)) {

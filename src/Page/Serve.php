@@ -624,8 +624,9 @@ final class Serve
     }
 
     /**
-     * What tells the variants of one key apart (RFC 9111, section 4.1): fields that differ only in their white space are the
-     * same, and so are languages in another order or case, of which only the weights count (RFC 9110, section 12.5.4).
+     * What tells the variants of one key apart (RFC 9111, section 4.1): lists that differ only in their white space are the
+     * same, and so are languages in another order or case, of which only the weights count (RFC 9110, section 12.5.4). Within
+     * quotes and comments white space counts, and a User-Agent is no list.
      *
      * @param list<string> $fields names in small letters
      */
@@ -634,8 +635,12 @@ final class Serve
         $values = '';
         foreach ($fields as $field) {
             $value = self::raw(self::nameOf($field));
-            $value = $value === null ? "\0" : (string) \preg_replace('/\s*([,;])\s*/', '$1', \trim($value));
-            if ($field === 'accept-language') {
+            $isList = $field !== 'user-agent' && $value !== null && \strpbrk($value, '"(\\') === false;
+            $value = $value === null ? "\0" : \trim($value, " \t");
+            if ($isList) {
+                $value = (string) \preg_replace('/[ \t]*([,;])[ \t]*/', '$1', $value);
+            }
+            if ($isList && $field === 'accept-language') {
                 $languages = \explode(',', \strtolower($value));
                 \sort($languages);
                 $value = \implode(',', $languages);

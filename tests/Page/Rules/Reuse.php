@@ -74,6 +74,14 @@ final class Reuse
             $by('X-A', '1'), $by('X-A', '2', has: ['Cache-Status' => '~fwd=vary-miss~']), $by('X-A', null), $by('X-A', '1', 1), $by('X-A', '2', 2), $by('X-A', null, 3), $by('X-A', ''),
         ]];
         yield '9111 4.1: white space does not matter' => [[$by('X-A', '1,2;q=1'), $by('X-A', '1 , 2 ;q=1', 1), $by('X-A', '1 2')]];
+        foreach (['"1, 2"' => '"1,2"', 'a (1, 2)' => 'a (1,2)'] as $one => $other) {
+            yield "9111 4.1: within quotes and comments it does: $one" => [[$by('X-A', $one), $by('X-A', $other), $by('X-A', $one, 1)]];
+        }
+        yield '9111 4.1: and in what is no list' => [[$by('User-Agent', 'a, b'), $by('User-Agent', 'a,b')]];
+        yield '9111 4.1: the case of what is no language matters' => [[$by('Accept-Language', 'en, x"Y"'), $by('Accept-Language', 'en, x"y"')]];
+        yield '9111 4.1: a response that omits Vary does not take the place of those that have it' => [[
+            $by('X-A', '1'), new Step(), $by('X-A', '1', 1), new Step(from: 2), $by('X-A', '2'), new Step(from: 2),
+        ]];
         yield '9111 4.1: the order and the case of languages do not matter' => [[
             $by('Accept-Language', 'de, en;q=0.5'), $by('Accept-Language', 'EN;q=0.5,De', 1), $by('Accept-Language', 'de;q=0.5, en'),
         ]];
