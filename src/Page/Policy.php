@@ -25,7 +25,10 @@ final readonly class Policy
     private const HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
 
     /** By these the web server sends a file, which the application may give to this visitor alone. */
-    private const FILES = ['x-accel-redirect', 'x-sendfile', 'x-sendfile2', 'x-lighttpd-send-file', 'x-litespeed-location', 'x-reproxy-url'];
+    private const FILES = ['x-accel-redirect', 'x-sendfile', 'x-sendfile2', 'x-sendfile-temporary', 'x-lighttpd-send-file', 'x-lighttpd-send-tempfile', 'x-litespeed-location', 'x-reproxy-url'];
+
+    /** Types of responses that have no end of their own. */
+    private const STREAMS = '~^(?:text/event-stream|multipart/x-mixed-replace)(?![^;\s])~i';
 
     /** A heuristic life is this part of the time since the last change (RFC 9111, section 4.2.2), and a day at most. */
     private const PART = 10;
@@ -70,17 +73,25 @@ final readonly class Policy
     {
         $directives = self::targeted($fields);
         $isTargeted = $directives !== null;
-        $directives ??= CacheControl::parse(\implode(', ', $fields['cache-control'] ?? []));
+        $control = \implode(', ', $fields['cache-control'] ?? []);
+        $directives ??= CacheControl::parse($control);
+        $vary = self::members($fields['vary'] ?? []);
         $understood = \in_array($status, self::UNDERSTOOD, true);
         $reason = match (true) {
             $status < 200 || $status === 206 || $status === 304 => "status $status is no whole response",
             isset($directives['must-understand']) && !$understood => "must-understand: status $status is not understood",
             isset($directives['no-store']) && !isset($directives['must-understand']) => 'no-store',
             isset($directives['private']) => 'private',
+            !$isTargeted && !CacheControl::isWellFormed($control) => 'Cache-Control is malformed',
             isset($fields['set-cookie']) => 'Set-Cookie',
             isset($fields['transfer-encoding']) => 'Transfer-Encoding',
             ($file = \array_intersect(self::FILES, \array_keys($fields))) !== [] => \reset($file) . ' is an order to the web server',
-            \in_array('*', self::members($fields['vary'] ?? []), true) => 'Vary: *',
+            \preg_grep(self::STREAMS, $fields['content-type'] ?? []) !== [] => 'its type is that of a stream',
+            \preg_grep('/^attachment(?![^;\s])/i', $fields['content-disposition'] ?? []) !== [] => 'it is a download',
+            // Of another unit, or malformed, it means nothing (RFC 9110, section 14.4).
+            \preg_grep('/^bytes\s/i', $fields['content-range'] ?? []) !== [] => 'Content-Range: it is a part',
+            \in_array('*', $vary, true) => 'Vary: *',
+            \preg_grep(CacheControl::TOKEN, $vary, \PREG_GREP_INVERT) !== [] => 'Vary is malformed',
             default => '',
         };
         if ($reason !== '') {

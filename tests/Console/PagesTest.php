@@ -186,6 +186,11 @@ final class PagesTest extends TestCase
         yield 'nothing' => [[], [], 200, 'the option ttl'];
         yield 'stale' => [['Cache-Control: max-age=0'], [], 200, 'longer life'];
         yield 'Vary: *' => [['Cache-Control: max-age=60', 'Vary: *'], [], 200, 'section 4.1'];
+        yield 'a malformed Vary' => [['Cache-Control: max-age=60', 'Vary: X Foo'], [], 200, 'section 12.5.5'];
+        yield 'a malformed Cache-Control' => [['Cache-Control: max-age=60 s'], [], 200, 'by commas'];
+        yield 'a stream of events' => [['Cache-Control: max-age=60', 'Content-Type: text/event-stream'], [], 200, 'another type'];
+        yield 'a download' => [['Cache-Control: max-age=60', 'Content-Disposition: attachment'], [], 200, 'send files that are the same for all'];
+        yield 'a part' => [['Cache-Control: max-age=60', 'Content-Range: bytes 0-1/2'], [], 200, 'section 14.4'];
         yield '206' => [['Cache-Control: max-age=60'], [], 206, 'no whole, final response'];
         yield 'must-understand' => [['Cache-Control: max-age=60, must-understand'], [], 299, 'section 5.2.2.3'];
         yield 'too long' => [['Cache-Control: max-age=60'], ['options' => '{"largest": 10}'], 200, 'the option largest'];

@@ -55,6 +55,22 @@ final class PolicyTest extends TestCase
         yield 'a word of the application counts more' => [['cache-control' => 'max-age=60'], 60, 200, 300];
         yield '9111 3: a cookie is set' => [['cache-control' => 'max-age=60', 'set-cookie' => 'a=b'], null];
         yield '9111 4.1: Vary: *' => [['cache-control' => 'max-age=60', 'vary' => 'accept, *'], null];
+        foreach (['X Foo', 'X-Foo;X-Bar', 'accept, "x-foo"', 'X-Foo/X-Bar'] as $vary) {
+            yield "9110 12.5.5: Vary: $vary" => [['cache-control' => 'max-age=60', 'vary' => $vary], null];
+        }
+        yield '9110 5.6.1.2: empty members of Vary' => [['cache-control' => 'max-age=60', 'vary' => ', accept,'], 60];
+        foreach (['max-age=60 private', 'public private, max-age=60', "max-age=60\tno-store", 'max-age=60 s', 'public max-age=60', 'max-age=60, x="y', 'max-age=60, =', 'max-age=60, x=y=z', 'max-age=60; public'] as $control) {
+            yield "9111 5.2: $control" => [['cache-control' => $control], null];
+        }
+        yield '9110 5.6.1.2: empty members of Cache-Control' => [['cache-control' => ', max-age=60,, public ,'], 60];
+        yield '9111 5.2: values in quotes, and words that nobody knows' => [['cache-control' => 'x="a, \\" b", max-age=60 , y=1.5'], 60];
+        yield '9213 2.2: a malformed Cache-Control is not asked beside a targeted field' => [['cdn-cache-control' => 'max-age=5', 'cache-control' => 'max-age=60 private'], 5];
+        yield 'a stream of events' => [['cache-control' => 'max-age=60', 'content-type' => 'Text/Event-Stream; charset=utf-8'], null];
+        yield 'a stream of pictures' => [['cache-control' => 'max-age=60', 'content-type' => 'multipart/x-mixed-replace;boundary=x'], null];
+        yield 'a download' => [['cache-control' => 'max-age=60', 'content-disposition' => 'Attachment; filename=invoice.pdf'], null];
+        yield '6266 4.2: what is shown is no download' => [['cache-control' => 'max-age=60', 'content-disposition' => 'inline; filename=attachment'], 60];
+        yield '9110 14.4: a part with the status of a whole' => [['cache-control' => 'max-age=60', 'content-range' => 'bytes 0-9/100'], null];
+        yield '9110 14.4: a Content-Range that means nothing' => [['cache-control' => 'max-age=60', 'content-range' => 'x'], 60];
         yield '9111 3.3: a part' => [['cache-control' => 'max-age=60', 'content-range' => 'bytes 0-1/2'], null, 206];
         yield '9111 4.3.3: a validation' => [['cache-control' => 'max-age=60'], null, 304];
         yield '9110 15.6: an error that says its life' => [['cache-control' => 'max-age=7'], 7, 503];

@@ -10,13 +10,27 @@ namespace Larder\Page\Http;
  */
 final class CacheControl
 {
+    /** The name of a field or of a directive (RFC 9110, section 5.6.2). */
+    public const TOKEN = '/^' . self::CHARACTERS . '$/D';
+
+    private const CHARACTERS = '[!#$%&\'*+.^_`|~0-9A-Za-z-]++';
+
+    /** A directive, or nothing: a list may have empty members (RFC 9110, section 5.6.1.2). */
+    private const MEMBER = '[ \t]*+(?:' . self::CHARACTERS . '(?:=(?:' . self::CHARACTERS . '|"(?:[^"\\\\]|\\\\.)*+"))?[ \t]*+)?';
+
+    /** Whether it is a list of directives. Where it is not, nobody knows what its author meant: a comma may be missing before "private". */
+    public static function isWellFormed(string $value): bool
+    {
+        return \preg_match('/^' . self::MEMBER . '(?:,' . self::MEMBER . ')*+$/D', $value) === 1;
+    }
+
     /**
      * @return array<string, string|true> value by name in small letters; of a directive that comes twice the first one counts
      *                                    (section 4.2.1). An argument that a directive needs and lacks is ''
      */
     public static function parse(string $value): array
     {
-        \preg_match_all('/([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\s,;"]*)))?[^,;]*/', $value, $found, \PREG_SET_ORDER | \PREG_UNMATCHED_AS_NULL);
+        \preg_match_all('/(' . self::CHARACTERS . ')(?:=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\s,;"]*)))?[^,;]*/', $value, $found, \PREG_SET_ORDER | \PREG_UNMATCHED_AS_NULL);
         $directives = [];
         foreach ($found as [, $name, $quoted, $token]) {
             $directives[\strtolower((string) $name)] ??= $quoted !== null ? (string) \preg_replace('/\\\\(.)/', '$1', $quoted) : $token ?? true;

@@ -20,6 +20,8 @@ final class HostileResponsesTest extends AttackCase
     #[TestWith(['X-Sendfile'])]
     #[TestWith(['x-lighttpd-send-file'])]
     #[TestWith(['X-LiteSpeed-Location'])]
+    #[TestWith(['X-Lighttpd-Send-Tempfile'])]
+    #[TestWith(['X-Sendfile-Temporary'])]
     public function testAnOrderToSendAFile(string $name): void
     {
         $this->prints('x', [$name => '/protected/invoice.pdf']);
@@ -166,18 +168,27 @@ final class HostileResponsesTest extends AttackCase
         }
     }
 
-    /** A Vary of a thousand names, of bytes, of nothing. */
+    /** A Vary of a thousand names, of nothing. */
     #[TestWith(['thousand'])]
     #[TestWith([',,, ,'])]
-    #[TestWith(["X-\xFF"])]
-    #[TestWith(['X Y'])]
-    #[TestWith(['X-A X-B'])]
-    #[TestWith(['Accept-Language;q=1'])]
     public function testAnOddVary(string $vary): void
     {
         $vary = $vary === 'thousand' ? \implode(', ', \array_map(static fn(int $n): string => "X-$n", \range(1, 1_000))) : $vary;
         $this->prints('page', ['Vary' => $vary]);
         $this->assertUnharmed(self::request(), self::request('/', ['X-1' => 'evil']));
+    }
+
+    /** Names of bytes, parted by spaces or semicolons, or in quotes: read as one name they hide what the page depends on. */
+    #[TestWith(["X-\xFF"])]
+    #[TestWith(['X Y'])]
+    #[TestWith(['X-A X-B'])]
+    #[TestWith(['X-A;X-B'])]
+    #[TestWith(['"X-A"'])]
+    #[TestWith(['Accept-Language;q=1'])]
+    public function testAMalformedVary(string $vary): void
+    {
+        $this->prints('page', ['Vary' => $vary]);
+        $this->assertNeverStored(self::request(), 'Vary is malformed');
     }
 
     /** Vary: * means that nobody knows what the page depends on; also among others. */
