@@ -17,7 +17,8 @@ use Larder\System\Process;
  *
  *     sum      what the cell has collected
  *     id       the cell's number in the database
- *     base     the counter's value without the cell's sum, as of the last writing; base + sum is the value
+ *     base     the counter's value without the cell's sum, as of the last writing; base + sum is the value. Where it does not
+ *              fit into 64 bits, the database says the value
  *     written  the moment of the last writing (nanoseconds of the machine's monotonic clock)
  */
 final class CombiningEngine implements Engine
@@ -68,17 +69,20 @@ final class CombiningEngine implements Engine
             return $value;
         }
         $this->collect(-$by);
-        throw CounterOverflow::of($this->name, $by);
+
+        return $this->settle($by);
     }
 
     public function value(): int
     {
         $this->writeInTime();
         $sum = $this->segment->get("sum $this->name");
-        $value = \is_int($sum) ? $this->total($sum) : $this->database->value();
-
-        // Somebody has just added too much, and is taking it back.
-        return $value ?? \PHP_INT_MAX;
+        try {
+            return \is_int($sum) ? $this->total($sum) ?? $this->settle() : $this->database->value();
+        } catch (CounterOverflow) {
+            // Somebody has just added too much, and is taking it back.
+            return $this->database->value();
+        }
     }
 
     public function reset(): void
@@ -86,9 +90,13 @@ final class CombiningEngine implements Engine
         $this->settle(isReset: true);
     }
 
-    /** @return int|false false: there is no cell, or its sum would not fit */
+    /** @return int|false false: there is no cell, or its sum would not fit, or could not be taken back */
     private function collect(int $by): int|false
     {
+        if ($by === \PHP_INT_MIN) {
+            return false;
+        }
+
         // Where there is no cell, the sum with this start does not fit either, so that none is made.
         return $this->segment->increment("sum $this->name", $by, $by > 0 ? \PHP_INT_MAX : \PHP_INT_MIN);
     }
@@ -121,7 +129,11 @@ final class CombiningEngine implements Engine
         $now = \hrtime(true);
         if (\is_int($written) && $now - $written >= self::PAUSE) {
             $this->segment->set("written $this->name", $now);
-            $this->settle();
+            try {
+                $this->settle();
+            } catch (CounterOverflow) {
+                // Somebody has just added too much, and is taking it back: the next call writes.
+            }
         }
     }
 
@@ -150,7 +162,7 @@ final class CombiningEngine implements Engine
                 }
                 if ($sum !== null && $seen !== null) {
                     $sum === $seen || $this->database->see($connection, $id, $sum);
-                    // In the transaction, so that a later one's base stays.
+                    // In the transaction, so that a later one's base stays. One that does not fit is a float, and total() leaves it.
                     $this->segment->set("base $this->name", $value - $sum);
                 }
 
@@ -163,10 +175,13 @@ final class CombiningEngine implements Engine
         }
     }
 
-    /** Null: it does not fit. */
+    /** Null: it, or its base, does not fit. */
     private function total(int $sum): ?int
     {
-        $base = $this->number('base');
+        $base = $this->segment->get("base $this->name");
+        if (!\is_int($base)) {
+            return null;
+        }
         $fits = $base > 0 ? $sum <= \PHP_INT_MAX - $base : $sum >= \PHP_INT_MIN - $base;
 
         return $fits ? $sum + $base : null;

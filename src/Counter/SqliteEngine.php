@@ -112,7 +112,13 @@ final class SqliteEngine implements Engine
         foreach ($values as $i => $value) {
             $statement->bindValue($i + 1, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_LOB);
         }
-        $statement->execute();
+        try {
+            $statement->execute();
+        } catch (\PDOException $error) {
+            // PDO does not reset a statement whose first execution fails, and then it takes no values (pdo_sqlite, sqlite_statement.c).
+            $statement->closeCursor();
+            throw $error;
+        }
         $value = $statement->fetchColumn();
         // The step after the row commits, and throws if it cannot.
         $statement->fetchColumn();

@@ -8,6 +8,7 @@ use Larder\Config\Dsn;
 use Larder\Config\SegmentPlace;
 use Larder\Counter;
 use Larder\Counter\CombiningEngine;
+use Larder\Counter\CounterOverflow;
 use Larder\Segment;
 
 final class CombiningCounterTest extends SqliteCounterCase
@@ -123,6 +124,50 @@ final class CombiningCounterTest extends SqliteCounterCase
         self::assertSame(4, $this->written());
         self::assertSame(5, $counter->add());
         self::assertSame(5, $counter->value());
+    }
+
+    /** Between the two steps of another process. */
+    public function testWhatSomebodyAddsTooMuchAndTakesBackIsNobodyElses(): void
+    {
+        Counter::open('sqlite://' . $this->directory->path . '/counters', 'views')->add(\PHP_INT_MIN + 10);
+        $counter = $this->counter();
+        self::assertSame(\PHP_INT_MIN + 11, $counter->add());
+        \usleep(110_000);
+        self::assertSame(\PHP_INT_MIN + 11, $counter->value());
+        $memory = Segment::open($this->memory());
+        self::assertSame(-11, $memory->increment('sum views', -12, \PHP_INT_MIN));
+        self::assertSame(\PHP_INT_MIN + 11, $counter->value());
+        \usleep(110_000);
+        self::assertSame(\PHP_INT_MIN + 11, $counter->value());
+        $memory->increment('sum views', 12, \PHP_INT_MAX);
+        self::assertSame(\PHP_INT_MIN + 16, $counter->add(5));
+    }
+
+    public function testTheLeastNumberIsAddedToNoNegativeOne(): void
+    {
+        Counter::open('sqlite://' . $this->directory->path . '/counters', 'views')->add(-5);
+        $counter = $this->counter();
+        try {
+            $counter->add(\PHP_INT_MIN);
+            self::fail('It took too much.');
+        } catch (CounterOverflow) {
+        }
+        self::assertSame([-5, -6], [$counter->value(), $counter->add(-1)]);
+    }
+
+    /** As another memory left it, or who adds directly. */
+    public function testABaseThatDoesNotFitIsLeftToTheDatabase(): void
+    {
+        $direct = Counter::open('sqlite://' . $this->directory->path . '/counters', 'views');
+        $counter = $this->counter();
+        $counter->add(-5);
+        \usleep(110_000);
+        self::assertSame(-5, $counter->value());
+        $direct->add(\PHP_INT_MAX);
+        $direct->add(5);
+        \usleep(110_000);
+        self::assertSame([\PHP_INT_MAX, \PHP_INT_MAX], [$counter->value(), $direct->value()]);
+        self::assertSame(\PHP_INT_MAX - 3, $counter->add(-3));
     }
 
     private function written(): int

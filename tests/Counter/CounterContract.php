@@ -95,6 +95,32 @@ abstract class CounterContract extends TestCase
         self::assertSame(3, $counter->add(3));
     }
 
+    public function testASumThatNeverFitsIsSaidEachTime(): void
+    {
+        $this->counter()->add(\PHP_INT_MAX);
+        $counter = $this->counter();
+        for ($i = 0; $i < 3; $i++) {
+            try {
+                $counter->add();
+                self::fail('It took too much.');
+            } catch (CounterOverflow) {
+            }
+        }
+        self::assertSame(\PHP_INT_MAX, $counter->value());
+    }
+
+    public function testItIsResetFromEitherEnd(): void
+    {
+        foreach ([[\PHP_INT_MAX], [\PHP_INT_MIN], [\PHP_INT_MIN + 1, -1], [-1, \PHP_INT_MIN + 1]] as $i => $more) {
+            $counter = $this->counter("end $i");
+            \array_map($counter->add(...), $more);
+            $counter->reset();
+            self::assertSame(0, $counter->value());
+            self::assertSame([1, 0], [$counter->add(), $counter->add(-1)]);
+            self::assertSame([\PHP_INT_MAX, 4], [$counter->add(\PHP_INT_MAX), $counter->add(-\PHP_INT_MAX + 4)]);
+        }
+    }
+
     public function testManyProcessesLoseNothingAndEachSumIsGivenOnce(): void
     {
         $given = $this->inProcesses(4, function (): array {
