@@ -265,9 +265,15 @@ final class PendingInvalidations
         if ($this->spare === null) {
             return false;
         }
-        \clearstatcache(true, $this->spare);
+        // It lies outside the cache's directory, where open_basedir may hide it.
+        Quiet::begin();
+        try {
+            \clearstatcache(true, $this->spare);
 
-        return \is_file($this->spare);
+            return \is_file($this->spare);
+        } finally {
+            Quiet::end();
+        }
     }
 
     /** Puts the flag: nobody else knows which keys changed, so everything counts as changed. */
