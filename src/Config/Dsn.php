@@ -136,6 +136,7 @@ final readonly class Dsn
      */
     public function needs(): void
     {
+        Functions::check(Functions::NEEDED);
         $extension = self::EXTENSIONS[$this->scheme];
         if ($extension !== '' && $extension !== 'larder' && !\extension_loaded($extension)) {
             if ($extension !== 'redis') {
@@ -146,6 +147,9 @@ final readonly class Dsn
             }
         } elseif (($this->scheme === 'predis' || $this->scheme === 'predis+tls') && !\class_exists(\Predis\Client::class)) {
             throw InvalidConfiguration::missingPredis($this->scheme . '://');
+        }
+        if (self::TIERS[$this->scheme] === 'far' && $extension === '') {
+            Functions::check(Functions::SOCKETS);
         }
     }
 

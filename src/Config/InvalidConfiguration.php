@@ -165,6 +165,11 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self($for . ' needs the PHP extension ' . $extension . ', which is not loaded in ' . \PHP_SAPI . '. ' . Extension::advice($extension));
     }
 
+    public static function disabledFunction(string $function): self
+    {
+        return new self("Larder needs PHP's function $function(), which is disabled in " . \PHP_SAPI . ". Take $function out of disable_functions in php.ini, or ask the host to.");
+    }
+
     public static function disabledApcu(): self
     {
         return new self('apcu:// needs APCu, which is loaded but switched off in ' . \PHP_SAPI . '. '

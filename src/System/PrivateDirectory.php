@@ -72,7 +72,7 @@ final class PrivateDirectory
         if ($owner === 0) {
             return false;
         }
-        if (!\function_exists('posix_setuid')) {
+        if (!\function_exists('posix_setuid') || !\function_exists('posix_setgid') || !\function_exists('posix_initgroups')) {
             throw WrongUser::of($path, $owner);
         }
         // A user without an account, as in containers, takes only the directory's group.
@@ -156,7 +156,9 @@ final class PrivateDirectory
                 \unlink($file);
             } elseif (\preg_match(self::COUNTERS, $name) === 1) {
                 // Without its counter no copy outside the cache is read.
-                \array_map(\unlink(...), \glob($file . '/*') ?: []);
+                foreach (\array_diff(\scandir($file) ?: [], ['.', '..']) as $counter) {
+                    \unlink("$file/$counter");
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ final class Signals
         if (self::$holds !== 0) {
             return new self(self::$holds++);
         }
-        if (!(self::$exist ??= \function_exists('pcntl_async_signals')) || !\pcntl_async_signals()) {
+        if (!(self::$exist ??= \function_exists('pcntl_async_signals') && \function_exists('pcntl_signal_dispatch')) || !\pcntl_async_signals()) {
             return null;
         }
         try {

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\System;
 
+use Larder\Config\Functions;
 use Larder\System\Process as ThisProcess;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
@@ -15,6 +16,7 @@ use PHPUnit\Framework\TestCase;
 
 /** Hosts that many share take functions away (disable_functions), and hide files (open_basedir): a cache needs few of either. */
 #[CoversClass(ThisProcess::class)]
+#[CoversClass(Functions::class)]
 final class DisabledFunctionsTest extends TestCase
 {
     /** Of lists that hosts publish, all. What WordPress itself cannot do without is in none. */
@@ -26,6 +28,11 @@ final class DisabledFunctionsTest extends TestCase
         . 'posix_getpgrp,posix_getpid,posix_getppid,posix_getpwnam,posix_getpwuid,posix_getrlimit,posix_getsid,posix_getuid,posix_get_last_error,posix_initgroups,posix_isatty,posix_kill,posix_mkfifo,posix_mknod,'
         . 'posix_setegid,posix_seteuid,posix_setgid,posix_setpgid,posix_setsid,posix_setuid,posix_strerror,posix_times,posix_ttyname,posix_uname,proc_close,proc_get_status,proc_nice,proc_open,proc_terminate,putenv,'
         . 'readlink,set_time_limit,shell_exec,show_source,sleep,socket_create,stream_socket_server,symlink,sys_getloadavg,syslog,system,umask,usleep,virtual';
+
+    /** Functions that reach out of PHP: files, processes, settings. */
+    private const OF_THE_SYSTEM = '/^(f(close|eof|flush|gets|lock|open|passthru|put.*|read|scanf|seek|stat|sync|tell|truncate|write)|file.*|is_(dir|executable|file|link|readable|writ.*able)'
+        . '|l?stat|l?ch(own|grp|mod)|chdir|clearstatcache|copy|disk.*|error_log|get(cwd|env|host.*|my.*|rusage)|get_cfg_var|glob|highlight_.*|hrtime|ini_(alter|[gs]et.*|restore)|(sym)?link|linkinfo|mkdir|opendir|parse_ini_file|pcntl_.*'
+        . '|php.*|posix_.*|proc_.*|putenv|re(adlink|alpath|name|wind)|readfile|register_.*|rmdir|scandir|set_(error_handler|time_limit)|restore_error_handler|sleep|usleep|stream_.*|sys_.*|tempnam|tmpfile|touch|umask|unlink)$/';
 
     private const ROUND = <<<'PHP'
         set_error_handler(function (int $level, string $message) { throw new ErrorException($message); });
@@ -105,6 +112,52 @@ final class DisabledFunctionsTest extends TestCase
         yield 'Predis' => [['dsn' => 'predis://']];
         if (\extension_loaded('redis')) {
             yield 'Redis' => [['dsn' => 'redis://']];
+        }
+    }
+
+    /** Seen to fail: what it called first threw an Error, in each page. */
+    public function testItSaysWhichFunctionItCannotDoWithout(): void
+    {
+        $directory = new TemporaryDirectory();
+        $code = 'try { Larder\Cache::open($argv[1])->set("k", 1); echo "set"; } catch (Larder\Config\InvalidConfiguration $e) { echo $e->getMessage(); }';
+        $memcached = ['stream_socket_client' => 'memcached://127.0.0.1'];
+        foreach (['chmod', 'fileowner', 'fileperms', 'flock', 'ftruncate', 'getenv', 'ini_get', 'lstat', 'register_shutdown_function', 'set_error_handler', 'stream_socket_client', 'touch'] as $function) {
+            $child = Process::snippet($code, [$memcached[$function] ?? 'sqlite://' . $directory->file($function)], ['disable_functions' => $function]);
+            self::assertStringContainsString("Larder needs PHP's function $function()", $child->output(), $child->errors());
+        }
+        $child = Process::snippet($code, ['sqlite://' . $directory->file('cache')], ['disable_functions' => 'stream_socket_client']);
+        self::assertSame('set', $child->output(), $child->errors());
+    }
+
+    /** Seen to fail: making the database called umask() and link(). */
+    public function testACounterCountsWithoutThemToo(): void
+    {
+        $directory = new TemporaryDirectory();
+        $code = '$counter = Larder\Counter::open($argv[1]); $counter->add(); echo $counter->add();';
+        $child = Process::snippet($code, ['sqlite://' . $directory->file('counter')], ['disable_functions' => self::COMMON]);
+        self::assertSame(['2', ''], [$child->output(), $child->errors()]);
+    }
+
+    public function testItNamesAllThatItNeedsOfThoseThatHostsDisable(): void
+    {
+        $source = \dirname(__DIR__, 2) . '/src/';
+        $missing = [];
+        foreach (['System', 'Driver', 'Store', 'Codec', 'Tier', 'Config', 'Psr', 'Counter'] as $folder) {
+            foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($source . $folder, \FilesystemIterator::SKIP_DOTS)) as $file) {
+                $text = (string) \file_get_contents((string) $file);
+                \preg_match_all('/(?<!new )\\\\([a-z_]+)\(/', $text, $calls);
+                foreach (\array_unique($calls[1]) as $function) {
+                    if (\preg_match(self::OF_THE_SYSTEM, $function) === 1 && !\in_array($function, [...Functions::NEEDED, ...Functions::SOCKETS], true)
+                        && !\str_contains($text, "function_exists('$function')")) {
+                        $missing[] = $function . ' in ' . \substr((string) $file, \strlen($source));
+                    }
+                }
+            }
+        }
+        self::assertSame([], $missing);
+        $page = (string) \file_get_contents(\dirname(__DIR__, 2) . '/docs/operator.md');
+        foreach ([...Functions::NEEDED, ...Functions::SOCKETS] as $function) {
+            self::assertStringContainsString("`$function`", $page);
         }
     }
 

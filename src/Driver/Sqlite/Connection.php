@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Sqlite;
 
 use Larder\System\Failure;
+use Larder\System\FileLock;
 use Larder\System\Process;
 use Larder\System\Quiet;
 
@@ -36,6 +37,9 @@ class Connection
 
     /** The first version with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
     private const OLDEST = '3.24.0';
+
+    /** Seconds to wait for the lock under which a file is made, which takes milliseconds. */
+    private const GATE = 5.0;
 
     /** @var array<string, \PDOStatement> */
     private array $statements = [];
@@ -73,7 +77,8 @@ class Connection
     }
 
     /**
-     * Makes a database file for open(), beside its place, and moves it there: nobody meets half of one.
+     * Makes a database file for open(), beside its place, and moves it there: nobody meets half of one. One process at a time,
+     * so that none replaces another's.
      *
      * @param int    $application the file's application_id
      * @param string $schema      its statements
@@ -82,19 +87,26 @@ class Connection
      */
     public static function make(string $file, int $application, string $schema): void
     {
+        $gate = FileLock::file("$file.gate");
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+            return;
+        }
         $new = $file . '.' . \bin2hex(\random_bytes(6));
-        $old = \umask(0o077);
         Quiet::begin();
         try {
-            $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
-            $pdo->exec("PRAGMA application_id=$application;$schema");
-            $pdo = null;
-            // link() fails where another process was first.
-            \link($new, $file);
+            \clearstatcache();
+            $handle = \is_file($file) ? null : FileLock::file($new);
+            if ($handle !== null) {
+                \fclose($handle);
+                $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
+                $pdo->exec("PRAGMA application_id=$application;$schema");
+                $pdo = null;
+                \chmod($new, 0o600) && \rename($new, $file);
+            }
         } finally {
-            \umask($old);
             \is_file($new) && \unlink($new);
             Quiet::end();
+            \fclose($gate);
         }
     }
 
