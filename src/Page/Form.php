@@ -81,7 +81,8 @@ final class Form
     }
 
     /**
-     * Whether it is a page as page() makes them. Another program, or another version of this one, may have written it.
+     * Whether it is a page as page() makes them, and not of the future. Another program, or another version of this one, may
+     * have written it.
      *
      * @phpstan-assert-if-true array{page: Page, body: string} $stored
      */
@@ -112,7 +113,7 @@ final class Form
             $length += $part;
         }
 
-        return isset($forms['']) && $length === \strlen($body) && $page['status'] >= 200 && $page['status'] < 1_000;
+        return isset($forms['']) && $length === \strlen($body) && $page['status'] >= 200 && $page['status'] < 1_000 && $page['made'] <= \time() + Serve::SKEW;
     }
 
     /** @return array<string, string> by content coding, those that are shorter */

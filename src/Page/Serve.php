@@ -29,6 +29,9 @@ final class Serve
     /** Changes whenever copies or constants change their form. */
     public const FORMAT = 3;
 
+    /** Seconds that the clocks of two servers may differ. A page that is further ahead was made before a clock was set back. */
+    public const SKEW = 10;
+
     /** Digits of the length of a copy's head. */
     public const HEAD = 8;
 
@@ -290,7 +293,11 @@ final class Serve
             return false;
         }
         $page = $copy['page'];
-        $age = $page['age'] + \max(0, \time() - $page['made']);
+        $passed = \time() - $page['made'];
+        $age = $page['age'] + \max(0, $passed);
+        if ($passed < -self::SKEW) {
+            return false;
+        }
         if ($constants['rules']['clientControl'] ? !self::accepts($age, $page['life'], $page['strict']) : $age >= $page['life']) {
             return false;
         }

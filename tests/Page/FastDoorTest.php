@@ -10,6 +10,7 @@ use Larder\Page\Copies;
 use Larder\Page\Middleware;
 use Larder\Page\PageCache;
 use Larder\Page\Pages;
+use Larder\Page\Serve;
 use Larder\Page\Settings;
 use Larder\System\PurgeCounter;
 use Larder\Tests\Support\FastCgiFailure;
@@ -667,6 +668,24 @@ final class FastDoorTest extends TestCase
             $site->says('second');
             \sleep(1);
             self::assertSame('second', $site->get('/a')->body);
+        }
+    }
+
+    /** A clock that is set back: servers' clocks differ by seconds at the most. */
+    public function testACopyOfTheFutureIsNotSent(): void
+    {
+        foreach (['GET', 'HEAD'] as $method) {
+            $site = self::shared();
+            $site->warm('/a');
+            [$file] = $site->copies();
+            $copy = (string) \file_get_contents($file);
+            $made = Serve::copy(\substr($copy, Serve::HEAD, (int) \substr($copy, 0, Serve::HEAD)))['page']['made'] ?? 0;
+            foreach ([2 => 0, 3_600 => 1] as $seconds => $starts) {
+                \file_put_contents($file, \str_replace((string) $made, (string) ($made + $seconds), $copy));
+                $before = $site->starts();
+                $site->get('/a', ['REQUEST_METHOD' => $method]);
+                self::assertSame($before + $starts, $site->starts(), "$method, $seconds seconds ahead");
+            }
         }
     }
 

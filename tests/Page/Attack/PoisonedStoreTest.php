@@ -19,7 +19,7 @@ final class PoisonedStoreTest extends AttackCase
     private const KEY = 'http://shop.example/';
 
     private const GOOD = [
-        'url' => self::KEY, 'made' => \PHP_INT_MAX, 'age' => 0, 'life' => 60, 'stale' => 0, 'broken' => 0, 'strict' => false, 'status' => 200,
+        'url' => self::KEY, 'made' => 0, 'age' => 0, 'life' => \PHP_INT_MAX, 'stale' => 0, 'broken' => 0, 'strict' => false, 'status' => 200,
         'headers' => ['Content-Type: text/plain'], 'etag' => '"1"', 'asked' => '"1"', 'modified' => 0, 'date' => 0, 'forms' => ['' => 4],
     ];
 
@@ -58,6 +58,25 @@ final class PoisonedStoreTest extends AttackCase
         $pages->set('p' . self::KEY, $garbage);
         $pages->set('s' . self::KEY, 1);
         $this->assertUnharmed(self::request());
+    }
+
+    /** A page of a time that a clock set back has not reached yet: its life would begin then. */
+    #[TestWith([[]])]
+    #[TestWith([['Vary' => 'Accept-Language']])]
+    public function testAPageOfTheFuture(array $fields): void
+    {
+        $this->prints('page', $fields);
+        $this->get();
+        $pages = $this->cache->group('page');
+        $key = 'p' . self::KEY . ($fields === [] ? '' : "\naccept-language:\0");
+        $stored = $pages->get($key);
+        self::assertIsArray($stored);
+        self::assertIsArray($stored['page']);
+        foreach ([2 => 1, 3_600 => 2] as $seconds => $runs) {
+            $pages->set($key, ['page' => ['made' => \time() + $seconds] + $stored['page']] + $stored);
+            $this->get();
+            self::assertSame($runs, $this->runs, "$seconds seconds ahead");
+        }
     }
 
     #[DataProvider('garbage')]
