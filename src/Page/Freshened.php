@@ -28,6 +28,6 @@ final class Freshened
             Reply::name($line) === 'set-cookie' && $lines[] = $line;
         }
 
-        return new Reply($page['status'], $lines, \substr($body, 0, $page['forms'][''] ?? 0));
+        return new Reply($page['status'], $lines, \substr($body, 0, $page['forms'][''] ?? 0), $confirmation->beside);
     }
 }

@@ -82,6 +82,7 @@ final class Middleware implements MiddlewareInterface
     private function run(Exchange $exchange, ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
     {
         $exchange->renewal === null || $exchange->renew();
+        $hadSession = Sapi::hadSession();
         try {
             $response = $handler->handle(Psr7::with($request, $exchange->variables()));
             $size = $response->getBody()->getSize();
@@ -90,9 +91,9 @@ final class Middleware implements MiddlewareInterface
                 $length = $response->hasHeader('Content-Length') ? $response->getHeaderLine('Content-Length') : (string) \strlen($body);
                 $broken = $length === (string) \strlen($body) ? '' : 'its Content-Length is not its length';
 
-                return $this->response($exchange->conclude(Psr7::reply($response, $body), PageCache::takeTags(), $broken), $response);
+                return $this->response($exchange->conclude(Psr7::reply($response, $body, $hadSession), PageCache::takeTags(), $broken), $response);
             }
-            $reply = $exchange->conclude(Psr7::reply($response, ''), PageCache::takeTags(), unfit: $exchange->isRecorded ? 'it is a stream, or too long' : '');
+            $reply = $exchange->conclude(Psr7::reply($response, '', $hadSession), PageCache::takeTags(), unfit: $exchange->isRecorded ? 'it is a stream, or too long' : '');
 
             return $this->header($response, $reply);
         } catch (\Throwable $failure) {

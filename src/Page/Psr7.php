@@ -75,7 +75,8 @@ final class Psr7
         return $request;
     }
 
-    public static function reply(ResponseInterface $response, string $body): Reply
+    /** @param bool $hadSession see Sapi::lines() */
+    public static function reply(ResponseInterface $response, string $body, bool $hadSession): Reply
     {
         $lines = [];
         foreach ($response->getHeaders() as $name => $values) {
@@ -84,6 +85,6 @@ final class Psr7
             }
         }
 
-        return new Reply($response->getStatusCode(), $lines, $body);
+        return new Reply($response->getStatusCode(), $lines, $body, Sapi::lines($hadSession));
     }
 }

@@ -16,14 +16,17 @@ final readonly class Reply
     /** A life that is for this cache alone (RFC 9213). */
     private const OURS = 'larder-cache-control';
 
-    /** @param list<string> $lines "Name: value" */
-    public function __construct(public int $status, public array $lines, public string $body = '') {}
+    /**
+     * @param list<string> $lines  "Name: value"
+     * @param list<string> $beside what PHP itself sends with this response: it counts, and is not stored
+     */
+    public function __construct(public int $status, public array $lines, public string $body = '', public array $beside = []) {}
 
     /** @return array<string, list<string>> the values by name in small letters */
     public function fields(): array
     {
         $fields = [];
-        foreach ($this->lines as $line) {
+        foreach ([...$this->lines, ...$this->beside] as $line) {
             [$name, $value] = \explode(':', $line, 2) + [1 => ''];
             $fields[\strtolower(\trim($name))][] = \trim($value, " \t");
         }
@@ -46,8 +49,10 @@ final readonly class Reply
     public function kept(): array
     {
         $listed = Policy::members($this->fields()['connection'] ?? []);
+        // Caches behind this one vary the stored response too.
+        $vary = \array_filter($this->beside, static fn(string $line): bool => self::name($line) === 'vary');
 
-        return self::without($this->lines, [...self::NOT_KEPT, ...$listed]);
+        return self::without([...$this->lines, ...$vary], [...self::NOT_KEPT, ...$listed]);
     }
 
     /**

@@ -46,7 +46,7 @@ final class Sapi
     /** The response as the script has made it until now. */
     public static function response(string $body): Reply
     {
-        $lines = \headers_list();
+        $lines = self::lines();
         $status = \http_response_code();
         $names = \array_map(Reply::name(...), $lines);
         $type = \ini_get('default_mimetype');
@@ -55,12 +55,32 @@ final class Sapi
             $charset = \ini_get('default_charset');
             $lines[] = "Content-Type: $type" . ($charset === '' || $charset === false || !\str_starts_with($type, 'text/') ? '' : "; charset=$charset");
         }
-        if (\function_exists('session_id') && \session_id() !== '') {
-            // Whatever the application was told to say of it: a session is one visitor's, with a cookie or in the page's links.
-            $lines[] = 'Cache-Control: private';
-        }
 
         return new Reply(\is_int($status) ? $status : 200, $lines, $body);
+    }
+
+    /**
+     * The header as PHP has it until now, whoever sends the rest of the response: header() and setcookie(), and a session.
+     *
+     * @param bool $hadSession as hadSession() said before the response was made
+     *
+     * @return list<string>
+     */
+    public static function lines(bool $hadSession = false): array
+    {
+        $hasSession = (\function_exists('session_id') && \session_id() !== '') || isset($_SESSION) || (self::hadSession() && !$hadSession);
+
+        // Whatever the application was told to say of it: a session is one visitor's, with a cookie or in the page's links.
+        return [...\headers_list(), ...$hasSession ? ['Cache-Control: private'] : []];
+    }
+
+    /**
+     * Whether this process has ever begun a session, which may be over: PHP defines SID then (php_session_reset_id(), php-src,
+     * ext/session/session.c).
+     */
+    public static function hadSession(): bool
+    {
+        return \defined('SID');
     }
 
     /**

@@ -55,16 +55,56 @@ abstract class ScriptCase extends TestCase
      */
     protected function script(string $code, array $options = [], string $before = ''): string
     {
-        $count = \var_export($this->directory->file('runs'), true);
-        $dsn = \var_export('sqlite://' . $this->directory->path . '/store', true);
+        $cache = $this->opened();
         $options = \var_export($options, true);
 
         return self::fpm()->script('script' . ++self::$number . '.php', <<<PHP
             $before
-            (new Larder\\Page\\PageCache(Larder\\Cache::open($dsn), $options))->start();
-            file_put_contents($count, '.', FILE_APPEND);
+            (new Larder\\Page\\PageCache($cache, $options))->start();
+            {$this->counted()}
             $code
             PHP);
+    }
+
+    /**
+     * A handler of PSR-15 that counts its runs, behind the middleware.
+     *
+     * @param string $code returns the response
+     */
+    protected function handler(string $code): string
+    {
+        $cache = $this->opened();
+
+        return self::fpm()->script('script' . ++self::$number . '.php', <<<PHP
+            \$factory = new Nyholm\\Psr7\\Factory\\Psr17Factory();
+            \$request = new Nyholm\\Psr7\\ServerRequest(\$_SERVER['REQUEST_METHOD'], 'http://' . \$_SERVER['HTTP_HOST'] . \$_SERVER['REQUEST_URI'], getallheaders(), serverParams: \$_SERVER);
+            \$response = (new Larder\\Page\\Middleware($cache, [], \$factory, \$factory))->process(\$request, new class implements Psr\\Http\\Server\\RequestHandlerInterface {
+                public function handle(Psr\\Http\\Message\\ServerRequestInterface \$request): Psr\\Http\\Message\\ResponseInterface
+                {
+                    {$this->counted()}
+                    $code
+                }
+            });
+            http_response_code(\$response->getStatusCode());
+            foreach (\$response->getHeaders() as \$name => \$values) {
+                foreach (\$values as \$value) {
+                    header("\$name: \$value", false);
+                }
+            }
+            echo \$response->getBody();
+            PHP);
+    }
+
+    /** Code that opens the cache. */
+    private function opened(): string
+    {
+        return 'Larder\Cache::open(' . \var_export('sqlite://' . $this->directory->path . '/store', true) . ')';
+    }
+
+    /** Code that counts a run. */
+    private function counted(): string
+    {
+        return 'file_put_contents(' . \var_export($this->directory->file('runs'), true) . ", '.', FILE_APPEND);";
     }
 
     protected static function fpm(): FpmServer

@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Page\Attack;
+
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+
+/** What PHP itself knows of a page: its sessions, and what header() and setcookie() have set, behind start() and behind the middleware. */
+#[CoversNothing]
+final class SessionsTest extends ScriptCase
+{
+    protected const INI = ['session.cache_limiter' => '', 'session.use_cookies' => '0', 'session.use_only_cookies' => '0'];
+
+    /** @return iterable<string, array{string}> code that sets $token, which no other visitor may see */
+    public static function sessions(): iterable
+    {
+        yield 'open' => ['session_start(); $token = session_id();'];
+        yield 'closed' => ['session_start(); $token = session_id(); session_write_close();'];
+        yield 'aborted' => ['session_start(); $token = session_id(); session_abort();'];
+        yield 'destroyed' => ['session_start(); $token = session_id(); session_destroy();'];
+        yield 'destroyed, and no longer in $_SESSION' => ['session_start(); $token = session_id(); session_destroy(); unset($_SESSION);'];
+        yield 'closed, and its id forgotten' => ['session_start(); $token = session_id(); session_write_close(); session_id("");'];
+        yield 'no session of PHP, but $_SESSION' => ['$_SESSION["token"] ??= bin2hex(random_bytes(8)); $token = $_SESSION["token"];'];
+    }
+
+    #[DataProvider('sessions')]
+    public function testASessionBehindStart(string $code): void
+    {
+        $this->assertNeverStored($this->script(self::PAGE . "$code echo \$token;"), why: 'private');
+    }
+
+    #[DataProvider('sessions')]
+    public function testASessionBehindTheMiddleware(string $code): void
+    {
+        $this->assertNeverStored($this->handler("$code return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60'], \$token);"), why: 'private');
+    }
+
+    /** Links that PHP itself has put the session's id into (session.use_trans_sid). */
+    public function testADestroyedSessionInTheLinks(): void
+    {
+        $this->assertNeverStored($this->script(self::PAGE . "ini_set('session.use_trans_sid', '1'); session_start(); session_destroy(); echo '<a href=\"/x\">';"), why: 'private');
+    }
+
+    /** @return iterable<string, array{string, string}> code, and the reason */
+    public static function headers(): iterable
+    {
+        yield 'a cookie' => ['setcookie("id", "1");', 'Set-Cookie'];
+        yield 'a private page' => ['header("Cache-Control: private");', 'private'];
+        yield 'a page that depends on anything' => ['header("Vary: *");', 'Vary'];
+        yield 'a file' => ['header("X-Sendfile: /file");', 'x-sendfile'];
+    }
+
+    #[DataProvider('headers')]
+    public function testAHeaderThatTheMiddlewareDoesNotSend(string $code, string $why): void
+    {
+        $this->assertNeverStored($this->handler("$code return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60'], 'page');"), why: $why);
+    }
+
+    /** What PHP sends beside a response is judged, and is no part of what is stored: PHP sends it each time. */
+    public function testAHarmlessHeaderThatTheMiddlewareDoesNotSend(): void
+    {
+        $script = $this->handler("header('Vary: X-Device'); header('X-Native: 1'); return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60'], 'of ' . \$request->getHeaderLine('X-Device'));");
+        $answer = $this->ask($script, ['HTTP_X_DEVICE' => 'phone']);
+        self::assertSame(['of phone', ['1']], [$answer->body, $answer->headers['x-native']]);
+        self::assertSame('of desk', $this->ask($script, ['HTTP_X_DEVICE' => 'desk'])->body, 'Vary counts.');
+        $answer = $this->ask($script, ['HTTP_X_DEVICE' => 'phone']);
+        self::assertStringContainsString('; hit', $answer->headers['cache-status'][0]);
+        self::assertSame(['of phone', 2], [$answer->body, $this->runs()]);
+    }
+}
