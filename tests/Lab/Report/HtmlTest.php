@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Report\Html;
+use Larder\Lab\Run\Result;
 use Larder\Lab\Report\Markup;
 use Larder\Lab\Report\Svg;
 use Larder\Lab\Report\Tables;
@@ -97,7 +98,8 @@ final class HtmlTest extends TestCase
     /** Bars stand in the order of their figures, Larder's are marked, and names come before ids. */
     public function testBarsAreSortedAndNamed(): void
     {
-        $picture = self::parse((new Html())->render(Fixture::report()))->getElementsByTagName('svg')->item(0);
+        $report = Fixture::report();
+        $picture = self::parse((new Html())->render($report))->getElementsByTagName('svg')->item(0);
         self::assertNotNull($picture);
         $widths = $names = [];
         foreach ($picture->getElementsByTagName('rect') as $bar) {
@@ -112,9 +114,9 @@ final class HtmlTest extends TestCase
         \sort($sorted);
 
         self::assertSame($sorted, $widths);
-        self::assertCount(10, $widths);
+        self::assertCount(\count(\preg_grep('~^engines/.*/50x50/read/~', \array_map(static fn(Result $result): string => $result->cell->id(), $report->results)) ?: []), $widths);
         self::assertSame('ours', $names['SQLite through Larder, igbinary'] ?? null);
-        self::assertSame('', $names['Redis by phpredis, socket, igbinary, same core'] ?? null);
+        self::assertSame('', $names['Redis by phpredis, socket, igbinary, other core'] ?? null);
         self::assertArrayNotHasKey('redis:socket:igbinary', $names);
     }
 

@@ -14,7 +14,7 @@ final class JsonReaderTest extends TestCase
 {
     public function testOnlyAFileIsRead(): void
     {
-        self::assertCount(78, (new JsonReader())->read(__DIR__ . '/report.json')->results);
+        self::assertCount(\preg_match_all('/^\{"id"/m', (string) \file_get_contents(__DIR__ . '/report.json')), (new JsonReader())->read(__DIR__ . '/report.json')->results);
         foreach (['/There is no report at .*bin\/larder bench --json=FILE/' => '/none.json', '/Cannot read/' => ''] as $message => $file) {
             $this->refused($message, static fn() => (new JsonReader())->read(__DIR__ . $file));
         }
