@@ -34,6 +34,12 @@ final readonly class Subject
         return \array_values(\array_filter($this->needs, static fn(Need $need): bool => !$need->met));
     }
 
+    /** @param mixed ...$changed of the constructor's parameters, by name */
+    public function with(mixed ...$changed): self
+    {
+        return (new \ReflectionClass($this))->newInstanceArgs($changed + \get_object_vars($this));
+    }
+
     /** Whether a word of --subjects means this one. */
     public function answersTo(string $word): bool
     {

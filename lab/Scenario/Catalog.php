@@ -65,18 +65,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
 
     public function subjects(): array
     {
-        return \array_map(static fn(Subject $subject): Subject => new Subject(
-            $subject->name,
-            $subject->engine,
-            $subject->connection,
-            $subject->serializer,
-            $subject->compressor,
-            [...$subject->needs, ApacheBench::need()],
-            $subject->driver,
-            $subject->parameters,
-            $subject->service,
-            $subject->ini,
-        ), WordPressSubjects::all($this->choice));
+        return \array_map(static fn(Subject $subject): Subject => $subject->with(needs: [...$subject->needs, ApacheBench::need()]), WordPressSubjects::all($this->choice));
     }
 
     public function tasks(Scope $scope, array $subjects): array

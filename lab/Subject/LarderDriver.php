@@ -62,7 +62,7 @@ final class LarderDriver implements Afresh, CountingDriver, FailsOpen
     public function connect(): void
     {
         if ($this->segment !== null) {
-            SharedFile::makeRoom($this->segment);
+            SharedFile::makeRoom(\dirname($this->segment));
         }
         $this->cache = Cache::open(['dsn' => $this->dsn, 'logger' => $this->log]);
     }

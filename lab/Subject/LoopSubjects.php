@@ -39,10 +39,7 @@ final class LoopSubjects
     /** @return list<Subject> */
     public static function all(): array
     {
-        $engines = [];
-        foreach (EngineSubjects::all() as $subject) {
-            $engines[$subject->name] = $subject;
-        }
+        $engines = \array_column(EngineSubjects::all(), null, 'name');
         $subjects = [];
         foreach (self::OF as $name => [$engine, $parameters]) {
             $subjects[] = self::plain($name, $engines[$engine], $parameters);
@@ -60,17 +57,8 @@ final class LoopSubjects
             $different['prefix'] = "loop-$engine";
         }
 
-        return new Subject(
-            $name,
-            $engine,
-            $of->connection,
-            'none',
-            $of->compressor,
-            $of->needs,
-            $of->driver,
-            $different + ($of->engine === 'apcu' ? [] : ['serializer' => 'none']) + $of->parameters,
-            $of->service,
-            $of->ini,
-        );
+        $plain = $of->engine === 'apcu' ? [] : ['serializer' => 'none'];
+
+        return $of->with(name: $name, engine: $engine, serializer: 'none', parameters: $different + $plain + $of->parameters);
     }
 }

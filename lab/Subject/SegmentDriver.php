@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Subject;
 
-use Larder\Segment;
-
 /**
  * The extension's segment by itself, by its class: the values are read where they lie in shared memory.
  *
@@ -15,53 +13,26 @@ use Larder\Segment;
  * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
  * so that they stay below that (Worker\Keys).
  */
-final class SegmentDriver implements Afresh, CountingDriver
+final class SegmentDriver extends InSegment implements CountingDriver
 {
     /** As much memory as APCu has in the same scenario. */
     public const BYTES = 268_435_456;
 
-    private readonly string $path;
-    private ?Segment $segment = null;
-
-    /** @param array<string, string|int> $parameters shared: a directory in shared memory, which need not be there */
-    public function __construct(array $parameters)
-    {
-        $this->path = SharedFile::path($parameters);
-    }
-
-    public static function clear(array $parameters): void
-    {
-        SharedFile::clear(SharedFile::path($parameters));
-    }
-
     public function connect(): void
     {
-        $segment = $this->segment = SharedFile::open($this->path);
-        if (($segment->stats()['mode'] ?? null) !== 'zero-copy') {
+        parent::connect();
+        if (($this->stats()['mode'] ?? null) !== 'zero-copy') {
             // What would be measured then is something else.
             throw EngineFailure::off('This process cannot read the segment in place', 'see bin/larder doctor: its address is taken, or all of its slots for readers are');
         }
     }
-
-    /** @return array<mixed> what the segment says of itself */
-    public function stats(): array
-    {
-        return ($this->segment ?? throw EngineFailure::notConnected())->stats();
-    }
-
-    public function disconnect(): void
-    {
-        $this->segment = null;
-    }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {
         $segment = $this->segment ?? throw EngineFailure::notConnected();
         foreach ($values as $key => $value) {
             if (!$segment->set($key, $value)) {
-                throw self::full();
+                throw EngineFailure::refused('The segment', 'store it', 'is it full of what other processes are reading?');
             }
         }
     }
@@ -86,10 +57,5 @@ final class SegmentDriver implements Afresh, CountingDriver
         }
 
         return $count;
-    }
-
-    private static function full(): EngineFailure
-    {
-        return EngineFailure::refused('The segment', 'store it', 'is it full of what other processes are reading?');
     }
 }

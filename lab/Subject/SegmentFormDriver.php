@@ -4,43 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Subject;
 
-use Larder\Segment;
-
 /**
  * The segment as a serializer: what it takes to bring a value into the form in which it lies there, and to have it again.
  *
  * Its size is what the segment says that it has taken: blocks of certain sizes, with the key and all else that belongs
  * to an entry. Serialized bytes need a place as well, which is not in their size.
  */
-final class SegmentFormDriver implements Afresh, Sized
+final class SegmentFormDriver extends InSegment implements Sized
 {
     private const KEY = 'value';
-
-    private readonly string $path;
-    private ?Segment $segment = null;
-
-    /** @param array<string, string|int> $parameters shared: a directory in shared memory, which need not be there */
-    public function __construct(array $parameters)
-    {
-        $this->path = SharedFile::path($parameters);
-    }
-
-    public static function clear(array $parameters): void
-    {
-        SharedFile::clear(SharedFile::path($parameters));
-    }
-
-    public function connect(): void
-    {
-        $this->segment = SharedFile::open($this->path);
-    }
-
-    public function disconnect(): void
-    {
-        $this->segment = null;
-    }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {
@@ -70,19 +42,19 @@ final class SegmentFormDriver implements Afresh, Sized
         if (!$segment->has(self::KEY)) {
             return 0;
         }
-        $before = self::used($segment);
+        $before = $this->used();
         if (!$segment->set(self::KEY . ' beside', $segment->get(self::KEY))) {
             throw EngineFailure::refused('The segment', 'store it', 'is it full?');
         }
-        $size = self::used($segment) - $before;
+        $size = $this->used() - $before;
         $segment->delete(self::KEY . ' beside');
 
         return \max(0, $size);
     }
 
-    private static function used(Segment $segment): int
+    private function used(): int
     {
-        $used = $segment->stats()['bytes_used'] ?? null;
+        $used = $this->stats()['bytes_used'] ?? null;
 
         return \is_int($used) ? $used : throw EngineFailure::refused('The segment', 'say how much of it is used', '');
     }

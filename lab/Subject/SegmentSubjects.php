@@ -39,17 +39,12 @@ final class SegmentSubjects
     /** @param class-string $driver */
     private static function like(Subject $subject, string $engine, string $driver): Subject
     {
-        return new Subject(
-            "$engine:$subject->connection:$subject->serializer",
-            $engine,
-            $subject->connection,
-            $subject->serializer,
-            $subject->compressor,
-            $subject->needs,
-            $driver,
-            ['work' => Keys::MEMORY] + $subject->parameters,
-            $subject->service,
-            self::INI + $subject->ini,
+        return $subject->with(
+            name: "$engine:$subject->connection:$subject->serializer",
+            engine: $engine,
+            driver: $driver,
+            parameters: ['work' => Keys::MEMORY] + $subject->parameters,
+            ini: self::INI + $subject->ini,
         );
     }
 

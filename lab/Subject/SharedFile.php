@@ -25,15 +25,14 @@ final class SharedFile
         if (!\class_exists(Segment::class, false)) {
             throw EngineFailure::off('The extension larder is not loaded', 'type make ext');
         }
-        self::makeRoom($path);
+        self::makeRoom(\dirname($path));
 
         return Segment::open($path, SegmentDriver::BYTES);
     }
 
     /** Makes the directory; processes at once come here together, and who does not make it finds it made. */
-    public static function makeRoom(string $path): void
+    public static function makeRoom(string $directory): void
     {
-        $directory = \dirname($path);
         if (\is_dir($directory)) {
             return;
         }

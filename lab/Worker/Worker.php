@@ -9,6 +9,7 @@ use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Subject\Afresh;
 use Larder\Lab\Subject\Driver;
+use Larder\Lab\Subject\SharedFile;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
 
@@ -189,15 +190,7 @@ final readonly class Worker
     {
         ['driver' => $class, 'parameters' => $parameters] = $this->sides[$side];
         $directory = (string) ($parameters['directory'] ?? '');
-        if ($directory !== '' && !\is_dir($directory)) {
-            // Ten come here at once; the one that does not make it finds it made.
-            try {
-                \mkdir($directory, 0o700, true);
-            } catch (\RuntimeException $e) {
-                \clearstatcache();
-                \is_dir($directory) || throw $e;
-            }
-        }
+        $directory === '' || SharedFile::makeRoom($directory);
 
         return new $class($parameters);
     }
