@@ -7,11 +7,12 @@ namespace Larder\Codec;
 /** Turns entries into record bodies and back; signs them if a secret is set (Codec\Signer). */
 final class EntrySigner
 {
-    public function __construct(private readonly ?Signer $signer) {}
+    /** @param string $prefix of the cache's keys: whoever can write to the server must not copy a value into another cache of the same secret */
+    public function __construct(private readonly ?Signer $signer, private readonly string $prefix = '') {}
 
     public function seal(string $key, Entry $entry): string
     {
-        return $this->signer === null ? $entry->body() : $this->signer->sign($key, $entry->body());
+        return $this->signer === null ? $entry->body() : $this->signer->sign("$this->prefix\0$key", $entry->body());
     }
 
     /** Whether the body is a value without conditions that needs no signature: the payload begins at Entry::PLAIN. */
@@ -26,7 +27,7 @@ final class EntrySigner
         if ($this->signer === null) {
             return Entry::fromBody($body);
         }
-        $body = $this->signer->open($key, $body);
+        $body = $this->signer->open("$this->prefix\0$key", $body);
 
         return $body === null ? null : Entry::fromBody($body);
     }

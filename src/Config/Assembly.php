@@ -56,7 +56,7 @@ final class Assembly
         $request = new Request(
             $truth,
             self::nears($options, $codec, $failureLog, $runtime, $mark),
-            new EntrySigner($options->secret === null ? null : new Signer($options->secret)),
+            new EntrySigner($options->secret === null ? null : new Signer($options->secret), $options->prefix),
             $codec,
             (int) ($options->lease * 1000),
             $tier,

@@ -24,6 +24,18 @@ final class EntrySignerTest extends TestCase
         }
     }
 
+    /** Seen to fail: whoever could write to the server copied one site's record over another's. */
+    public function testWhatOneCacheHasSealedAnotherDoesNotOpen(): void
+    {
+        [$one, $other] = [new EntrySigner(new Signer(self::SECRET), 'one'), new EntrySigner(new Signer(self::SECRET), 'other')];
+        $body = $one->seal('e::k', new Entry('payload', 1));
+        self::assertNotNull((new EntrySigner(new Signer(self::SECRET), 'one'))->open('e::k', $body));
+        self::assertNull($other->open('e::k', $body));
+        self::assertNull((new EntrySigner(new Signer(self::SECRET)))->open('e::k', $body));
+        // A prefix may hold colons.
+        self::assertNull($one->open('e:g:e::k', (new EntrySigner(new Signer(self::SECRET), 'one:e:g'))->seal('e::k', new Entry('payload', 1))));
+    }
+
     public function testNeitherReadsWhatTheOtherWrote(): void
     {
         $entry = new Entry('payload', 1);
