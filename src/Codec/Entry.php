@@ -105,10 +105,10 @@ final class Entry
         return $entry;
     }
 
-    /** The time in milliseconds so many seconds after now; 0, no expiry, for 0 seconds and if it does not fit into 64 bits. */
+    /** The time in milliseconds so many seconds after now, 1 at least; 0, no expiry, for 0 seconds and if it does not fit into 64 bits. */
     private static function after(int $now, int $seconds): int
     {
-        return $seconds === 0 || $seconds > 9000000000000 ? 0 : $now + \max($seconds, -9000000000000) * 1000;
+        return $seconds === 0 || $seconds > 9000000000000 ? 0 : \max(1, $now + \max($seconds, -9000000000000) * 1000);
     }
 
     public function body(): string

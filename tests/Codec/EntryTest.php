@@ -62,6 +62,12 @@ final class EntryTest extends TestCase
         self::assertSame([0, 0, 0], [Entry::make('p', self::NOW, 0, 0, [])->expiry, Entry::make('p', self::NOW, 0, 0, [])->soft, Entry::make('p', self::NOW, 0, 0, [])->sure]);
         self::assertSame(0, Entry::make('p', self::NOW, \PHP_INT_MAX, \PHP_INT_MAX, [])->expiry, 'beyond 64 bits an end is none');
         self::assertGreaterThan(self::NOW, Entry::make('p', self::NOW, 9_000_000_000_000, 0, [])->expiry);
+        foreach ([-1, -2_000_000_000, -9_000_000_000_001, \PHP_INT_MIN] as $past) {
+            $entry = Entry::make('p', self::NOW, $past, $past, []);
+            // Seen to fail: a time before the clock's beginning counted as none.
+            self::assertSame([true, true], [$entry->until() > 0, $entry->until() < self::NOW], (string) $past);
+            self::assertSame([true, true], [$entry->expired(self::NOW), $entry->stale(self::NOW)], (string) $past);
+        }
     }
 
     public function testItExpires(): void

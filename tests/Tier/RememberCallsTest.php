@@ -24,6 +24,17 @@ final class RememberCallsTest extends TestCase
         self::assertSame(3, $this->calls($cache) - $before);
     }
 
+    // Seen to fail: the request itself had both still.
+    public function testWhatHasExpiredLongAgoIsNotThere(): void
+    {
+        foreach ([-1, \PHP_INT_MIN] as $ttl) {
+            $cache = (new HookedStore())->cache();
+            self::assertSame('computed', $cache->remember('k', static fn(): string => 'computed', $ttl));
+            self::assertSame(1, $cache->increment('n', 1, 0, $ttl));
+            self::assertSame([false, false], [$cache->has('k'), $cache->has('n')]);
+        }
+    }
+
     // Seen to fail without the guard on the key: it was computed twice.
     public function testWhatSomebodyStoredBetweenTheReadAndTheLeaseIsNotComputedAgain(): void
     {
