@@ -169,7 +169,7 @@ final class FileLock
         $this->handle = null;
         $directory = \dirname($this->path);
         if (!\is_dir($directory)) {
-            \mkdir($directory, 0700, true);
+            PrivateDirectory::make($directory);
         }
         $flaw = Ownership::flaw($this->path);
         if ($flaw !== null) {

@@ -169,7 +169,7 @@ final class PrivateDirectory
             throw UnsafeDirectory::because($path, 'is a file', 'give the path of a directory; Larder makes it');
         }
         $nearest = self::nearest($path);
-        $made = \mkdir($path, 0o700, true);
+        $made = self::make($path);
         $reason = $made ? '' : Quiet::$reason;
         if ($made) {
             self::mark($path);
@@ -190,6 +190,19 @@ final class PrivateDirectory
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
             . '. To fix it, type: install -d -m 700 -o ' . Ownership::name(Ownership::user()) . ' ' . WrongUser::quoted($path),
         );
+    }
+
+    /**
+     * Makes a directory with mode 0700, and those above it, whatever the umask takes away. The caller keeps PHP quiet.
+     *
+     * @return bool false: it is there already, or cannot be made
+     */
+    public static function make(string $path): bool
+    {
+        $above = \dirname($path);
+
+        return (\mkdir($path, 0o700) || ($above !== $path && !\is_dir($path) && (self::make($above) || \is_dir($above)) && \mkdir($path, 0o700)))
+            && (((int) \fileperms($path) & 0o700) === 0o700 || \chmod($path, 0o700));
     }
 
     private static function mark(string $path): void

@@ -51,7 +51,7 @@ final class PurgeCounter
         $directory = \dirname($this->path);
         $new = $this->path . '.new';
         return Quiet::call(function () use ($directory, $new): bool {
-            \is_dir($directory) || \mkdir($directory, 0o700);
+            \is_dir($directory) || PrivateDirectory::make($directory);
             // A killed process left it.
             \is_file($new) && \unlink($new);
             $file = FileLock::file($new);

@@ -71,6 +71,21 @@ final class PrivateDirectoryTest extends TestCase
         PrivateDirectory::prepare($path);
     }
 
+    /** Seen to fail: it was made with mode 0600, and the cache stayed off for good. */
+    #[TestWith([0o177])]
+    #[TestWith([0o277])]
+    #[TestWith([0o777])]
+    public function testAUmaskThatTakesTheOwnersRightsAwayTakesNone(int $mask): void
+    {
+        $before = \umask($mask);
+        try {
+            PrivateDirectory::prepare($this->root . '/a/b');
+        } finally {
+            \umask($before);
+        }
+        self::assertSame(['0700', '0700', '0600'], [self::mode($this->root . '/a'), self::mode($this->root . '/a/b'), self::mode($this->root . '/a/b/' . PrivateDirectory::MARK)]);
+    }
+
     public function testMendsAnEmptyOneAndItsOwn(): void
     {
         $path = $this->root . '/empty';

@@ -14,6 +14,7 @@ use Larder\Store\Store;
 use Larder\Store\WriteConditions;
 use Larder\System\Clock;
 use Larder\System\Failure;
+use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 
 /**
@@ -276,7 +277,7 @@ final class FileStore implements Store
             $this->overwrite($path, $bytes, $before);
         } elseif ($size > 0) {
             $new = $values . self::NEW;
-            if (!\rename($new, $path) && !(\mkdir(\dirname($path), 0700) && \rename($new, $path))) {
+            if (!\rename($new, $path) && !(PrivateDirectory::make(\dirname($path)) && \rename($new, $path))) {
                 throw Failure::because('files', "cannot write $path: " . Quiet::$reason);
             }
         } elseif ($there && !\unlink($path)) {
@@ -296,7 +297,7 @@ final class FileStore implements Store
     {
         $path = $values . self::NEW;
         $handle = \fopen($path, 'we');
-        if ($handle === false && \mkdir($values, 0700)) {
+        if ($handle === false && PrivateDirectory::make($values)) {
             $handle = \fopen($path, 'we');
         }
         if ($handle === false || !\chmod($path, 0600) || \fwrite($handle, $bytes) !== \strlen($bytes) || !\fclose($handle)) {
