@@ -23,11 +23,7 @@ final class ZmqTransport implements Transport
     /** ZMQ_IMMEDIATE (zmq.h): nothing is sent before there is a broker */
     private const IMMEDIATE = 39;
 
-    /** @var list<object> a parent's sockets and contexts, kept so that no destructor ends them in a child */
-    private static array $parents = [];
-
     private ?\ZMQSocket $socket = null;
-    private ?\ZMQContext $context = null;
     private int $process = 0;
     private int $requests = 0;
 
@@ -151,7 +147,7 @@ final class ZmqTransport implements Transport
             } while (($answer[0] ?? '') !== $request);
         } catch (\Throwable $thrown) {
             // What is under way goes with the socket.
-            $this->socket = $this->context = null;
+            $this->socket = null;
             throw $thrown;
         } finally {
             $signals->release();
@@ -169,16 +165,13 @@ final class ZmqTransport implements Transport
         if ($this->socket !== null && $this->process === Process::id()) {
             return $this->socket;
         }
-        if ($this->socket !== null && $this->context !== null) {
-            \array_push(self::$parents, $this->socket, $this->context);
-        }
         $path = $this->address->path;
         if ($path !== '' && \function_exists('posix_geteuid') && \file_exists($path) && \fileowner($path) !== \posix_geteuid() && \posix_geteuid() !== 0) {
             throw new QueueFailure("$path belongs to another user: who serves it would read what is pushed. Run bin/larder queue:serve as this user.");
         }
+        // A parent's socket, which goes here, is left alone by the extension (php-zmq, zmq.c, php_zmq_socket_destroy).
         $this->process = Process::id();
-        $this->context = new \ZMQContext(1, false);
-        $socket = new \ZMQSocket($this->context, \ZMQ::SOCKET_DEALER);
+        $socket = self::open();
         $socket->setSockOpt(\ZMQ::SOCKOPT_LINGER, 0);
         $socket->setSockOpt(self::IMMEDIATE, 1);
         $socket->setSockOpt(\ZMQ::SOCKOPT_RECONNECT_IVL, 20);
@@ -191,6 +184,22 @@ final class ZmqTransport implements Transport
         }
 
         return $this->socket = $socket;
+    }
+
+    /**
+     * A context that is freed before its socket waits for that for ever (zmq_ctx_term(3)). What lives when PHP ends is freed
+     * from the last handle to the first (Zend/zend_objects_API.c, zend_objects_store_free_object_storage), and a new object
+     * takes the handle that was given back last. So the context takes the lesser one of two.
+     */
+    private static function open(): \ZMQSocket
+    {
+        $one = new \stdClass();
+        $other = new \stdClass();
+        [$lesser, $greater] = \spl_object_id($one) < \spl_object_id($other) ? [$one, $other] : [$other, $one];
+        unset($one, $other, $greater, $lesser);
+        $context = new \ZMQContext(1, false);
+
+        return new \ZMQSocket($context, \ZMQ::SOCKET_DEALER);
     }
 
     /** @param list<string> $frames */

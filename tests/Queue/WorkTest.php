@@ -321,6 +321,25 @@ final class WorkTest extends TestCase
         self::assertSame([0, 0, 2], [$stats['ready'], $stats['claimed'], $stats['dead']]);
     }
 
+    #[RequiresPhpExtension('zmq')]
+    public function testSigtermEndsItAfterARestartOfItsBroker(): void
+    {
+        $broker = new Broker("zmq+ipc://{$this->root->path}/q.sock");
+        $work = $this->work(["--dsn=$broker->dsn?timeout=1"]);
+        Queue::open($broker->dsn, 'mail')->push('a');
+        self::assertSame('done', self::job($work)['outcome']);
+        $broker->process->kill();
+        for ($end = \hrtime(true) + 30_000_000_000; !\str_contains($work->errors(), 'nothing was done');) {
+            self::assertLessThan($end, \hrtime(true), $work->errors());
+            \usleep(20_000);
+        }
+        $broker = new Broker($broker->dsn);
+        Queue::open($broker->dsn, 'mail')->push('a');
+        self::assertSame('done', self::job($work)['outcome']);
+        $work->signal(\SIGTERM);
+        self::assertTrue(Process::ends($work->pid), $work->errors());
+    }
+
     public function testATerminalShowsTheProgress(): void
     {
         $queue = $this->queue('?attempts=1');

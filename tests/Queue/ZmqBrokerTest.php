@@ -50,6 +50,33 @@ final class ZmqBrokerTest extends TestCase
         self::assertSame(0, $broker->process->wait(), 'Nothing was lost.');
     }
 
+    /** @return iterable<string, array{string}> */
+    public static function ends(): iterable
+    {
+        $static = 'class App { public static $queue; } App::$queue = $queue; unset($queue); ';
+        yield 'in a static property' => [$static];
+        yield 'in a container that knows itself' => ['$container = new stdClass(); $container->self = $container; $container->queue = $queue; unset($queue);'];
+        yield 'collected as garbage' => ['$container = new stdClass(); $container->self = $container; $container->queue = $queue; unset($queue, $container); gc_collect_cycles();'];
+        yield 'after a fatal error' => [$static . 'echo "end\n"; ini_set("display_errors", "0"); str_repeat("x", PHP_INT_MAX >> 1);'];
+        yield 'after an exception' => [$static . 'echo "end\n"; ini_set("display_errors", "0"); throw new Exception();'];
+        yield 'after exit in a shutdown function' => [$static . 'register_shutdown_function(function () { echo "end\n"; exit(); });'];
+        yield 'used by a shutdown function' => [$static . 'register_shutdown_function(function () { App::$queue->push("late"); });'];
+        yield 'opened by a destructor' => ['class Late { public $self; public $queue; function __destruct() { $this->queue = Larder\Queue\Queue::open($GLOBALS["argv"][1], "mail"); $this->queue->push("late"); } } unset($queue); $late = new Late(); $late->self = $late;'];
+        yield 'in a forked child too' => [$static . '$child = pcntl_fork(); App::$queue->push("both"); if ($child) { pcntl_waitpid($child, $status); }'];
+    }
+
+    /** PHP frees what still lives then in an order of its own. */
+    #[DataProvider('ends')]
+    public function testAProgramWithAQueueEnds(string $code): void
+    {
+        $broker = new Broker($this->ipc());
+        $freed = '$freed = array_map(fn() => new stdClass(), range(1, 200)); unset($freed); ';
+        $program = Process::snippet("$freed\$queue = Larder\\Queue\\Queue::open(\$argv[1], 'mail'); \$queue->push('one'); $code echo 'end', PHP_EOL;", [$this->ipc()]);
+        $program->expect('end');
+        self::assertTrue(Process::ends($program->pid));
+        self::assertGreaterThan(0, Queue::open($broker->dsn, 'mail')->size());
+    }
+
     public function testTellsWhatIsKnownWhereNobodyAnswers(): void
     {
         $queue = Queue::open($this->ipc() . '?timeout=1', 'mail');
