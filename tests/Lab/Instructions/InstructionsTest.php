@@ -12,6 +12,7 @@ use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Instructions;
 use Larder\Lab\Service\Services;
+use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
@@ -46,13 +47,8 @@ final class InstructionsTest extends TestCase
     public function testEveryCellIsKept(): void
     {
         $scenario = new Instructions();
-        $ids = [];
-        foreach ($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()) as $task) {
-            foreach ($task->sides() as $side) {
-                $ids[] = $side->cell->id();
-            }
-        }
-        self::assertEqualsCanonicalizing($ids, \array_keys(Kept::read(Kept::FILE)->counts ?? []));
+        $cells = Tasks::cells($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()));
+        self::assertEqualsCanonicalizing(\array_map(static fn(Cell $cell): string => $cell->id(), $cells), \array_keys(Kept::read(Kept::FILE)->counts ?? []));
     }
 
     /** A real count of real work, with a twentieth more of it. Seen to fail: without the process's start subtracted. */

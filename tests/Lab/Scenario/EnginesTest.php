@@ -12,6 +12,7 @@ use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Scenario\Engines;
 use Larder\Lab\Service\Cores;
+use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -221,16 +222,7 @@ final class EnginesTest extends TestCase
     /** @return list<Cell> */
     private static function cells(string $level): array
     {
-        $cells = [];
-        foreach (self::tasks($level) as $task) {
-            if ($task->pair() === null) {
-                foreach ($task->sides() as $side) {
-                    $cells[] = $side->cell;
-                }
-            }
-        }
-
-        return $cells;
+        return Tasks::cells(self::tasks($level));
     }
 
     /** @return list<Task> as a machine with two cores has them */

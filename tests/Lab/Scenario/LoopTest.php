@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Scenario\Loop;
 use Larder\Lab\Service\Cores;
+use Larder\Tests\Lab\Support\Tasks;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
@@ -58,13 +59,7 @@ final class LoopTest extends TestCase
     private static function cells(string $level): array
     {
         $loop = new Loop(new Cores([0, 1]));
-        $cells = [];
-        foreach ($loop->tasks(new Scope($level), $loop->subjects()) as $task) {
-            if ($task->pair() === null) {
-                $cells[] = $task->sides()[0]->cell;
-            }
-        }
 
-        return $cells;
+        return Tasks::cells($loop->tasks(new Scope($level), $loop->subjects()));
     }
 }

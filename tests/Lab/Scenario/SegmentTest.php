@@ -12,6 +12,7 @@ use Larder\Lab\Run\Ratio;
 use Larder\Lab\Run\Result;
 use Larder\Lab\Scenario\Segment;
 use Larder\Lab\Subject\LarderExtension;
+use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -209,12 +210,8 @@ final class SegmentTest extends TestCase
 
         self::assertSame([], $report->disqualified);
         $there = \array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->missing() === []);
-        $planned = [];
-        foreach ((new Segment())->tasks(new Scope(Scope::QUICK), \array_values($there)) as $task) {
-            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
-                $planned[] = $side->cell->id();
-            }
-        }
+        $cells = Tasks::cells((new Segment())->tasks(new Scope(Scope::QUICK), \array_values($there)));
+        $planned = \array_map(static fn(Cell $cell): string => $cell->id(), $cells);
         self::assertEqualsCanonicalizing($planned, \array_map(static fn(Result $result): string => $result->cell->id(), $report->results));
         foreach (self::subjects() as $subject) {
             self::assertSame($subject->missing() !== [], \in_array($subject->name, \array_column($report->missing, 'subject'), true));
@@ -231,14 +228,7 @@ final class SegmentTest extends TestCase
     /** @return list<Cell> */
     private static function cells(string $level): array
     {
-        $cells = [];
-        foreach ((new Segment())->tasks(new Scope($level), self::subjects()) as $task) {
-            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
-                $cells[] = $side->cell;
-            }
-        }
-
-        return $cells;
+        return Tasks::cells((new Segment())->tasks(new Scope($level), self::subjects()));
     }
 
     /** @return list<Subject> whatever this machine has */

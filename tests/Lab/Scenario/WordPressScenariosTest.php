@@ -9,7 +9,6 @@ use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Promise;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Plan\Task;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Context;
@@ -28,6 +27,7 @@ use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\SiteFailure;
 use Larder\Lab\WordPress\Stage;
+use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -72,7 +72,7 @@ final class WordPressScenariosTest extends TestCase
                     }
                 }
             }
-            $found = \array_map(static fn(Cell $cell): string => $cell->id() . " $cell->unit", self::cells($scenario->tasks(new Scope(Scope::QUICK), $subjects)));
+            $found = \array_map(static fn(Cell $cell): string => $cell->id() . " $cell->unit", Tasks::cells($scenario->tasks(new Scope(Scope::QUICK), $subjects)));
             self::assertEqualsCanonicalizing($expected, $found);
         }
     }
@@ -117,7 +117,7 @@ final class WordPressScenariosTest extends TestCase
         $catalog = new Catalog(...self::choice());
         $promised = [];
         foreach ([$transients, $catalog] as $scenario) {
-            $cells = self::cells($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()));
+            $cells = Tasks::cells($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()));
             $ids = \array_map(static fn(Cell $cell): string => $cell->id(), $cells);
             foreach ($scenario->promises($cells) as $promise) {
                 self::assertContains($promise->of, $ids);
@@ -282,22 +282,5 @@ final class WordPressScenariosTest extends TestCase
         $choice = new Choice('debian', ['other' => self::FIXTURE]);
 
         return [$choice, new Stage($choice)];
-    }
-
-    /**
-     * @param list<Task> $tasks
-     *
-     * @return list<Cell> of those that fill the tables
-     */
-    private static function cells(array $tasks): array
-    {
-        $cells = [];
-        foreach ($tasks as $task) {
-            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
-                $cells[] = $side->cell;
-            }
-        }
-
-        return $cells;
     }
 }

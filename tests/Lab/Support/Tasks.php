@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Plan\Task;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
@@ -36,5 +37,22 @@ final class Tasks
     public static function pair(Subject $of, Subject $to, Pair $pair, string $payload = 'short', int $operations = 50): ProcessTask
     {
         return new ProcessTask("test/pair/$of->name/$to->name", [Side::of('test', $of, $payload, 'read'), Side::of('test', $to, $payload, 'read')], Effort::ofPair($operations), 1, $pair);
+    }
+
+    /**
+     * @param list<Task> $tasks
+     *
+     * @return list<Cell> of those that fill the tables
+     */
+    public static function cells(array $tasks): array
+    {
+        $cells = [];
+        foreach ($tasks as $task) {
+            foreach ($task->pair() === null ? $task->sides() : [] as $side) {
+                $cells[] = $side->cell;
+            }
+        }
+
+        return $cells;
     }
 }
