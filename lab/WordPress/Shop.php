@@ -13,7 +13,6 @@ namespace Larder\Lab\WordPress;
 final class Shop
 {
     public const PER_PAGE = 18;
-    public const PRODUCTS = 1_350;
 
     private const PAGE = 75;
     private const THEME = 'larder-lab-plain';
