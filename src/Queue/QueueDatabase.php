@@ -69,14 +69,44 @@ final class QueueDatabase
         Quiet::begin();
         try {
             return $isTransaction ? $this->database->transaction($work) : $work($this->database->connection());
-        } catch (\PDOException $error) {
-            $this->database->close();
-            throw new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
-        } catch (Failure $failure) {
-            throw new QueueFailure($failure->getMessage(), 0, $failure);
+        } catch (\Throwable $error) {
+            throw $this->explained($error);
         } finally {
             Quiet::end();
             unset($held);
         }
+    }
+
+    /**
+     * Begins a transaction: Connection::commit() ends it, or failed(). The caller keeps PHP quiet and signals held.
+     *
+     * @throws QueueFailure
+     */
+    public function begin(): Connection
+    {
+        try {
+            return $this->database->begin();
+        } catch (\Throwable $error) {
+            throw $this->explained($error);
+        }
+    }
+
+    /** Rolls a transaction back. @return \Throwable what to throw */
+    public function failed(Connection $connection, \Throwable $error): \Throwable
+    {
+        $this->database->rollBack($connection);
+
+        return $this->explained($error);
+    }
+
+    private function explained(\Throwable $error): \Throwable
+    {
+        if ($error instanceof \PDOException) {
+            $this->database->close();
+
+            return new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
+        }
+
+        return $error instanceof Failure ? new QueueFailure($error->getMessage(), 0, $error) : $error;
     }
 }

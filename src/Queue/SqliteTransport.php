@@ -25,7 +25,8 @@ use Larder\System\Signals;
  *
  * @phpstan-type State array{epoch: string, applied: int, tail: string, was: string, was_applied: int, was_tail: string, paused: int, expires: int, due: int}
  * @phpstan-type Head array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int}
- * @phpstan-type Row array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: string}
+ * @phpstan-type Changes array{attempts?: int, error?: string, due?: int}
+ * @phpstan-type Next array{int, int, int, string, ?string, int, int, ?string}
  */
 final class SqliteTransport implements Transport
 {
@@ -34,6 +35,9 @@ final class SqliteTransport implements Transport
 
     /** Rows that one statement inserts. */
     private const TOGETHER = 25;
+
+    /** Milliseconds for which claims that find messages do not look for what has become due. */
+    private const CALM = 10;
 
     /** Milliseconds between messages of the log that count as ready at the same time, by which stats() tells how late they are. */
     private const AT_ONCE = 1_000;
@@ -49,11 +53,17 @@ final class SqliteTransport implements Transport
     private const HEAD = 'rank, n, id, key, attempts, error, sum, due';
     private const COLUMNS = self::HEAD . ', body';
 
-    private const NEXT = 'SELECT ' . self::HEAD . ', CASE WHEN length(body) <= ' . self::LARGE . ' THEN body END AS body FROM ready ORDER BY rank, n LIMIT ?';
-    private const LEASE = 'INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT rank, n, id, key, attempts + 1, error, sum, ?, body, ? FROM ready ORDER BY rank, n LIMIT ?';
+    /** With whether something must be done before; one row without a message where none is ready. The planner must know that `state` is one row. */
+    private const NEXT = 'SELECT paused OR applied <> ?, rank, n, id, key, attempts, sum, CASE WHEN length(body) <= ' . self::LARGE . ' THEN body END FROM state LEFT JOIN ready WHERE state.rowid = 1 ORDER BY rank, n LIMIT ?';
 
-    /** The primary key of each table. */
-    private const KEYS = ['ready' => ['rank', 'n'], 'delayed' => ['due', 'n'], 'claimed' => ['n'], 'dead' => ['due', 'n']];
+    private const LEASED = 'rank, n, id, key, attempts + 1, error, sum, ?, body, ? FROM ready ORDER BY rank, n LIMIT ';
+    private const LEASE = 'INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT ' . self::LEASED . '?';
+
+    /** Acknowledges one and leases the next in its place. */
+    private const REPLACE = 'UPDATE claimed SET (' . self::COLUMNS . ', token) = (SELECT ' . self::LEASED . '1) WHERE n = ? AND token = ?';
+
+    /** A row of each table, by its primary key. */
+    private const PLACE = ['ready' => 'rank = ? AND n = ?', 'delayed' => 'due = ? AND n = ?', 'claimed' => 'n = ?', 'dead' => 'due = ? AND n = ?'];
 
     /** @var array<string, string> statements, by table and number of rows */
     private static array $inserting = [];
@@ -64,6 +74,9 @@ final class SqliteTransport implements Transport
 
     /** Bytes of the log when it was last looked at. */
     private int $logged = 0;
+
+    /** The machine's time (nanoseconds) until which claims need not look for what has become due. */
+    private int $calm = 0;
 
     /** Whether this process has read the log: nothing cuts it short while a process lives. */
     private bool $hasRead = false;
@@ -103,10 +116,17 @@ final class SqliteTransport implements Transport
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
         $whole = [];
+        $left = null;
         do {
-            $handed = $this->look(fn(Connection $connection, array $state): array => $this->hand($connection, $state, \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged));
+            $handed = $this->transaction(fn(Connection $connection): array => $this->hand($connection, \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged));
             $acknowledged = [];
-            \array_push($whole, ...$this->whole($handed));
+            foreach ($handed as $claim) {
+                if ($claim['body'] === null) {
+                    $left ??= Memory::left();
+                    $claim = $this->whole($claim, $left);
+                }
+                $claim === null || $whole[] = $claim;
+            }
         } while ($handed !== [] && \count($whole) < $most && ($whole === [] || \count($handed) === self::HANDED));
         $whole === [] || $this->waiters->leave();
 
@@ -123,7 +143,7 @@ final class SqliteTransport implements Transport
             $removed = [];
             foreach (\array_chunk(\array_column($claims, 1), self::TOGETHER) as $tokens) {
                 $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
-                foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \explode(' ', \implode(' ', $tokens))) as [$token]) {
+                foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \array_merge(...\array_map(self::split(...), $tokens))) as [$token]) {
                     $removed[Connection::text($token)] = true;
                 }
             }
@@ -152,7 +172,7 @@ final class SqliteTransport implements Transport
 
     public function extend(string $id, string $token, int $visibility): bool
     {
-        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1, false);
+        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...self::split($token)]) === 1, false);
     }
 
     public function bury(string $id, string $token, string $error): bool
@@ -213,7 +233,7 @@ final class SqliteTransport implements Transport
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
-                foreach (self::heads($connection, 'dead WHERE id = ?', [$id]) as $head) {
+                foreach (self::heads($connection, 'dead WHERE id = ?', [Connection::text($id)]) as $head) {
                     if (self::reserve($connection, $head['key'], $head['id']) === null) {
                         self::bring($connection, 'dead', 'ready', $head, ['attempts' => 0, 'due' => self::now()]);
                         $count++;
@@ -275,16 +295,36 @@ final class SqliteTransport implements Transport
      */
     private function look(\Closure $work): mixed
     {
+        return $this->transaction(function (Connection $connection) use ($work): mixed {
+            $state = self::state($connection);
+            $this->apply($connection, $state);
+
+            return $work($connection, $state);
+        });
+    }
+
+    /**
+     * Runs a transaction that may bring messages from the log, and tells the log of it.
+     *
+     * @template T
+     *
+     * @param \Closure(Connection): T $work
+     *
+     * @return T
+     */
+    private function transaction(\Closure $work): mixed
+    {
         $held = Signals::hold();
         $this->renewal = $this->brought = null;
         Quiet::begin();
         try {
-            $done = $this->database->run(function (Connection $connection) use ($work): mixed {
-                $state = self::state($connection);
-                $this->apply($connection, $state);
-
-                return $work($connection, $state);
-            });
+            $connection = $this->database->begin();
+            try {
+                $done = $work($connection);
+                $connection->commit();
+            } catch (\Throwable $error) {
+                throw $this->database->failed($connection, $error);
+            }
             $this->tellLog();
 
             return $done;
@@ -343,7 +383,7 @@ final class SqliteTransport implements Transport
         foreach ($records as ['id' => $id, 'priority' => $priority, 'body' => $body, 'isDamaged' => $isDamaged]) {
             $at = MessageId::milliseconds($id);
             if ($isDamaged) {
-                self::kill($connection, ['rank' => 0, 'n' => $last--, 'id' => $id, 'key' => null, 'attempts' => 0, 'error' => '', 'sum' => self::sum($id, ''), 'due' => $at, 'body' => ''], 'Its bytes are damaged in the log.');
+                self::run($connection, 'INSERT INTO dead (' . self::COLUMNS . ") VALUES (0, ?, ?, NULL, 0, ?, ?, ?, x'')", [$last--, $id, 'Its bytes are damaged in the log.', self::sum($id, ''), self::now()]);
                 continue;
             }
             if ($bodies !== [] && (-$priority !== $rank || \abs($at - $due) > self::AT_ONCE)) {
@@ -446,32 +486,42 @@ final class SqliteTransport implements Transport
     /**
      * Hands out the next messages.
      *
-     * @param State                       $state
      * @param list<array{string, string}> $acknowledged
      *
      * @return list<array{id: string, token: string, body: ?string, attempts: int}> body: null for a large one
      */
-    private function hand(Connection $connection, array $state, int $most, int $visibility, array $acknowledged): array
+    private function hand(Connection $connection, int $most, int $visibility, array $acknowledged): array
     {
-        foreach ($acknowledged as [, $token]) {
-            self::remove($connection, $token);
-        }
-        if ($state['paused'] === 1) {
-            return [];
-        }
         $now = self::now();
-        $state['expires'] <= $now && $this->expire($connection, $now);
-        $state['due'] <= $now && self::promote($connection, $now);
+        // No other claim of the same message has this token.
+        $token = \hrtime(true);
+        $this->logged = $this->log->size();
+        $rows = $token < $this->calm ? $this->next($connection, $most) : null;
+        if ($rows === null) {
+            foreach ($acknowledged as [, $last]) {
+                self::remove($connection, $last);
+            }
+            $acknowledged = [];
+            $state = self::state($connection);
+            $this->apply($connection, $state);
+            if ($state['paused'] === 1) {
+                return [];
+            }
+            $state['expires'] <= $now && $this->expire($connection, $now);
+            $state['due'] <= $now && self::promote($connection, $now);
+            $this->calm = $token + self::CALM * 1_000_000;
+            $rows = $this->next($connection, $most, false);
+        }
         $claimed = [];
-        while (\count($claimed) < $most && ($rows = self::take($connection, $most - \count($claimed), $now + $visibility, $token = \hrtime(true))) !== []) {
-            foreach ($rows as $row) {
-                $body = $row['body'];
-                unset($row['body']);
-                $row['key'] === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$row['key']]);
-                if ($body !== null && $row['sum'] !== self::sum($row['id'], $body)) {
-                    self::bring($connection, 'claimed', 'dead', $row, ['attempts' => $row['attempts'], 'error' => self::DAMAGED, 'due' => $now]);
+        for (; $rows !== null; $rows = \count($claimed) < $most ? $this->next($connection, $most - \count($claimed), false) : null) {
+            self::lease($connection, $rows, $now + $visibility, $token, $acknowledged);
+            $acknowledged = [];
+            foreach ($rows as [, $rank, $n, $id, $key, $attempts, $sum, $body]) {
+                $key === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$key]);
+                if ($body !== null && $sum !== self::sum($id, $body)) {
+                    self::bring($connection, 'claimed', 'dead', ['rank' => $rank, 'n' => $n, 'id' => $id, 'key' => $key, 'attempts' => $attempts, 'error' => self::DAMAGED, 'sum' => $sum, 'due' => $now], []);
                 } else {
-                    $claimed[] = ['id' => $row['id'], 'token' => "$row[n] $token", 'body' => $body, 'attempts' => $row['attempts'] + 1];
+                    $claimed[] = ['id' => $id, 'token' => "$n $token", 'body' => $body, 'attempts' => $attempts + 1];
                 }
             }
         }
@@ -483,46 +533,71 @@ final class SqliteTransport implements Transport
     }
 
     /**
-     * Reads the large bodies. One that does not fit into the memory that this process has left would end it: that message
-     * goes back.
+     * The next messages that are ready.
      *
-     * @param list<array{id: string, token: string, body: ?string, attempts: int}> $claimed
+     * @param bool $isFirst whether this transaction has not looked yet at what else is to be done
      *
-     * @return list<Claimed>
+     * @return ?non-empty-list<Next> null: there is none, or something else is to be done before
      */
-    private function whole(array $claimed): array
+    private function next(Connection $connection, int $most, bool $isFirst = true): ?array
     {
-        $whole = [];
-        $left = null;
-        foreach ($claimed as $claim) {
-            ['id' => $id, 'token' => $token, 'attempts' => $attempts] = $claim;
-            $body = $claim['body'];
-            $error = '';
-            if ($body === null) {
-                $left ??= Memory::left();
-                $head = $this->database->run(static function (Connection $connection) use ($token, &$left, &$body): ?array {
-                    $head = self::claimed($connection, $token);
-                    $body = $head === null ? null : self::body($connection, 'claimed', $head, $left);
-
-                    return $head;
-                });
-                $error = match (true) {
-                    $head === null => '',
-                    $body === null => 'Its body is too large for the memory that its worker had left (memory_limit).',
-                    $head['sum'] !== self::sum($id, $body) => self::DAMAGED,
-                    default => '',
-                };
-            }
-            if ($error === self::DAMAGED) {
-                $this->bury($id, $token, $error);
-            } elseif ($error !== '') {
-                $this->release($id, $token, $this->retry->pause($attempts), $error);
-            } elseif ($body !== null) {
-                $whole[] = ['id' => $id, 'token' => $token, 'body' => $body, 'attempts' => $attempts];
-            }
+        $rows = self::rows($connection, self::NEXT, [$this->logged, $most]);
+        if ($rows[0][2] === null || ($isFirst && $rows[0][0] !== 0)) {
+            return null;
         }
 
-        return $whole;
+        /** @var non-empty-list<Next> */
+        return $rows;
+    }
+
+    /**
+     * Brings the next ready messages to the claimed ones. Not with RETURNING, for which SQLite makes a table each time.
+     *
+     * @param non-empty-list<Next>        $rows
+     * @param list<array{string, string}> $acknowledged which were claimed before
+     */
+    private static function lease(Connection $connection, array $rows, int $due, int $token, array $acknowledged): void
+    {
+        $count = \count($rows);
+        $isReplaced = false;
+        if ($count === 1 && \count($acknowledged) === 1) {
+            $isReplaced = self::run($connection, self::REPLACE, [$due, $token, ...self::split($acknowledged[0][1])]) === 1;
+        } else {
+            foreach ($acknowledged as [, $last]) {
+                self::remove($connection, $last);
+            }
+        }
+        $isReplaced || self::run($connection, self::LEASE, [$due, $token, $count]);
+        self::run($connection, 'DELETE FROM ready WHERE (rank, n) <= (?, ?)', [$rows[$count - 1][1], $rows[$count - 1][2]]);
+        self::count($connection, -$count);
+    }
+
+    /**
+     * Reads a large body. If it does not fit into the memory that this process has left, it would end the process: its message
+     * goes back.
+     *
+     * @param array{id: string, token: string, body: ?string, attempts: int} $claim
+     * @param int                                                            $left  bytes of memory for this body and those that follow
+     *
+     * @return ?Claimed
+     */
+    private function whole(array $claim, int &$left): ?array
+    {
+        ['id' => $id, 'token' => $token, 'attempts' => $attempts] = $claim;
+        [$head, $body] = $this->database->run(static function (Connection $connection) use ($token, &$left): array {
+            $head = self::claimed($connection, $token);
+
+            return [$head, $head === null ? null : self::body($connection, 'claimed', $head, $left)];
+        });
+        if ($head !== null && $body === null) {
+            $this->release($id, $token, $this->retry->pause($attempts), 'Its body is too large for the memory that its worker had left (memory_limit).');
+        } elseif ($head !== null && $head['sum'] !== self::sum($id, (string) $body)) {
+            $this->bury($id, $token, self::DAMAGED);
+        } elseif ($body !== null) {
+            return ['id' => $id, 'token' => $token, 'body' => $body, 'attempts' => $attempts];
+        }
+
+        return null;
     }
 
     /** Takes back what nobody has acknowledged in time. */
@@ -579,12 +654,20 @@ final class SqliteTransport implements Transport
     /** @return ?Head what this token's owner has claimed; null: it is not this token's */
     private static function claimed(Connection $connection, string $token): ?array
     {
-        return self::heads($connection, 'claimed WHERE n = ? AND token = ?', \explode(' ', $token))[0] ?? null;
+        return self::heads($connection, 'claimed WHERE n = ? AND token = ?', self::split($token))[0] ?? null;
+    }
+
+    /** @return array{int, int} a message's place in the order, and what this claim of it has */
+    private static function split(string $token): array
+    {
+        [$n, $claim] = \explode(' ', $token) + ['', ''];
+
+        return [(int) $n, (int) $claim];
     }
 
     private static function remove(Connection $connection, string $token): bool
     {
-        return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
+        return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', self::split($token)) === 1;
     }
 
     /**
@@ -621,33 +704,25 @@ final class SqliteTransport implements Transport
         ));
     }
 
-    /** @param Row $row */
-    private static function kill(Connection $connection, array $row, string $error): void
-    {
-        self::run($connection, 'INSERT INTO dead (' . self::COLUMNS . ') VALUES (?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BLOB))', \array_values(\array_replace($row, ['error' => $error, 'due' => self::now()])));
-    }
-
     /**
      * Brings a message from one table to another.
      *
-     * @param key-of<self::KEYS>                                              $from
-     * @param key-of<self::KEYS>                                              $to
-     * @param Head                                                            $head
-     * @param array{attempts?: int, error?: string, due?: int, token?: int} $changes
+     * @param key-of<self::PLACE> $from
+     * @param key-of<self::PLACE> $to
+     * @param Head                $head
+     * @param Changes             $changes
      */
     private static function bring(Connection $connection, string $from, string $to, array $head, array $changes): void
     {
-        isset($changes['error']) && $changes['error'] = \substr($changes['error'], 0, 8_000);
-        $values = \array_map(static fn(string $column): string => isset($changes[$column]) ? '?' : $column, $columns = \array_keys($head + $changes));
-        [$where, $key] = self::place($from, $head);
-        // In the order of the columns.
-        $changes = \array_values(\array_replace(\array_intersect_key($head + $changes, $changes), $changes));
-        self::run($connection, "INSERT INTO $to (" . \implode(', ', $columns) . ', body) SELECT ' . \implode(', ', $values) . ", body FROM $from WHERE $where", [...$changes, ...$key]);
-        self::run($connection, "DELETE FROM $from WHERE $where", $key);
+        $place = self::place($from, $head);
+        $new = \array_replace($head, $changes);
+        $new['error'] = \substr($new['error'], 0, 8_000);
+        self::run($connection, "INSERT INTO $to (" . self::COLUMNS . ") SELECT ?, ?, ?, ?, ?, ?, ?, ?, body FROM $from WHERE " . self::PLACE[$from], [...\array_values($new), ...$place]);
+        self::run($connection, "DELETE FROM $from WHERE " . self::PLACE[$from], $place);
     }
 
     /**
-     * @param key-of<self::KEYS> $table
+     * @param key-of<self::PLACE> $table
      * @param Head               $head
      * @param int                $left  bytes of memory for this body and for what it is decoded into; the others' that follow, then
      *
@@ -655,56 +730,36 @@ final class SqliteTransport implements Transport
      */
     private static function body(Connection $connection, string $table, array $head, int &$left): ?string
     {
-        [$where, $key] = self::place($table, $head);
-        $length = self::number($connection, "SELECT length(body) FROM $table WHERE $where", $key);
+        $where = self::PLACE[$table];
+        $place = self::place($table, $head);
+        $length = self::number($connection, "SELECT length(body) FROM $table WHERE $where", $place);
         if ($length > $left / 2) {
             return null;
         }
         $left -= 2 * $length;
 
-        return Connection::text(self::rows($connection, "SELECT body FROM $table WHERE $where", $key)[0][0] ?? '');
+        return Connection::text(self::rows($connection, "SELECT body FROM $table WHERE $where", $place)[0][0] ?? '');
     }
 
     /**
-     * @param key-of<self::KEYS> $table
+     * @param key-of<self::PLACE> $table
      * @param Head               $head
      *
-     * @return array{string, list<int>} a condition, and its values
+     * @return non-empty-list<int> the values of its primary key
      */
     private static function place(string $table, array $head): array
     {
-        return [\implode(' AND ', \array_map(static fn(string $column): string => "$column = ?", self::KEYS[$table])), \array_map(static fn(string $column): int => $head[$column], self::KEYS[$table])];
-    }
-
-    /**
-     * Brings the next ready messages to the claimed ones.
-     *
-     * @param int $token no other claim of the same message has it: the nanoseconds since the machine began
-     *
-     * @return list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: ?string}> without large bodies
-     */
-    private static function take(Connection $connection, int $most, int $due, int $token): array
-    {
-        // Not with RETURNING, for which SQLite makes a table each time.
-        $statement = $connection->statement(self::NEXT);
-        $statement->execute([$most]);
-        /** @var list<array{rank: int, n: int, id: string, key: ?string, attempts: int, error: string, sum: int, due: int, body: ?string}> $rows */
-        $rows = $statement->fetchAll(\PDO::FETCH_ASSOC);
-        if ($rows !== []) {
-            $count = \count($rows);
-            self::run($connection, self::LEASE, [$due, $token, $count]);
-            self::run($connection, 'DELETE FROM ready WHERE (rank, n) <= (?, ?)', [$rows[$count - 1]['rank'], $rows[$count - 1]['n']]);
-            self::count($connection, -$count);
-        }
-
-        return $rows;
+        return match ($table) {
+            'ready' => [$head['rank'], $head['n']],
+            'claimed' => [$head['n']],
+            default => [$head['due'], $head['n']],
+        };
     }
 
     /** @return State */
     private static function state(Connection $connection): array
     {
-        $statement = $connection->statement('SELECT epoch, applied, tail, was, was_applied, was_tail, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
-        $statement->execute();
+        $statement = $connection->execute('SELECT epoch, applied, tail, was, was_applied, was_tail, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
         /** @var list<State> $rows */
         $rows = $statement->fetchAll(\PDO::FETCH_ASSOC);
 
@@ -726,45 +781,36 @@ final class SqliteTransport implements Transport
         self::run($connection, 'UPDATE claimed SET token = token + ? WHERE n = 0', [$more]);
     }
 
-    /** @param list<mixed> $values */
+    /** @param list<int|string|null> $values */
     private static function run(Connection $connection, string $sql, array $values): int
     {
-        $statement = $connection->statement($sql);
-        $statement->execute($values);
-
-        return $statement->rowCount();
+        return $connection->execute($sql, $values)->rowCount();
     }
 
     /**
-     * @param list<mixed> $values
+     * @param list<int|string|null> $values
      *
      * @return list<list<mixed>>
      */
     private static function rows(Connection $connection, string $sql, array $values): array
     {
-        $statement = $connection->statement($sql);
-        $statement->execute($values);
-
         /** @var list<list<mixed>> */
-        return $statement->fetchAll(\PDO::FETCH_NUM);
+        return $connection->execute($sql, $values)->fetchAll(\PDO::FETCH_NUM);
     }
 
     /**
      * @param string      $from table, condition and order
-     * @param list<mixed> $values
+     * @param list<int|string|null> $values
      *
      * @return list<Head>
      */
     private static function heads(Connection $connection, string $from, array $values = []): array
     {
-        $statement = $connection->statement('SELECT ' . self::HEAD . " FROM $from");
-        $statement->execute($values);
-
         /** @var list<Head> */
-        return $statement->fetchAll(\PDO::FETCH_ASSOC);
+        return $connection->execute('SELECT ' . self::HEAD . " FROM $from", $values)->fetchAll(\PDO::FETCH_ASSOC);
     }
 
-    /** @param list<mixed> $values */
+    /** @param list<int|string|null> $values */
     private static function number(Connection $connection, string $sql, array $values = []): int
     {
         return (int) Connection::text(self::rows($connection, $sql, $values)[0][0] ?? 0);

@@ -44,6 +44,12 @@ class Connection
     /** @var array<string, \PDOStatement> */
     private array $statements = [];
 
+    /** @var array<string, \PDOStatement> those of execute() */
+    private array $bound = [];
+
+    /** @var array<string, array<int, mixed>> what is bound to them, by reference */
+    private array $values = [];
+
     private bool $inTransaction = false;
 
     public function __construct(private ?\PDO $pdo, protected readonly int $pid, bool $isPersistent)
@@ -188,6 +194,38 @@ class Connection
         return $this->statements[$sql] ??= $this->pdo()->prepare($sql);
     }
 
+    /**
+     * Runs a statement that is prepared once. Its values are bound once too, by reference: so integers stay integers, and no
+     * call pays for binding.
+     *
+     * @param list<int|string|null> $values each an integer in every call, or in none
+     */
+    public function execute(string $sql, array $values = []): \PDOStatement
+    {
+        $statement = $this->bound[$sql] ?? $this->bind($sql, $values);
+        if ($values !== []) {
+            $bound = &$this->values[$sql];
+            foreach ($values as $i => $value) {
+                $bound[$i] = $value;
+            }
+        }
+        $statement->execute();
+
+        return $statement;
+    }
+
+    /** @param list<int|string|null> $values */
+    private function bind(string $sql, array $values): \PDOStatement
+    {
+        $statement = $this->pdo()->prepare($sql);
+        $this->values[$sql] = $values;
+        foreach ($values as $i => $value) {
+            $statement->bindParam($i + 1, $this->values[$sql][$i], \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
+        }
+
+        return $this->bound[$sql] = $statement;
+    }
+
     public function run(string $sql): void
     {
         $this->pdo()->exec($sql);
@@ -279,7 +317,7 @@ class Connection
 
     protected function close(): void
     {
-        $this->statements = [];
+        $this->statements = $this->bound = $this->values = [];
         $this->pdo = null;
     }
 

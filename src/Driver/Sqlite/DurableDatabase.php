@@ -59,19 +59,34 @@ final class DurableDatabase
      */
     public function transaction(\Closure $work): mixed
     {
-        $connection = $this->connection();
-        $connection->begin();
+        $connection = $this->begin();
         try {
             $done = $work($connection);
             $connection->commit();
 
             return $done;
         } catch (\Throwable $throwable) {
-            if (!$connection->rollBack()) {
-                $this->close();
-            }
+            $this->rollBack($connection);
             throw $throwable;
         }
+    }
+
+    /**
+     * Begins a transaction, which the caller ends by Connection::commit() or rollBack().
+     *
+     * @throws Failure|\PDOException
+     */
+    public function begin(): Connection
+    {
+        $connection = $this->connection();
+        $connection->begin();
+
+        return $connection;
+    }
+
+    public function rollBack(Connection $connection): void
+    {
+        $connection->rollBack() || $this->close();
     }
 
     /** The next call opens it again. */
