@@ -495,6 +495,7 @@ final class Exchange
             $policy->reason !== '' => $policy->reason,
             $response->body === '' && $response->status === 200 => 'it is empty',
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
+            !Form::fitsMemory(\strlen($response->body)) => Form::NO_MEMORY,
             $tags === null => 'it has too many tags, or too long ones',
             $status >= 500 && $page !== null && $page['status'] < 500 => 'an error does not replace a page',
             default => '',

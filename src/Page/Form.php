@@ -6,6 +6,7 @@ namespace Larder\Page;
 
 use Larder\Page\Http\HttpDate;
 use Larder\Page\Http\NoVarySearch;
+use Larder\System\Memory;
 
 /**
  * Makes the stored form of a response: its header without what belongs to one connection, and its body in all the content
@@ -23,8 +24,22 @@ final class Form
         'etag' => 'string', 'asked' => 'string', 'modified' => 'int', 'date' => 'int',
     ];
 
+    /** Copies of a page that are in memory while its codings are made, or while a store serializes, writes and reads it. */
+    private const COPIES = 6;
+
+    /** Bytes beside them: PHP's allocator takes so many at once. */
+    private const SPARE = 2 << 20;
+
+    public const NO_MEMORY = 'PHP has too little memory left to store it (memory_limit)';
+
     /** A shorter body gains nothing. */
     private const SHORTEST = 256;
+
+    /** Whether PHP has memory left to store a page of so many bytes: without it the application would end with an error. */
+    public static function fitsMemory(int $bytes): bool
+    {
+        return Memory::left() >= self::COPIES * $bytes + self::SPARE;
+    }
 
     /**
      * @param array<string, list<string>> $fields  of the response

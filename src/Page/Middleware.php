@@ -86,14 +86,20 @@ final class Middleware implements MiddlewareInterface
         try {
             $response = $handler->handle(Psr7::with($request, $exchange->variables()));
             $size = $response->getBody()->getSize();
-            if ($exchange->isRecorded && $response->getBody()->isReadable() && ($size === null || $size <= $this->settings->largest)) {
+            $unfit = match (true) {
+                !$exchange->isRecorded => '',
+                $size === null || $size > $this->settings->largest || !$response->getBody()->isReadable() || !$response->getBody()->isSeekable() => 'it is a stream, or too long',
+                !Form::fitsMemory($size) => Form::NO_MEMORY,
+                default => '',
+            };
+            if ($exchange->isRecorded && $unfit === '') {
                 $body = (string) $response->getBody();
                 $length = $response->hasHeader('Content-Length') ? $response->getHeaderLine('Content-Length') : (string) \strlen($body);
                 $broken = $length === (string) \strlen($body) ? '' : 'its Content-Length is not its length';
 
                 return $this->response($exchange->conclude(Psr7::reply($response, $body, $hadSession), PageCache::takeTags(), $broken), $response);
             }
-            $reply = $exchange->conclude(Psr7::reply($response, '', $hadSession), PageCache::takeTags(), unfit: $exchange->isRecorded ? 'it is a stream, or too long' : '');
+            $reply = $exchange->conclude(Psr7::reply($response, '', $hadSession), PageCache::takeTags(), unfit: $unfit);
 
             return $this->header($response, $reply);
         } catch (\Throwable $failure) {

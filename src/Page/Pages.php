@@ -155,6 +155,9 @@ final class Pages
         if (!$this->budget->holds(\strlen($body) + self::HEADER)) {
             return self::TOO_LARGE;
         }
+        if (!Form::fitsMemory(\strlen($body))) {
+            return Form::NO_MEMORY;
+        }
         if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
             return self::UNWRITTEN;
         }

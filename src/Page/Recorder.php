@@ -4,9 +4,17 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
+use Larder\System\Memory;
+
 /** Takes what the application prints, up to the end of the script, and concludes the exchange with it. */
 final class Recorder
 {
+    /** Bytes that PHP holds before it gives them to this class; where memory is short they are this part of what is left. */
+    private const CHUNK = 1 << 20;
+    private const LEAST = 4_096;
+    private const PART = 16;
+
+    /** What the application has printed, whether it was sent or is held here. */
     private string $body = '';
 
     /** Whether something was sent already: then nothing of the header can change. */
@@ -37,8 +45,8 @@ final class Recorder
         $nothing = static function (): void {};
         $this->last = \WeakReference::create($nothing);
         \header_register_callback($nothing);
-        // Where a buffer gets too long, PHP calls the handler: a download of any size passes through.
-        \ob_start($this->handle(...), $this->largest);
+        // PHP takes the memory of a buffer at once, and as much again when it is full.
+        \ob_start($this->handle(...), \max(self::LEAST, \min($this->largest, self::CHUNK, \intdiv(Memory::left(), self::PART))));
     }
 
     private function handle(string $chunk, int $phase): string
@@ -54,7 +62,7 @@ final class Recorder
             \error_log('Larder: the page was not stored: ' . $failure->getMessage());
             $this->isPassing = true;
 
-            return $chunk;
+            return $this->isSent ? $chunk : $this->body;
         }
     }
 
@@ -62,6 +70,7 @@ final class Recorder
     {
         $isFinal = ($phase & \PHP_OUTPUT_HANDLER_FINAL) !== 0;
         if (($phase & \PHP_OUTPUT_HANDLER_CLEAN) !== 0) {
+            $this->isSent || $this->body = '';
             if ($isFinal) {
                 // What the application prints from now on cannot be seen.
                 $this->conclude('the application has thrown the output buffer away');
@@ -69,26 +78,24 @@ final class Recorder
 
             return '';
         }
-        if (!$isFinal) {
-            $this->send($chunk);
-
-            return $chunk;
-        }
         $this->body .= $chunk;
+        if (!$isFinal) {
+            return $this->part($chunk, ($phase & \PHP_OUTPUT_HANDLER_FLUSH) !== 0);
+        }
         $reply = $this->conclude($this->broken($by));
         if ($this->isSent || \headers_sent()) {
-            return $chunk;
+            return $this->isSent ? $chunk : $this->body;
         }
         Sapi::setHeader($reply);
 
         return $reply->body;
     }
 
-    private function conclude(string $broken = ''): Reply
+    private function conclude(string $broken = '', string $unfit = ''): Reply
     {
         $this->isPassing = true;
 
-        return $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags(), $broken, $this->unfit());
+        return $this->exchange->conclude(Sapi::response($this->body), PageCache::takeTags(), $broken, $unfit === '' ? $this->unfit() : $unfit);
     }
 
     /** Once the header was sent, nothing of the header is unknown. */
@@ -97,21 +104,32 @@ final class Recorder
         return \headers_sent() || $this->last?->get() !== null ? '' : 'the application changes its header when it is sent (header_register_callback)';
     }
 
-    /** The application sends what it has, or has more than is stored. */
-    private function send(string $chunk): void
+    /**
+     * What PHP sends of a part: nothing, while the page may still be stored; but all, once the application sends what it has
+     * (flush), or the page is too long, or memory gets short.
+     */
+    private function part(string $chunk, bool $isFlushed): string
     {
         $head = Sapi::response('');
-        $isTooLong = \strlen($this->body) + \strlen($chunk) > $this->largest;
-        if ($isTooLong || !$this->exchange->mayStore($head)) {
-            $this->body = '';
-            $this->conclude($isTooLong ? "it is longer than $this->largest bytes" : '');
-        } else {
-            $this->body .= $chunk;
+        $length = \max(\strlen($this->body), (int) ($head->fields()['content-length'][0] ?? 0));
+        $unfit = match (true) {
+            $length > $this->largest => "it is longer than $this->largest bytes",
+            !Form::fitsMemory($length) => Form::NO_MEMORY,
+            default => '',
+        };
+        $isKept = $unfit === '' && $this->exchange->mayStore($head);
+        if ($isKept && !$isFlushed && !$this->isSent) {
+            return '';
         }
+        $sent = $this->isSent ? $chunk : $this->body;
+        $isKept || $this->conclude(unfit: $unfit);
         if (!$this->isSent && !\headers_sent()) {
             Sapi::setHeader($this->exchange->pass($head));
         }
         $this->isSent = true;
+        $isKept || $this->body = '';
+
+        return $sent;
     }
 
     /** @param ?string $by the function that has ended the buffer */

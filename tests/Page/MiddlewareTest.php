@@ -11,6 +11,7 @@ use Larder\Page\Pages;
 use Nyholm\Psr7\Factory\Psr17Factory;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
+use Nyholm\Psr7\Stream;
 use PHPUnit\Framework\TestCase;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
@@ -246,6 +247,32 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertSame((8 << 20) + 1, $stream->getBody()->getSize());
         self::assertSame(['the stream', 'max-age=70'], [$stream->getHeaderLine('X-Of'), $stream->getHeaderLine('Cache-Control')]);
         self::assertStringContainsString('stream', $stream->getHeaderLine('Cache-Status'));
+    }
+
+    /** A body that has no end yet reaches the visitor as it comes. */
+    public function testAStreamIsNotRead(): void
+    {
+        $pipe = \popen('printf page; exec sleep 2', 'r');
+        self::assertIsResource($pipe);
+        $body = Stream::create($pipe);
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], $body);
+        $response = $this->get('/');
+        self::assertStringContainsString('stream', $response->getHeaderLine('Cache-Status'));
+        self::assertSame('page', $response->getBody()->read(4));
+    }
+
+    public function testAPageThatThereIsNoMemoryForIsNotStored(): void
+    {
+        $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60', 'Content-Type' => 'text/html'], \str_repeat('page', 1 << 20));
+        $limit = (string) \ini_get('memory_limit');
+        \ini_set('memory_limit', (string) (\memory_get_usage(true) + (12 << 20)));
+        try {
+            $response = $this->get('/');
+        } finally {
+            \ini_set('memory_limit', $limit);
+        }
+        self::assertStringContainsString('memory_limit', $response->getHeaderLine('Cache-Status'));
+        self::assertSame(4 << 20, \strlen((string) $response->getBody()));
     }
 
     /** @param \Closure(): void $work */

@@ -38,7 +38,7 @@ final class TruncatedOutputTest extends ScriptCase
 
     /** No memory left: for the page cache's own work neither. */
     #[TestWith(['$all = []; while (true) { $all[] = str_repeat("x", 100_000); }'])]
-    #[TestWith(['while (true) { echo str_repeat("x", 100_000); }'])]
+    #[TestWith(['while (true) { echo str_repeat("x", 100_000); $all[] = str_repeat("x", 100_000); }'])]
     public function testNoMemoryLeft(string $death): void
     {
         $script = $this->script(self::PAGE . "ini_set('memory_limit', (string) (memory_get_usage(true) + 6_000_000)); echo 'half'; $death");
@@ -46,6 +46,57 @@ final class TruncatedOutputTest extends ScriptCase
         self::assertFalse($this->isBuilt());
         $this->ask($script);
         self::assertSame(2, $this->runs());
+    }
+
+    /**
+     * A page that the application has memory for, but the cache has not: it comes as without the cache.
+     *
+     * @param int $held mebibytes that the application has taken
+     */
+    #[TestWith(['16M', 0, 3])]
+    #[TestWith(['24M', 0, 7])]
+    #[TestWith(['24M', 0, 9])]
+    #[TestWith(['64M', 44, 7])]
+    #[TestWith(['64M', 44, 30])]
+    public function testAPageThatTheCacheHasNoMemoryFor(string $limit, int $held, int $length): void
+    {
+        $code = "\$held = str_repeat('x', $held << 20); header('Content-Type: text/html'); for (\$i = 0; \$i < $length << 10; \$i++) { echo base64_encode(random_bytes(768)); }";
+        $script = $this->script(self::PAGE . $code, before: "ini_set('memory_limit', '$limit');");
+        foreach ([1, 2] as $time) {
+            $answer = $this->ask($script);
+            self::assertSame([200, $length << 20], [$answer->status, \strlen($answer->body)]);
+        }
+        self::assertFalse($this->isBuilt());
+        self::assertSame(2, $this->runs());
+    }
+
+    /** A long page that there is memory for is held in parts, and is one page. */
+    public function testALongPage(): void
+    {
+        $this->assertStored($this->script(self::PAGE . 'for ($i = 0; $i < 3000; $i++) { echo str_repeat("x", 1000), "\n"; }'), \str_repeat(\str_repeat('x', 1_000) . "\n", 3_000));
+    }
+
+    /** Of a long page that is cleaned, the parts held before are thrown away too. */
+    public function testALongPageThatIsCleaned(): void
+    {
+        $this->assertStored($this->script(self::PAGE . 'echo str_repeat("x", 3 << 20); ob_clean(); echo "page";'), 'page');
+    }
+
+    /** Of one whose header is sent before its end, or whose buffers the application ends, no part is lost. */
+    #[TestWith(['flush();', true])]
+    #[TestWith(['ob_flush();', true])]
+    #[TestWith(['while (ob_get_level()) { ob_end_flush(); }', false])]
+    public function testALongPageThatIsFlushed(string $flush, bool $isStored): void
+    {
+        $script = $this->script(self::PAGE . "echo str_repeat('x', 3 << 20); $flush echo 'page';");
+        $isStored ? $this->assertStored($script, \str_repeat('x', 3 << 20) . 'page') : $this->assertNeverStored($script, \str_repeat('x', 3 << 20) . 'page');
+    }
+
+    /** The application says that the page is longer than what is stored: none of it is held. */
+    public function testALengthThatIsTooLong(): void
+    {
+        $script = $this->script(self::PAGE . "header('Content-Length: ' . (20 << 20)); ini_set('memory_limit', '24M'); for (\$i = 0; \$i < 20; \$i++) { echo str_repeat('x', 1 << 20); }");
+        self::assertSame(20 << 20, \strlen($this->assertNeverStored($script, why: '')->body));
     }
 
     /** The time is up (max_execution_time). */
