@@ -69,7 +69,8 @@ final class PageConfigCommand extends PageCommand
         $settings = Settings::from($given);
         $files = $settings->files;
         $server = self::argument($input, 'server');
-        $variables = [...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
+        $guarded = \array_filter([...Patterns::VISITORS, ...Serve::OVERRIDES, ...Serve::KEYED], static fn(string $name): bool => !Serve::matches($name, $settings->rules['ignoredFields']));
+        $variables = [...Serve::IDENTITY, ...$guarded, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
         $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables);
         if ($server === 'varnish') {
             [$host, $port] = self::backend(self::text($input, 'backend') ?? '');

@@ -176,7 +176,7 @@ final class Exchange
             Serve::variable('HTTP_RANGE') !== null => 'the request asks for a part',
             // No cache may judge these (RFC 9111, section 4.3.2).
             Serve::variable('HTTP_IF_MATCH') !== null || Serve::variable('HTTP_IF_UNMODIFIED_SINCE') !== null => 'the request has a condition that only the application may judge',
-            default => Unkeyed::reason($this->settings->rules['ignoredQuery']) ?? '',
+            default => Unkeyed::reason($this->settings->rules, $this->variables) ?? '',
         };
 
         return $this->detail === '';
@@ -184,7 +184,7 @@ final class Exchange
 
     /**
      * The request's variables as the application gets them. It is asked for the whole page, or whether the stored one is still
-     * right; and without the cookies and parameters that are ignored, for nothing of them may come into the page.
+     * right; and without the cookies, parameters and fields that are ignored, for nothing of them may come into the page.
      *
      * @return array<array-key, mixed>
      */
@@ -197,6 +197,9 @@ final class Exchange
         }
         foreach (self::PARTIAL as $name) {
             unset($variables[$name]);
+        }
+        if ($this->settings->rules['ignoredFields'] !== []) {
+            $variables = \array_filter($variables, fn(int|string $name): bool => !Serve::matches((string) $name, $this->settings->rules['ignoredFields']), \ARRAY_FILTER_USE_KEY);
         }
         $variables[self::RECORDED] = $this->key;
         $capabilities = Serve::field('surrogate-capability');

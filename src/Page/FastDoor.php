@@ -40,6 +40,13 @@ final class FastDoor
     /** No page carries this tag: its invalidation only moves the counter. */
     private const NO_PAGE = "\0door";
 
+    /** Fields that most requests have: none of them identifies anybody, none is in the key. */
+    public const USUAL = [
+        'HTTP_ACCEPT', 'HTTP_ACCEPT_ENCODING', 'HTTP_ACCEPT_LANGUAGE', 'HTTP_CACHE_CONTROL', 'HTTP_CONNECTION', 'HTTP_COOKIE', 'HTTP_DNT', 'HTTP_HOST', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_NONE_MATCH',
+        'HTTP_PRAGMA', 'HTTP_PRIORITY', 'HTTP_RANGE', 'HTTP_REFERER', 'HTTP_SEC_CH_UA', 'HTTP_SEC_CH_UA_MOBILE', 'HTTP_SEC_CH_UA_PLATFORM', 'HTTP_SEC_FETCH_DEST', 'HTTP_SEC_FETCH_MODE', 'HTTP_SEC_FETCH_SITE',
+        'HTTP_SEC_FETCH_USER', 'HTTP_SEC_GPC', 'HTTP_TE', 'HTTP_UPGRADE_INSECURE_REQUESTS', 'HTTP_USER_AGENT', 'HTTP_VIA', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP',
+    ];
+
     /** How the CGI name of a field of the header begins. */
     private const FIELD = 'HTTP_';
 
@@ -293,8 +300,9 @@ final class FastDoor
             'files' => $this->directory,
             'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
             'rules' => $this->settings->rules,
-            'unusual' => self::fields([...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED]),
-            'identity' => \array_values(\array_filter(Serve::IDENTITY, static fn(string $name): bool => !\str_starts_with($name, self::FIELD))),
+            'usual' => self::fields(self::USUAL),
+            'unusual' => self::fields(\array_filter([...Serve::OVERRIDES, ...Serve::KEYED], fn(string $name): bool => !Serve::matches($name, $this->settings->rules['ignoredFields']))),
+            'identity' => self::identity(),
             'conditions' => self::fields([...Serve::CONDITIONS, ...$this->settings->rules['clientControl'] ? Serve::CONTROL : []]),
             'accepted' => Serve::accepted(),
             'cookies' => '~' . (new Patterns($this->settings->rules['ignoredCookies'], [], []))->cookies . '~D',
@@ -302,7 +310,22 @@ final class FastDoor
     }
 
     /**
-     * @param list<string> $variables CGI names
+     * The variables that the fast door asks for, for it cannot see which there are: besides the known ones all that this web
+     * server was seen to have.
+     *
+     * @return list<string>
+     */
+    private static function identity(): array
+    {
+        $names = \array_unique([...Serve::IDENTITY, ...Serve::$constants['identity'] ?? [], ...\array_map(\strval(...), \array_keys($_SERVER))]);
+        $seen = \array_filter($names, static fn(string $name): bool => \preg_match(Serve::IDENTIFIES, $name) === 1 && !\str_starts_with($name, self::FIELD));
+        \sort($seen);
+
+        return $seen;
+    }
+
+    /**
+     * @param array<string> $variables CGI names
      *
      * @return array<string, true> those that are fields of the header, by their names as getallheaders() spells them
      */

@@ -33,7 +33,7 @@ final class PageCache
      *                                         about it are served stale while one request renews them; 0), `wait` (seconds
      *                                         for a page that another request builds; 10), `waiters` and `overflow` ("wait",
      *                                         or "busy": who waits beside that many gets a 503), `varyCookies`,
-     *                                         `ignoredCookies`, `ignoredQuery` (names; a * at the end stands for anything),
+     *                                         `ignoredCookies`, `ignoredQuery`, `ignoredFields` (names; a * at the end stands for anything),
      *                                         `clientControl` (false: a request's Cache-Control is ignored), `largest` (bytes), `static`
      *                                         (a directory of pages that the web server sends by itself), `staticLife` (seconds
      *                                         that it does so without asking), `staticHeaders` (a list of what else it sends:

@@ -21,13 +21,13 @@ use Larder\Page\Http\HttpDate;
  * fields that they depend on. It is as good as the stored page while the purge counter has the value noted in it.
  *
  * @phpstan-type Copy array{counter: int, key: string, id: string, page?: Page, vary?: list<string>}
- * @phpstan-type Constants array{format: int, counter: string, number: int, files: string, apcu: string, rules: Rules, unusual: array<string, true>, identity: list<string>, conditions: array<string, true>, accepted: array<string, int>, cookies: non-empty-string}
- * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, clientControl: bool}
+ * @phpstan-type Constants array{format: int, counter: string, number: int, files: string, apcu: string, rules: Rules, usual: array<string, true>, unusual: array<string, true>, identity: list<string>, conditions: array<string, true>, accepted: array<string, int>, cookies: non-empty-string}
+ * @phpstan-type Rules array{ignoredCookies: list<string>, varyCookies: list<string>, ignoredQuery: list<string>, ignoredFields: list<string>, clientControl: bool}
  */
 final class Serve
 {
     /** Changes whenever copies or constants change their form. */
-    public const FORMAT = 3;
+    public const FORMAT = 4;
 
     /** Seconds that the clocks of two servers may differ. A page that is further ahead was made before a clock was set back. */
     public const SKEW = 10;
@@ -69,8 +69,22 @@ final class Serve
     /** Fields of a stored response that a 304 repeats (RFC 9110, section 15.4.5). */
     private const OF_NOT_MODIFIED = ['cache-control', 'content-location', 'date', 'expires', 'vary', 'cdn-cache-control', 'cache-tags', 'surrogate-key', 'cache-groups', 'no-vary-search'];
 
-    /** Set for somebody who has identified himself: what he gets may be his alone. */
+    /** Set for somebody who has identified himself in HTTP's own ways, whatever the owner ignores. */
     public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN'];
+
+    /**
+     * Names of variables that may say who the visitor is, so that what he gets may be his alone: fields in which applications
+     * and the proxies before them have such a word, or of a program whose fields all do; and what web servers set. Not those
+     * that every browser sends.
+     */
+    public const IDENTIFIES = '/^(?:REDIRECT_)*+(?:HTTP_(?!SEC_|ACCEPT|IF_)(?:'
+        . '(?:X_)?(?:SM|IV|OAM|CF_ACCESS|SSL_CLIENT|TAILSCALE|POMERIUM|VOUCH|SHIB)_'
+        . '|.*(?:USER(?!_?AGENT)|MAIL|GROUP|IDENTITY|AUTH|TOKEN|JWT|CERT|SESSION|ACCOUNT|LOG[IO]N|CONSUMER|CUSTOMER|MEMBER|VISITOR|SUBJECT|PRINCIPAL|CREDENTIAL|PASSW|[CX]SRF|OIDC|SAML|CLAIM|ASSERTION|MTLS|DPOP)'
+        . '|(?:.*_)?(?:UID|SID|DN|SUB|ROLES?|SSO|NONCE|API_?KEY|REMOTE_NAME)(?:_|$))'
+        . '|SSL_CLIENT_|PHP_AUTH_(?:USER|DIGEST)|REMOTE_USER|REMOTE_IDENT|AUTH_USER|LOGON_USER|CERT_(?:SUBJECT|SERIALNUMBER|COOKIE)|GSS_NAME|OIDC_|MELLON_|SHIB[_-])/i';
+
+    /** Of these variables: nginx tells a user's name always (Debian's fastcgi_params), and says NONE for a certificate's check. */
+    private const NOBODY = ['', 'NONE'];
 
     /** Fields by which an application may be made to take another method or target than the request's. */
     public const OVERRIDES = ['HTTP_X_HTTP_METHOD_OVERRIDE', 'HTTP_X_HTTP_METHOD', 'HTTP_X_METHOD_OVERRIDE', 'HTTP_X_ORIGINAL_URL', 'HTTP_X_REWRITE_URL'];
@@ -82,8 +96,8 @@ final class Serve
      */
     public const KEYED = [
         'HTTP_ORIGIN', 'HTTP_X_REQUESTED_WITH',
-        'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
-        'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',
+        'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PROTOCOL', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
+        'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_SCHEME', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_FASTLY_SSL', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',
     ];
 
     /** Fields by which a request asks for something else than the page as it is. */
@@ -136,34 +150,57 @@ final class Serve
         if ($variables !== null) {
             self::$given = $variables;
 
-            return self::answerAny($constants, $counter, false);
+            return self::answerAny($constants, $counter, self::key($constants['rules']));
         }
-        /** @var ?array<string, string> $fields */
-        $fields = self::TELLS_FIELDS && \function_exists('getallheaders') ? \getallheaders() : null;
-        $isUsual = $fields !== null && self::isUsual($constants, $fields);
-
-        return ($isUsual && self::answerUsual($constants, $counter, $fields)) || self::answerAny($constants, $counter, $isUsual);
-    }
-
-    /**
-     * Whether the request has nothing of IDENTITY, OVERRIDES and KEYED.
-     *
-     * @param Constants             $constants
-     * @param array<string, string> $fields    of the request
-     */
-    private static function isUsual(array $constants, array $fields): bool
-    {
-        if (\array_intersect_key($fields, $constants['unusual']) !== []) {
-            return false;
+        if (!self::TELLS_FIELDS || !\function_exists('getallheaders')) {
+            return self::answerAny($constants, $counter, self::key($constants['rules']));
         }
+        /** @var array<string, string> $fields */
+        $fields = \getallheaders();
         foreach ($constants['identity'] as $name) {
-            // nginx tells a user's name always (Debian's fastcgi_params).
-            if ((string) \getenv($name) !== '') {
+            if (!\in_array((string) \getenv($name), self::NOBODY, true)) {
                 return false;
             }
         }
+        // Most requests have none.
+        $others = \array_diff_key($fields, $constants['usual']);
+        if ($others !== [] && self::identity(\array_map(self::nameOf(...), \array_keys($others)), $constants['rules']['ignoredFields']) !== null) {
+            return false;
+        }
+        $isUsual = \array_intersect_key($others, $constants['unusual']) === [];
 
-        return true;
+        return ($isUsual && self::answerUsual($constants, $counter, $fields)) || self::answerAny($constants, $counter, self::keyOf($constants['rules'], $isUsual));
+    }
+
+    /**
+     * What says who the visitor is.
+     *
+     * @param list<string> $names   of variables
+     * @param list<string> $ignored fields that the owner ignores
+     *
+     * @return ?string a variable's name; null: nothing does
+     */
+    private static function identity(array $names, array $ignored): ?string
+    {
+        foreach ($names as $name) {
+            if (\preg_match(self::IDENTIFIES, $name) === 1 && !\in_array((string) self::raw($name), self::NOBODY, true)
+                && (!self::matches($name, $ignored) || \in_array($name, self::IDENTITY, true))) {
+                return $name;
+            }
+        }
+
+        return null;
+    }
+
+    /** @return list<string> of the request's variables, as far as they can be known */
+    private static function names(): array
+    {
+        if (self::$given !== null) {
+            return \array_map(\strval(...), \array_keys(self::$given));
+        }
+        $names = \function_exists('getallheaders') ? \array_map(self::nameOf(...), \array_keys(\getallheaders())) : \array_keys(\getenv());
+
+        return [...self::IDENTITY, ...$names];
     }
 
     /**
@@ -271,13 +308,12 @@ final class Serve
 
     /**
      * @param Constants $constants
-     * @param bool      $isUsual   as isUsual() says; false: nobody knows
+     * @param ?string   $key       of the request
      */
-    private static function answerAny(array $constants, int $counter, bool $isUsual): bool
+    private static function answerAny(array $constants, int $counter, ?string $key): bool
     {
         $method = self::raw('REQUEST_METHOD');
-        $key = $method === 'GET' || $method === 'HEAD' ? self::key($constants['rules'], $reason, $isUsual) : null;
-        if ($key === null) {
+        if ($key === null || ($method !== 'GET' && $method !== 'HEAD')) {
             return false;
         }
         $name = $base = \hash('xxh128', $key);
@@ -473,7 +509,8 @@ final class Serve
         return \is_string($value) ? $value : null;
     }
 
-    private static function nameOf(string $field): string
+    /** The CGI name of a field. */
+    public static function nameOf(string $field): string
     {
         return 'HTTP_' . \strtoupper(\strtr($field, '-', '_'));
     }
@@ -488,22 +525,33 @@ final class Serve
      * The key of the request: all that a response without Vary could depend on.
      *
      * @param Rules   $rules
-     * @param ?string $reason  set where there is no key
-     * @param bool    $isUsual the request has nothing of IDENTITY, OVERRIDES and KEYED
+     * @param ?string $reason set where there is no key
      *
      * @return ?string null: no stored response may answer it, and its response may not be stored
      */
-    public static function key(array $rules, ?string &$reason = null, bool $isUsual = false): ?string
+    public static function key(array $rules, ?string &$reason = null): ?string
     {
-        foreach ($isUsual ? [] : self::IDENTITY as $name) {
-            if (self::variable($name) !== null) {
-                $reason = 'the visitor has identified himself (' . $name . ')';
+        $name = self::identity(self::names(), $rules['ignoredFields']);
+        if ($name !== null) {
+            $reason = "the visitor has identified himself ($name)";
 
-                return null;
-            }
+            return null;
         }
+
+        return self::keyOf($rules, false, $reason);
+    }
+
+    /**
+     * The key of a request that says nothing of who the visitor is.
+     *
+     * @param Rules   $rules
+     * @param bool    $isUsual the request has nothing of OVERRIDES and KEYED
+     * @param ?string $reason  set where there is no key
+     */
+    private static function keyOf(array $rules, bool $isUsual, ?string &$reason = null): ?string
+    {
         foreach ($isUsual ? [] : self::OVERRIDES as $name) {
-            if (self::variable($name) !== null) {
+            if (self::variable($name) !== null && !self::matches($name, $rules['ignoredFields'])) {
                 $reason = "$name may change what the application does";
 
                 return null;
@@ -516,7 +564,7 @@ final class Serve
         }
         foreach ($isUsual ? [] : self::KEYED as $name) {
             $value = self::raw($name);
-            if ($value !== null) {
+            if ($value !== null && !self::matches($name, $rules['ignoredFields'])) {
                 $cookies .= "\n$name $value";
             }
         }

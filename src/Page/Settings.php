@@ -33,7 +33,7 @@ final readonly class Settings
     /** Of local copies and static files. */
     private const BUDGET = '64M';
 
-    private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'proxies', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'stale', 'clientControl', 'largest', 'copies'];
+    private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'proxies', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'ignoredFields', 'stale', 'clientControl', 'largest', 'copies'];
 
     /**
      * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
@@ -109,6 +109,7 @@ final readonly class Settings
                 'ignoredCookies' => self::names($options, 'ignoredCookies', self::IGNORED_COOKIES),
                 'varyCookies' => self::names($options, 'varyCookies', []),
                 'ignoredQuery' => self::names($options, 'ignoredQuery', []),
+                'ignoredFields' => self::fields($options),
                 'clientControl' => $clientControl,
             ],
             $options,
@@ -143,5 +144,23 @@ final readonly class Settings
         }
 
         return $names;
+    }
+
+    /**
+     * @param array<array-key, mixed> $options
+     *
+     * @return list<string> the CGI names of fields that the owner ignores
+     */
+    private static function fields(array $options): array
+    {
+        $names = self::names($options, 'ignoredFields', []);
+        foreach ($names as $name) {
+            // Only a "*" at the end stands for anything, and not alone: an application needs the host.
+            if (\preg_match('/^[A-Za-z0-9_-]+\*?$/D', $name) !== 1) {
+                throw InvalidConfiguration::wrongType('ignoredFields', 'a list of names of fields, in which a * at the end stands for anything', $name);
+            }
+        }
+
+        return \array_map(Serve::nameOf(...), $names);
     }
 }

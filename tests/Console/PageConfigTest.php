@@ -39,6 +39,10 @@ final class PageConfigTest extends TestCase
             self::assertMatchesRegularExpression('/(?:add_header|Header set) X-Frame-Options "DENY"/', $printed);
             self::assertStringNotContainsString('Link', $printed);
             self::assertMatchesRegularExpression('/cache.control/i', (string) \preg_replace('/^.*(?:add_header|Header set).*$/m', '', $printed));
+            self::assertMatchesRegularExpression('/remote.user/i', $printed);
+            $ignoring = $this->printed(['--root' => '/srv/pages', '--options' => '{"ignoredFields": ["Remote-User", "X-Forwarded-*", "Authorization"]}'], $server);
+            self::assertDoesNotMatchRegularExpression('/http[_:]remote.user|x.forwarded/i', $ignoring);
+            self::assertMatchesRegularExpression('/authorization/i', $ignoring);
             $without = $this->printed(['--root' => '/srv/pages', '--options' => '{"clientControl": false}'], $server);
             self::assertDoesNotMatchRegularExpression('/cache.control/i', (string) \preg_replace('/^.*(?:add_header|Header set).*$/m', '', $without));
         }

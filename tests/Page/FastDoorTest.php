@@ -7,6 +7,7 @@ namespace Larder\Tests\Page;
 use Larder\Cache;
 use Larder\Page\ApcuCopies;
 use Larder\Page\Copies;
+use Larder\Page\FastDoor;
 use Larder\Page\Middleware;
 use Larder\Page\PageCache;
 use Larder\Page\Pages;
@@ -627,6 +628,8 @@ final class FastDoorTest extends TestCase
         yield 'another query' => [['REQUEST_URI' => '/a/b?x']];
         yield 'a cookie that may be a session' => [['HTTP_COOKIE' => '_ga=1; session=2']];
         yield 'an identity' => [['HTTP_AUTHORIZATION' => 'Basic eDp5']];
+        yield 'an identity that a proxy knows' => [['HTTP_REMOTE_USER' => 'joe']];
+        yield 'an identity in a field that nobody has listed' => [['HTTP_X_OUR_LOGIN' => 'joe']];
         yield 'an identity that the web server knows' => [['REMOTE_USER' => 'joe']];
         yield 'an identity that Apache knows after a redirect' => [['REDIRECT_REMOTE_USER' => 'joe']];
         yield 'an identity that the web server has split' => [['PHP_AUTH_USER' => 'joe']];
@@ -656,6 +659,47 @@ final class FastDoorTest extends TestCase
             self::assertSame('second', $site->get('/a/b', $parameters)->body);
             self::assertSame($runs + 1, $site->runs());
         }
+    }
+
+    /** It cannot see which variables there are, so it asks for those that this web server was seen to have. */
+    public function testAnIdentityInAVariableThatTheWebServerHasForEachRequestIsSeen(): void
+    {
+        $site = self::site();
+        $names = ['SSL_CLIENT_FINGERPRINT' => '', 'SSL_CLIENT_VERIFY' => 'NONE', 'REDIRECT_SSL_CLIENT_CERT' => ''];
+        foreach (\range(1, 3) as $time) {
+            $site->get('/', $names);
+        }
+        $starts = $site->starts();
+        $site->get('/', $names);
+        self::assertSame($starts, $site->starts());
+        foreach (\array_keys($names) as $name) {
+            $runs = $site->runs();
+            $site->get('/', [$name => 'joe'] + $names);
+            self::assertSame($runs + 1, $site->runs(), $name);
+        }
+        $starts = $site->starts();
+        $site->get('/', $names);
+        self::assertSame($starts, $site->starts());
+    }
+
+    public function testFieldsThatTheOwnerIgnoresKeepNothingFromTheFastDoor(): void
+    {
+        $site = self::site(['ignoredFields' => ['X-Origin-Token', 'X-Edge-*', 'X-Forwarded-Proto']]);
+        $fields = ['HTTP_X_ORIGIN_TOKEN' => 'x', 'HTTP_X_EDGE_USER' => 'x', 'HTTP_X_FORWARDED_PROTO' => 'https'];
+        $site->does('echo $_SERVER["HTTP_X_ORIGIN_TOKEN"] ?? "no token", $_SERVER["HTTP_X_EDGE_USER"] ?? " and no user: ";');
+        $site->get('/', $fields);
+        $site->warm();
+        $starts = $site->starts();
+
+        self::assertSame('no token and no user: first', $site->get('/', $fields)->body);
+        self::assertSame('no token and no user: first', $site->get('/')->body);
+        self::assertSame([$starts, 1], [$site->starts(), $site->runs()]);
+    }
+
+    public function testWhatMostRequestsHaveIdentifiesNobodyAndIsInNoKey(): void
+    {
+        self::assertSame([], \preg_grep(Serve::IDENTIFIES, FastDoor::USUAL));
+        self::assertSame([], \array_intersect(FastDoor::USUAL, [...Serve::IDENTITY, ...Serve::OVERRIDES, ...Serve::KEYED]));
     }
 
     public function testWhatIsReadyEndsWithThePagesLife(): void

@@ -10,9 +10,9 @@ final readonly class Rule
     /** A part of a reason => the rule, and the advice; the first one counts. */
     private const RULES = [
         // What the request says.
-        'the visitor has identified himself' => ['RFC 9111, section 3.5: what a visitor who is known gets may be his alone', 'Ask without that field.'],
+        'the visitor has identified himself' => ['RFC 9111, section 3.5: what a visitor who is known gets may be his alone', 'Ask without that field. If it identifies nobody and no page depends on it, name it in the option ignoredFields.'],
         'the visitor has a cookie' => ['a cookie that nobody knows makes a page private', 'If no page depends on this cookie, name it in the option ignoredCookies; if pages differ by it and everybody with the same value gets the same, in varyCookies.'],
-        'may change what the application does' => ['a field that may give the request another method, host or target makes its page private', 'Let the web server or the proxy remove this field.'],
+        'may change what the application does' => ['a field that may give the request another method, host or target makes its page private', 'Let the web server or the proxy remove this field; or name it in the option ignoredFields, if no page depends on it.'],
         'is no address' => ['a field that should hold an address, and that the application may print, makes the page private if it holds anything else', 'Let the web server or the proxy set this field anew.'],
         'a page cache before this one' => ['of several page caches in one request the first one stores the page', 'Nothing; or leave one of them out: start(), or the middleware.'],
         'the request has a body' => ['RFC 9110, section 9.3.1: the body of a GET means nothing, but an application may read it', 'Nothing: a request without a body is stored.'],

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Page\Attack;
 
+use Larder\Config\InvalidConfiguration;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
 use PHPUnit\Framework\Attributes\CoversNothing;
@@ -209,10 +210,47 @@ final class PrivatePagesTest extends AttackCase
     #[TestWith(['X-Amzn-Oidc-Data'])]
     #[TestWith(['X-Ms-Client-Principal'])]
     #[TestWith(['X-Goog-Iap-Jwt-Assertion'])]
+    #[TestWith(['Remote-User'])]
+    #[TestWith(['Remote-Email'])]
+    #[TestWith(['Remote-Name'])]
+    #[TestWith(['Remote-Groups'])]
+    #[TestWith(['X-WEBAUTH-USER'])]
+    #[TestWith(['X-authentik-username'])]
+    #[TestWith(['X-authentik-jwt'])]
+    #[TestWith(['Client-Cert'])]
+    #[TestWith(['X-SSL-Client-Cert'])]
+    #[TestWith(['X-SSL-Client-S-DN'])]
+    #[TestWith(['X-SSL-Client-DN'])]
+    #[TestWith(['X-SSL-Client-Verify'])]
+    #[TestWith(['SSL-Client-Cert'])]
+    #[TestWith(['X-Forwarded-Tls-Client-Cert-Info'])]
+    #[TestWith(['X-Forwarded-Client-Cert'])]
+    #[TestWith(['X-Amzn-Mtls-Clientcert-Subject'])]
+    #[TestWith(['X-ARR-ClientCert'])]
+    #[TestWith(['X-Consumer-Id'])]
+    #[TestWith(['X-Credential-Identifier'])]
+    #[TestWith(['X-Vouch-User'])]
+    #[TestWith(['X-Pomerium-Claim-Email'])]
+    #[TestWith(['Tailscale-User-Login'])]
+    #[TestWith(['X-Goog-Authenticated-User-Email'])]
+    #[TestWith(['X-Amzn-Oidc-Accesstoken'])]
+    #[TestWith(['X-Auth-Request-Email'])]
+    #[TestWith(['X-Forwarded-Preferred-Username'])]
+    #[TestWith(['Cf-Access-Authenticated-User-Email'])]
+    #[TestWith(['SM-USER'])]
+    #[TestWith(['iv-creds'])]
+    #[TestWith(['OAM-REMOTE-USER'])]
+    #[TestWith(['X-User-Id'])]
+    #[TestWith(['X-Session-Id'])]
+    #[TestWith(['X-CSRFToken'])]
+    #[TestWith(['DPoP'])]
+    #[TestWith(['X-Shib-Uid'])]
     public function testAVisitorWhomAFieldIdentifies(string $name): void
     {
         $this->prints(static fn(ServerRequestInterface $request): string => 'page of ' . $request->getHeaderLine($name));
+        $this->get('/stored');
         $this->assertNeverStored(self::request('/', [$name => 'admin']), 'identified');
+        $this->assertNeverStored(self::request('/stored', [$name => 'admin']), 'identified');
         $this->assertUnharmed(self::request(), self::request('/', [$name => 'admin']));
     }
 
@@ -224,10 +262,54 @@ final class PrivatePagesTest extends AttackCase
     #[TestWith(['PHP_AUTH_USER'])]
     #[TestWith(['PHP_AUTH_DIGEST'])]
     #[TestWith(['SSL_CLIENT_S_DN'])]
+    #[TestWith(['SSL_CLIENT_S_DN_Email'])]
+    #[TestWith(['SSL_CLIENT_M_SERIAL'])]
+    #[TestWith(['SSL_CLIENT_CERT'])]
+    #[TestWith(['SSL_CLIENT_VERIFY'])]
+    #[TestWith(['SSL_CLIENT_FINGERPRINT'])]
+    #[TestWith(['REDIRECT_SSL_CLIENT_S_DN'])]
+    #[TestWith(['REDIRECT_REDIRECT_SSL_CLIENT_S_DN_CN'])]
+    #[TestWith(['AUTH_USER'])]
+    #[TestWith(['LOGON_USER'])]
+    #[TestWith(['OIDC_CLAIM_sub'])]
+    #[TestWith(['Shib-Session-ID'])]
     public function testAVisitorWhomTheServerHasIdentified(string $variable): void
     {
         $this->get();
         $this->assertNeverStored(new ServerRequest('GET', 'http://shop.example/', [], null, '1.1', [$variable => 'admin']), 'identified');
+    }
+
+    /** What browsers and proxies send with each request, and what a web server says of a visitor who has no certificate. */
+    public function testWhatIdentifiesNobody(): void
+    {
+        $this->get();
+        $fields = ['User-Agent' => 'x', 'X-Original-User-Agent' => 'x', 'Sec-Fetch-User' => '?1', 'Sec-CH-UA' => 'x', 'Accept-Language' => 'de', 'If-None-Match' => '"x"', 'X-Request-Id' => 'x', 'Traceparent' => 'x', 'CF-Ray' => 'x', 'X-Amz-Cf-Id' => 'x', 'Via' => 'x', 'X-Real-IP' => '192.0.2.1', 'From' => 'x', 'Remote-User' => ''];
+        $variables = ['USER' => 'www-data', 'SSL_CLIENT_VERIFY' => 'NONE', 'SSL_CLIENT_CERT' => '', 'DB_USER' => 'x', 'AUTH_KEY' => 'x'];
+        self::assertStringContainsString('; hit', $this->ask(new ServerRequest('GET', 'http://shop.example/', $fields, null, '1.1', $variables))->getHeaderLine('Cache-Status'));
+    }
+
+    /** A field that a CDN sends with each request looks like somebody's: the owner says that no page depends on it, and none can. */
+    public function testAFieldThatTheOwnerIgnores(): void
+    {
+        $this->options = ['ignoredFields' => ['X-Origin-Token', 'x-edge-*', 'Authorization']];
+        $this->prints(static fn(ServerRequestInterface $request): string => 'page for ' . $request->getHeaderLine('X-Origin-Token') . $request->getHeaderLine('X-Edge-Url') . $request->getHeaderLine('X-Other'));
+        $cdn = ['X-Origin-Token' => 'secret', 'X-Edge-Url' => '/origin', 'X-Edge-User' => 'x', 'X-Other' => 'mine'];
+        self::assertStringContainsString('; stored', $this->get('/', $cdn)->getHeaderLine('Cache-Status'));
+        self::assertSame('page for mine', (string) $this->get('/', ['X-Origin-Token' => 'another'])->getBody());
+        self::assertSame(1, $this->runs);
+        $this->assertNeverStored(self::request('/', ['Authorization' => 'Basic x'] + $cdn), 'identified');
+        $this->assertNeverStored(self::request('/', ['X-Edg-User' => 'x'] + $cdn), 'identified');
+    }
+
+    #[TestWith(['*'])]
+    #[TestWith(['X-*-User'])]
+    #[TestWith(['X User'])]
+    public function testANameThatIsNoFieldsIsRefused(string $name): void
+    {
+        $this->options = ['ignoredFields' => [$name]];
+        $this->expectException(InvalidConfiguration::class);
+        $this->expectExceptionMessage('ignoredFields');
+        $this->get();
     }
 
     /** A name and a password in the URL itself. */

@@ -50,7 +50,7 @@ final class VarnishTest extends TestCase
     public static function requestsForPhp(): iterable
     {
         yield from \array_intersect_key(\iterator_to_array(WebServerCase::requestsForPhp()), \array_flip([
-            'a session', 'a session among others', 'a session in a field of its own', 'WordPress', 'a cookie that pages vary by', 'Authorization', 'another host for links', 'another path', 'another method',
+            'a session', 'a session among others', 'a session in a field of its own', 'WordPress', 'a cookie that pages vary by', 'Authorization', 'a user whom a proxy names', 'another host for links', 'another path', 'another method',
             'data wanted', 'a new one wanted', 'another host', 'POST',
         ]));
     }

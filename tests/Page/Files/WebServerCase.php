@@ -120,6 +120,8 @@ abstract class WebServerCase extends TestCase
         yield 'a name that only begins like one' => [['Cookie: _gax=1']];
         yield 'a name in other letters' => [['Cookie: _GA=1']];
         yield 'Authorization' => [['Authorization: Basic eDp5']];
+        yield 'a user whom a proxy names' => [['Remote-User: joe']];
+        yield 'a certificate' => [['Client-Cert: :x:']];
         yield 'another host for links' => [['X-Forwarded-Host: evil.example']];
         yield 'another scheme' => [['X-Forwarded-Proto: https']];
         yield 'Forwarded' => [['Forwarded: host=evil.example']];
