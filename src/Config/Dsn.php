@@ -76,9 +76,11 @@ final readonly class Dsn
     ) {}
 
     /**
+     * @param ?list<string> $known schemes that the error of an unknown one names; null: those of a cache
+     *
      * @throws InvalidConfiguration
      */
-    public static function parse(#[\SensitiveParameter] string $text): self
+    public static function parse(#[\SensitiveParameter] string $text, ?array $known = null): self
     {
         $colon = \strpos($text, '://');
         if ($colon === false || $colon === 0) {
@@ -92,7 +94,7 @@ final readonly class Dsn
         if ($tier === null) {
             $lower = \strtolower($scheme);
             if (!isset(self::TIERS[$lower])) {
-                throw InvalidConfiguration::unknownScheme($text, $lower);
+                throw InvalidConfiguration::unknownScheme($text, $lower, $known ?? \array_keys(self::TIERS));
             }
             $scheme = $lower;
             $tier = self::TIERS[$lower];

@@ -48,29 +48,31 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('Malformed DSN "' . self::redacted($text) . '": ' . $wrong . '. To fix it, ' . $instead . '.');
     }
 
-    public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme): self
+    /** @param list<string> $known schemes */
+    public static function unknownScheme(#[\SensitiveParameter] string $text, string $scheme, array $known): self
     {
         if (\preg_match('~^[a-z][a-z0-9+.-]{0,30}$~D', $scheme) !== 1) {
             return self::notADsn($text);
         }
-        $known = \implode(', ', \array_keys(Dsn::TIERS));
         if (\preg_match('/cluster|sentinel/', $scheme) === 1) {
             return self::cluster($text);
         }
-        $meant = match ($scheme) {
-            'tcp', 'unix', 'valkey', 'phpredis', 'keydb' => ' Did you mean redis://?',
-            'tls', 'ssl', 'valkeys', 'redis+tls' => ' Did you mean rediss://?',
-            'prediss', 'predis+ssl' => ' Did you mean predis+tls://?',
-            'memcache' => ' Did you mean memcached://?',
-            'apc' => ' Did you mean apcu://?',
-            'shm', 'larder' => ' Did you mean segment://?',
-            'array', 'null' => ' Did you mean memory://?',
-            'files', 'filesystem', 'dir' => ' Did you mean file://?',
-            'sqlite3', 'pdo', 'pdo_sqlite' => ' Did you mean sqlite://?',
-            default => self::didYouMean($scheme, \array_keys(Dsn::TIERS), '://'),
+        $alias = match ($scheme) {
+            'tcp', 'unix', 'valkey', 'phpredis', 'keydb' => 'redis',
+            'tls', 'ssl', 'valkeys', 'redis+tls' => 'rediss',
+            'prediss', 'predis+ssl' => 'predis+tls',
+            'memcache' => 'memcached',
+            'apc' => 'apcu',
+            'shm', 'larder' => 'segment',
+            'array', 'null' => 'memory',
+            'files', 'filesystem', 'dir' => 'file',
+            'sqlite3', 'pdo', 'pdo_sqlite' => 'sqlite',
+            'zmq', 'zeromq', 'ipc' => 'zmq+ipc',
+            default => '',
         };
+        $meant = \in_array($alias, $known, true) ? " Did you mean $alias://?" : self::didYouMean($scheme, $known, '://');
 
-        return new self('Unknown scheme "' . $scheme . '" in the DSN "' . self::redacted($text) . '".' . $meant . ' Known schemes: ' . $known . '.');
+        return new self('Unknown scheme "' . $scheme . '" in the DSN "' . self::redacted($text) . '".' . $meant . ' Known schemes: ' . \implode(', ', $known) . '.');
     }
 
     public static function cluster(#[\SensitiveParameter] string $text): self

@@ -18,6 +18,8 @@ final class Engines
 {
     private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout'];
 
+    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
+
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
@@ -37,7 +39,7 @@ final class Engines
         if (!\is_string($options['dsn'] ?? null)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/counters', $options['dsn'] ?? null);
         }
-        $dsn = Dsn::parse($options['dsn']);
+        $dsn = Dsn::parse($options['dsn'], self::SCHEMES);
         foreach ($options += $dsn->query as $option => $_) {
             if (!\in_array($option, self::KNOWN, true)) {
                 throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);

@@ -19,6 +19,8 @@ final readonly class QueueOptions
 {
     private const KNOWN = ['dsn', 'limit', 'attempts', 'secret', 'synchronous', 'timeout'];
 
+    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'zmq+ipc', 'zmq+tcp'];
+
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
 
@@ -42,7 +44,7 @@ final readonly class QueueOptions
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
-        $dsn = \str_starts_with($text, 'zmq+') ? ZmqAddress::parse($text) : Dsn::parse($text);
+        $dsn = \str_starts_with($text, 'zmq+') ? ZmqAddress::parse($text) : Dsn::parse($text, self::SCHEMES);
         $options += $dsn->query;
         foreach (\array_keys($options) as $option) {
             if (!\in_array($option, self::KNOWN, true)) {
