@@ -37,7 +37,7 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
             ->addOption('memory', null, InputOption::VALUE_REQUIRED, 'A worker ends when it holds so many MiB', '0')
             ->addOption('visibility', null, InputOption::VALUE_REQUIRED, 'Seconds after which a message is another worker\'s if this machine dies; extended while a handler runs', '60')
             ->addOption('timeout', null, InputOption::VALUE_REQUIRED, 'Kill a worker whose handler takes longer than so many seconds (0: never)', '0')
-            ->addOption('stop-when-empty', null, InputOption::VALUE_NONE, 'End when no message is due')
+            ->addOption('stop-when-empty', null, InputOption::VALUE_NONE, 'End when no message is due, or when the queue cannot be reached (exit status 4)')
             ->setHelp(<<<'HELP'
                 Starts workers, each a process. A worker gives each message to the handler, which gets the body and the message. A handler
                 that throws, exits or dies gets the message again, after a pause that grows; after the last attempt the message is dead
@@ -82,8 +82,11 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
         $processes = $input->getOption('processes') === null ? 1 : self::number($input, 'processes', 1);
         $progress = new Progress($output, self::errors($output), $queue, $name, self::isJson($input));
         $this->supervisor = new Supervisor($queue, Supervisor::commandLine(), $processes, $visibility, (float) self::number($input, 'timeout', 0), $input->getOption('processes') !== null && !$limits->whileEmpty, $progress->tell(...));
-        $problem = $this->supervisor->run();
-        $progress->finish();
+        try {
+            $problem = $this->supervisor->run();
+        } finally {
+            $progress->finish();
+        }
 
         return $problem === null ? Application::OK : throw new InvalidArgumentException($problem);
     }

@@ -42,6 +42,7 @@ final class Supervisor
     private int $stops = 0;
     private bool $wasReady = false;
     private ?string $unusable = null;
+    private ?string $unreachable = null;
 
     /**
      * @param non-empty-list<string>     $command    of this process
@@ -80,7 +81,11 @@ final class Supervisor
         return [\PHP_BINARY, ...\array_values(\array_filter(\is_array($_SERVER['argv'] ?? null) ? $_SERVER['argv'] : [], \is_string(...)))];
     }
 
-    /** @return ?string why no worker can work; null: they did, until they were to end */
+    /**
+     * @return ?string why no worker can work; null: they did, until they were to end
+     *
+     * @throws QueueFailure a worker has ended because it could not reach the queue
+     */
     public function run(): ?string
     {
         $this->missing = \array_fill(0, $this->processes, 0.0);
@@ -88,7 +93,7 @@ final class Supervisor
             $this->start();
             $this->beat === null || ($this->beat)();
             if ($this->workers === [] && $this->missing === []) {
-                return $this->unusable;
+                return $this->unreachable === null ? $this->unusable : throw new QueueFailure($this->unreachable);
             }
             $this->wait();
             foreach ($this->workers as $number => $worker) {
@@ -185,6 +190,8 @@ final class Supervisor
                 ($this->tell)(['event' => 'job', 'worker' => $worker->pid] + $event);
             } elseif ($kind === 'ready') {
                 $worker->isReady = $this->wasReady = true;
+            } elseif ($kind === 'unreachable') {
+                $this->unreachable = \is_string($event['error'] ?? null) ? $event['error'] : '';
             } elseif ($kind === 'over') {
                 $worker->isOver = true;
             } elseif ($kind === 'unusable' && !$this->wasReady) {

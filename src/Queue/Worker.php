@@ -54,6 +54,8 @@ final class Worker
      * Works until a limit is reached or stop() is called.
      *
      * @return int messages handled
+     *
+     * @throws QueueFailure it is to end when no message waits, the queue cannot be reached, and there is no supervisor to be told
      */
     public function run(): int
     {
@@ -110,8 +112,8 @@ final class Worker
 
     private function next(?Message $done): ?Message
     {
-        $next = $done === null ? null : $this->persist(fn(): ?Message => $this->queue->ackAndPop($done, $this->visibility));
-        if ($next !== null) {
+        $next = $done === null ? null : $this->persist(fn(): ?Message => $this->queue->ackAndPop($done, $this->visibility), $this->visibility);
+        if ($next !== null || $this->isStopped) {
             return $next;
         }
         $this->report();
@@ -121,7 +123,7 @@ final class Worker
 
     private function finish(?Message $done): null
     {
-        $this->persist(fn(): int => $done === null ? 0 : $this->queue->ackMany($done));
+        $this->persist(fn(): int => $done === null ? 0 : $this->queue->ackMany($done), $this->visibility);
         $this->tell(['event' => 'over']);
         $this->report();
 
@@ -134,16 +136,25 @@ final class Worker
      * @template T
      *
      * @param \Closure(): T $do
+     * @param int           $seconds for which it does, where the worker is to end when no message waits
      *
      * @return ?T null: the worker is to end
+     *
+     * @throws QueueFailure
      */
-    private function persist(\Closure $do): mixed
+    private function persist(\Closure $do, int $seconds = 0): mixed
     {
+        $end = \microtime(true) + $seconds;
         for ($rest = self::FIRST_REST; true; $rest = \min(self::LAST_REST, $rest * 2)) {
             try {
                 return $do();
             } catch (QueueFailure $failure) {
-                $this->tell(['event' => 'failure', 'error' => $failure->getMessage()]);
+                $isLast = $this->limits->whileEmpty && \microtime(true) >= $end;
+                if ($isLast && $this->link === null) {
+                    throw $failure;
+                }
+                $this->isStopped = $this->isStopped || $isLast;
+                $this->tell(['event' => $isLast ? 'unreachable' : 'failure', 'error' => $failure->getMessage()]);
                 $this->report();
                 if ($this->isStopped || $this->link?->isClosed() === true) {
                     return null;

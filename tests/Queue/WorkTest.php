@@ -305,6 +305,44 @@ final class WorkTest extends TestCase
         self::assertStringContainsString('larder: ', $work->errors());
     }
 
+    #[RequiresPhpExtension('redis')]
+    public function testWithStopWhenEmptyItEndsWhereItCannotReachTheQueue(): void
+    {
+        $work = $this->work(["--dsn=redis://{$this->root->path}/none.sock", '--stop-when-empty', '--processes=2']);
+        self::assertSame(4, $work->wait(), $work->errors());
+        self::assertSame(1, \substr_count($work->errors(), 'no connection'), $work->errors());
+    }
+
+    /** @return iterable<string, array{int, bool, int}> visibility, whether the server comes back, exit status */
+    public static function restarts(): iterable
+    {
+        yield 'in time' => [60, true, 0];
+        yield 'never' => [1, false, 4];
+    }
+
+    #[DataProvider('restarts')]
+    public function testWithStopWhenEmptyItAcknowledgesWhatItHasHandledIfTheServerComesBack(int $visibility, bool $isBack, int $status): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('No redis-server: bin/setup installs it.');
+        }
+        $redis = new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']);
+        $dsn = 'redis://' . $redis->socket;
+        Queue::open($dsn, 'mail')->push(['sleep', 1.0]);
+        $work = $this->work(["--dsn=$dsn", '--stop-when-empty', "--visibility=$visibility"]);
+        $this->awaitLog(['begin sleep']);
+        $redis->kill();
+        for ($end = \hrtime(true) + 30_000_000_000; !\str_contains($work->errors(), 'nothing was done');) {
+            self::assertLessThan($end, \hrtime(true), $work->errors());
+            \usleep(20_000);
+        }
+        $isBack && $redis->start();
+        self::assertSame($status, $work->wait(), $work->errors());
+        $isBack || $redis->start();
+        $queue = Queue::open($dsn, 'mail');
+        self::assertSame($isBack ? 0 : 1, $queue->stats()['claimed'] + $queue->size());
+    }
+
     #[RequiresPhpExtension('zmq')]
     public function testItWorksOverABroker(): void
     {
