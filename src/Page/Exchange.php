@@ -176,6 +176,7 @@ final class Exchange
             Serve::variable('HTTP_RANGE') !== null => 'the request asks for a part',
             // No cache may judge these (RFC 9111, section 4.3.2).
             Serve::variable('HTTP_IF_MATCH') !== null || Serve::variable('HTTP_IF_UNMODIFIED_SINCE') !== null => 'the request has a condition that only the application may judge',
+            ($ignored = Ignored::reason($this->settings->rules)) !== '' => $ignored,
             default => Unkeyed::reason($this->settings->rules, $this->variables) ?? '',
         };
 

@@ -29,12 +29,6 @@ final class Unkeyed
      */
     public static function reason(array $rules, array $variables): ?string
     {
-        $ignored = $rules['ignoredQuery'];
-        $query = \explode('?', Serve::variable('REQUEST_URI') ?? '', 2)[1] ?? '';
-        if (Serve::query($query, $ignored) !== "?$query" && \preg_match('/[<>"\'`\\\\\x00-\x1F]/', \rawurldecode($query)) === 1) {
-            // The application does not see it, unless by filter_input(), which knows the request as it came.
-            return 'an ignored parameter is no name of a campaign';
-        }
         foreach (\array_diff(\array_map(\strval(...), \array_keys($variables)), Serve::KEYED, self::ADDRESSES) as $name) {
             if (\preg_match(self::ORIGIN, $name) === 1 && Serve::variable($name) !== null && !Serve::matches($name, $rules['ignoredFields'])) {
                 return "$name may change what the application does";

@@ -33,6 +33,8 @@ final readonly class Rule
         'must-understand' => ['RFC 9111, section 5.2.2.3', 'Let the application send must-understand only with a status that caches know.'],
         'it is empty' => ['an empty page is mostly an application that has failed', 'PHP\'s error log may say why.'],
         'an error does not replace a page' => ['the stored page is kept for RFC 5861, section 4', 'Nothing: the next page that is no error is stored.'],
+        'is no plain text' => ['filter_input() and getenv() show an application the cookies and parameters that are ignored: with quotes, brackets and the like they may do harm in a stored page', 'Nothing: a visitor without them stores the page, and this one then gets it.'],
+        'PHP has too little memory' => ['storing a page takes six times its length', 'Raise memory_limit of PHP, or make the page shorter.'],
         'it is longer than' => ['the option largest', 'Raise the option largest, or let the web server send files of that size.'],
         'it has too many tags' => ['a page that cannot be purged by all its tags is not stored', 'Give the page fewer tags, or shorter ones.'],
         'it takes more than a quarter' => ['the budget of all pages in the cache', 'Make the page shorter, or let the web server send it as a file of its own.'],

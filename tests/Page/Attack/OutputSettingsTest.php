@@ -48,7 +48,8 @@ final class OutputSettingsTest extends ScriptCase
     public function testASemicolonThatSeparatesParameters(): void
     {
         $script = $this->script(self::PAGE . 'echo json_encode([$_GET, $_REQUEST, $_SERVER["argv"] ?? []]);', ['ignoredQuery' => ['utm_*']]);
-        self::assertStringNotContainsString('evil', $this->ask($script, target: '/?utm_source=1;id=evil')->body);
+        $this->ask($script, target: '/?utm_source=1;id=evil');
+        self::assertStringNotContainsString('evil', $this->ask($script)->body);
         self::assertStringContainsString('"id":"2"', $this->ask($script, target: '/?id=1;id=2')->body);
         self::assertStringContainsString('"id":"1"', $this->ask($script, target: '/?id=1')->body);
     }
