@@ -21,8 +21,11 @@ final class Sweep
     /** Directories listed in one step, at most. */
     private const LISTED = 32;
 
-    /** Seconds; a use sets a file's modification time only if that is older than this. */
-    private const MINUTE = 60;
+    /**
+     * Seconds after now to which a use sets a file's modification time, unless that lies more than half of it ahead. So what
+     * was read stays longer than what was written as late and never read, though the times are whole seconds.
+     */
+    private const AHEAD = 60;
 
     /** Nanoseconds after which no further step begins, once enough files were deleted. */
     private const TIME = 2_000_000;
@@ -43,8 +46,8 @@ final class Sweep
         $now = \time();
         foreach ($paths as $path) {
             // Only under the lock: touch() would create a file that was just deleted.
-            if (\is_file($path) && \filemtime($path) < $now - self::MINUTE) {
-                \touch($path);
+            if (\is_file($path) && \filemtime($path) < $now + (self::AHEAD >> 1)) {
+                \touch($path, $now + self::AHEAD);
             }
         }
     }
