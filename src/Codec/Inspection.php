@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
+use Larder\System\Quiet;
+
 /**
  * Inspects a value before it is serialized. serialize() and igbinary silently turn a resource into 0, and two readers must
  * not share a value with objects or references.
@@ -26,12 +28,26 @@ final class Inspection
     /** Number of values at which thorough() gives up: serialized, they would take more than 512 MB. */
     private const MOST = 100_000_000;
 
-    /** @var array<int|string, true> objects by id, references by ReflectionReference's id, already seen */
+    /**
+     * Objects by id, references by ReflectionReference's id, already seen. With what an object has chosen: objects that it has
+     * made for that must live on, so that no other gets the id of one.
+     *
+     * @var array<int|string, true|array<mixed>>
+     */
     private array $seen = [];
-    /** @var array<class-string, bool> whether serialize() takes the properties of this class as they are */
-    private array $open = [];
+    /** @var array<class-string, int> where serialize() takes the content of this class's objects from: one of those below */
+    private array $classes = [];
     private int $values = 0;
     private string $what = '';
+
+    /** From their properties. */
+    private const PROPERTIES = 0;
+    /** From PHP's own code, which may as well be asked twice. */
+    private const INTERNAL = 1;
+    /** From the application's code. */
+    private const APPLICATION = 2;
+    /** There is nothing but a time in them. */
+    private const TIME = 3;
 
     private function __construct() {}
 
@@ -73,7 +89,7 @@ final class Inspection
     /**
      * The thorough check, for values with objects and for doubtful ones.
      *
-     * @return list<class-string> the classes of its objects, except of objects inside one that serializes itself
+     * @return list<class-string> the classes of its objects, except of some inside one that serializes itself
      *
      * @throws NotStorable
      */
@@ -85,7 +101,7 @@ final class Inspection
             throw NotStorable::at($path, $inspection->what);
         }
 
-        return \array_keys($inspection->open);
+        return \array_keys($inspection->classes);
     }
 
     /**
@@ -137,8 +153,16 @@ final class Inspection
 
                 return '';
             }
-            if (!$this->open[$value::class] ??= self::isOpen($value)) {
-                return null;
+            $from = $this->classes[$value::class] ??= self::from($value);
+            if ($from !== self::PROPERTIES) {
+                $chosen = $from === self::TIME ? [] : self::chosen($value, $from);
+                $this->seen[$id] = $chosen;
+                if ($chosen === [] || $this->problem($chosen, $depth + 1) === null) {
+                    return null;
+                }
+                $this->what = 'serializes itself with something in it that ' . $this->what;
+
+                return '';
             }
             $values = (array) $value;
         } elseif (\is_array($value)) {
@@ -219,20 +243,66 @@ final class Inspection
         if (\is_array($in)) {
             return \is_int($key) ? "[{$key}]" : "['{$key}']";
         }
-        // Casting an object to an array puts "\0class\0" or "\0*\0" before private and protected names.
-        $name = (string) $key;
-        $end = \strrpos($name, "\0");
-
-        return '->' . ($end === false ? $name : \substr($name, $end + 1));
+        return '->' . self::property((string) $key);
     }
 
-    /** Whether serialize() takes the object's properties: not if the class chooses what to store, nor for internal classes, whose state is elsewhere. */
-    private static function isOpen(object $object): bool
+    /** A property's name: casting an object to an array puts "\0class\0" or "\0*\0" before private and protected ones. */
+    private static function property(string $key): string
     {
-        return $object instanceof \stdClass
-            || (!\method_exists($object, '__serialize')
-                && !\method_exists($object, '__sleep')
-                && !$object instanceof \Serializable
-                && (new \ReflectionClass($object))->isUserDefined());
+        $end = \strrpos($key, "\0");
+
+        return $end === false ? $key : \substr($key, $end + 1);
+    }
+
+    /** PROPERTIES, INTERNAL, APPLICATION or TIME. */
+    private static function from(object $object): int
+    {
+        if ($object instanceof \stdClass) {
+            return self::PROPERTIES;
+        }
+        if (\in_array($object::class, [\DateTimeImmutable::class, \DateTime::class, \DateTimeZone::class, \DateInterval::class], true)) {
+            return self::TIME;
+        }
+        if (\method_exists($object, '__serialize')) {
+            return (new \ReflectionMethod($object, '__serialize'))->isInternal() ? self::INTERNAL : self::APPLICATION;
+        }
+        if (\method_exists($object, '__sleep') || $object instanceof \Serializable) {
+            return self::APPLICATION;
+        }
+
+        return (new \ReflectionClass($object))->isUserDefined() ? self::PROPERTIES : self::INTERNAL;
+    }
+
+    /**
+     * What serialize() stores of an object whose class chooses that. The application's code is asked only if a property holds
+     * a resource: it may do more than to choose, and serialize() asks it too.
+     *
+     * @return array<mixed>
+     */
+    private static function chosen(object $object, int $from): array
+    {
+        $arrays = 0;
+        $properties = (array) $object;
+        if ($from === self::APPLICATION && (self::glance($properties, $arrays) & self::DOUBTFUL) === 0) {
+            return [];
+        }
+        Quiet::begin();
+        try {
+            if (\method_exists($object, '__serialize')) {
+                return (array) $object->__serialize();
+            }
+            if (\method_exists($object, '__sleep')) {
+                $names = (array) $object->__sleep();
+
+                return \array_filter($properties, static fn(int|string $key): bool => \in_array(self::property((string) $key), $names, true), \ARRAY_FILTER_USE_KEY);
+            }
+
+            return $from === self::INTERNAL ? $properties : [];
+        } catch (\Throwable) {
+            // serialize() will meet the same.
+            return [];
+        } finally {
+            Quiet::end();
+        }
     }
 }

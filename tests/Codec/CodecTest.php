@@ -181,6 +181,19 @@ final class CodecTest extends TestCase
         yield 'resource after an object' => [[new \stdClass(), [$open]], '[1][0] is a resource (stream)'];
         yield 'resource in an object' => [[(object) ['f' => $open]], '[0]->f is a resource (stream)'];
         yield 'resource in a circular array' => [$circular, "['file'] is a resource (stream)"];
+        // Seen to fail: they were stored, and came back as null or 0.
+        $by = 'serializes itself with something in it that is a resource (stream)';
+        $map = new \SplObjectStorage();
+        $map[new \stdClass()] = $open;
+        $queue = new \SplQueue();
+        $queue[] = $open;
+        yield 'resource in an ArrayObject' => [['l' => new \ArrayObject([1, ['f' => $open]])], "['l'] $by"];
+        yield 'resource in an object in an ArrayIterator' => [new \ArrayIterator([(object) ['f' => $open]]), $by];
+        yield 'resource in an SplObjectStorage' => [[$map], "[0] $by"];
+        yield 'resource in an SplQueue' => [$queue, $by];
+        yield 'resource in an SplFixedArray' => [\SplFixedArray::fromArray([1, $open]), $by];
+        yield 'resource that __serialize() returns' => [[new Choosing($open, true)], "[0] $by"];
+        yield 'resource that __sleep() names' => [[new Naming($open, ['name', 'file'])], "[0] $by"];
         yield 'anonymous class' => [[new class {}], "[0] does not let itself be serialized"];
         yield 'generator' => [['g' => (static fn() => yield 1)()], "['g'] is a Generator"];
         yield 'PDO' => [['db' => new \PDO('sqlite::memory:')], "['db'] does not let itself be serialized (Serialization of 'PDO' is not allowed)"];
@@ -188,6 +201,28 @@ final class CodecTest extends TestCase
         // Seen to fail: a fatal Error.
         yield 'incomplete' => [['o' => \unserialize('O:7:"Missing":1:{s:1:"a";i:1;}')], "['o'] is an object whose class Missing was not loaded"];
         yield 'too deep' => [$deep, 'nested deeper than 4000 levels'];
+    }
+
+    public function testAResourceThatTheClassLeavesOutIsNoObstacle(): void
+    {
+        $open = \fopen('php://memory', 'r');
+        foreach (self::codecs() as [$codec]) {
+            $choosing = $codec->decode($codec->encode(new Choosing($open, false)));
+            $naming = $codec->decode($codec->encode(new Naming($open, ['name'])));
+            self::assertInstanceOf(Choosing::class, $choosing);
+            self::assertInstanceOf(Naming::class, $naming);
+            self::assertSame([null, false, 'a'], [$choosing->file, isset($naming->file), $naming->name]);
+        }
+    }
+
+    /** It may do more than to choose what is stored. */
+    public function testTheApplicationsCodeIsNotAskedTwice(): void
+    {
+        foreach (self::codecs() as [$codec]) {
+            Choosing::$asked = 0;
+            $codec->encode([new Choosing(new \ArrayObject([1]), true)]);
+            self::assertSame(1, Choosing::$asked);
+        }
     }
 
     #[DataProvider('notStorable')]

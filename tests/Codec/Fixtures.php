@@ -198,3 +198,38 @@ final class Warning
         \trigger_error('while waking');
     }
 }
+
+final class Choosing
+{
+    public static int $asked = 0;
+
+    public function __construct(public mixed $file, private readonly bool $keeps) {}
+
+    /** @return array<string, mixed> */
+    public function __serialize(): array
+    {
+        self::$asked++;
+
+        return $this->keeps ? ['file' => $this->file] : [];
+    }
+
+    /** @param array<string, mixed> $data */
+    public function __unserialize(array $data): void
+    {
+        $this->file = $data['file'] ?? null;
+    }
+}
+
+final class Naming
+{
+    public string $name = 'a';
+
+    /** @param list<string> $names */
+    public function __construct(public mixed $file = null, private readonly array $names = []) {}
+
+    /** @return list<string> */
+    public function __sleep(): array
+    {
+        return $this->names;
+    }
+}
