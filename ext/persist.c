@@ -358,44 +358,117 @@ static inline void *address(const writer *w, void *here)
 	return (char *) here + w->to_readers;
 }
 
-/* Whether these bytes are UTF-8 (RFC 3629): the engine never finds that out for an interned string by itself. */
-static bool is_utf8(const unsigned char *at, size_t length)
+/* ---- UTF-8 ---- */
+
+/* The compiler knows how each processor works on so many at once. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+static inline bytes16 sixteen(const unsigned char *at)
+{
+	bytes16 these;
+
+	memcpy(&these, at, sizeof these);
+
+	return these;
+}
+
+/* Whether any of these bits is set in any of the bytes. */
+static inline bool any(bytes16 bytes, uint64_t bits)
+{
+	uint64_t half[2];
+
+	memcpy(half, &bytes, sizeof half);
+
+	return ((half[0] | half[1]) & bits) != 0;
+}
+
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+#define BLOCK 64
+
+static inline bytes16 bits_of_block(const unsigned char *at)
+{
+	return sixteen(at) | sixteen(at + 16) | sixteen(at + 32) | sixteen(at + 48);
+}
+
+static bool is_ascii(const unsigned char *at, size_t length)
 {
 	const unsigned char *end = at + length;
+	uint64_t bits = 0, eight;
 
+	for (; end - at >= 4 * BLOCK; at += 4 * BLOCK) {
+		if (any(bits_of_block(at) | bits_of_block(at + BLOCK) | bits_of_block(at + 2 * BLOCK) | bits_of_block(at + 3 * BLOCK), HIGH_BITS)) {
+			return false;
+		}
+	}
+	for (; end - at >= BLOCK; at += BLOCK) {
+		if (any(bits_of_block(at), HIGH_BITS)) {
+			return false;
+		}
+	}
+	if (length >= 8) {
+		for (; end - at > 8; at += 8) {
+			memcpy(&eight, at, 8);
+			bits |= eight;
+		}
+		/* The last eight, some of them once more. */
+		at = end - 8;
+		memcpy(&eight, at, 8);
+		return !((bits | eight) & HIGH_BITS);
+	}
 	while (at < end) {
-		uint64_t eight, four[4];
-		while (end - at >= 32 && (memcpy(four, at, 32), !((four[0] | four[1] | four[2] | four[3]) & UINT64_C(0x8080808080808080)))) {
-			at += 32;
+		bits |= *at++;
+	}
+
+	return !(bits & 0x80);
+}
+
+/* Which of sixteen bytes cannot come after the three before them, by the table of well-formed sequences (Unicode, 3.9). */
+static inline bytes16 faults(const unsigned char *at)
+{
+	bytes16 byte = sixteen(at), first = sixteen(at - 1);
+	bytes16 must_go_on = (bytes16) ((first >= 0xc0) | (sixteen(at - 2) >= 0xe0) | (sixteen(at - 3) >= 0xf0));
+	bytes16 goes_on = (bytes16) ((byte & 0xc0) == 0x80);
+	/* Too long a form, a surrogate, beyond U+10FFFF. */
+	bytes16 second = (bytes16) (((first == 0xe0) & (byte < 0xa0)) | ((first == 0xed) & (byte >= 0xa0))
+		| ((first == 0xf0) & (byte < 0x90)) | ((first == 0xf4) & (byte >= 0x90)));
+
+	return (must_go_on ^ goes_on) | second | (bytes16) (((byte & 0xfe) == 0xc0) | (byte >= 0xf5));
+}
+
+/*
+ * Whether these bytes are UTF-8 (RFC 3629). The engine never finds that out for an interned string by itself, and would
+ * look at all of it for each pattern with /u. Branches for each character would take thirty times as long as the copy.
+ */
+static bool is_utf8(const unsigned char *at, size_t length)
+{
+	/* A block at an edge, with zeros around it. */
+	unsigned char edge[3 + BLOCK];
+	bool is_open = false;
+
+	if (is_ascii(at, length)) {
+		return true;
+	}
+	for (size_t done = 0; done < length; done += BLOCK) {
+		const unsigned char *block = at + done;
+		size_t before = done ? 3 : 0, there = length - done < BLOCK ? length - done : BLOCK;
+		if (there < BLOCK || !done) {
+			memset(edge, 0, sizeof edge);
+			memcpy(edge + 3 - before, block - before, before + there);
+			block = edge + 3;
 		}
-		while (end - at >= 8 && (memcpy(&eight, at, 8), !(eight & UINT64_C(0x8080808080808080)))) {
-			at += 8;
-		}
-		if (at == end) {
-			break;
-		}
-		unsigned char first = *at++;
-		if (first < 0x80) {
+		bool is_plain = !any(bits_of_block(block), HIGH_BITS);
+		/* Nothing goes on into what comes after a block without any. */
+		if (is_plain && !is_open) {
 			continue;
 		}
-		int more = first >= 0xc2 && first < 0xe0 ? 1 : first < 0xf0 && first >= 0xe0 ? 2 : first < 0xf5 && first >= 0xf0 ? 3 : 0;
-		if (!more || end - at < more) {
+		is_open = !is_plain;
+		if (any(faults(block) | faults(block + 16) | faults(block + 32) | faults(block + 48), ~UINT64_C(0))) {
 			return false;
-		}
-		/* The second byte's range keeps out what is too long, the surrogates, and what lies beyond U+10FFFF. */
-		unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80, high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-		if (*at < low || *at > high) {
-			return false;
-		}
-		at++;
-		while (--more) {
-			if ((*at++ & 0xc0) != 0x80) {
-				return false;
-			}
 		}
 	}
 
-	return true;
+	/* It does not end within a character. */
+	return at[length - 1] < 0xc0 && (length < 2 || at[length - 2] < 0xe0) && (length < 3 || at[length - 3] < 0xf0);
 }
 
 /* Refcount 2: SEPARATE_ARRAY() and its like look at nothing else. */
@@ -413,7 +486,7 @@ static void *write_string(writer *w, zend_string *string)
 	/* Not the source's flags: they may say where its refcount is no refcount (IS_STR_CLASS_NAME_MAP_PTR). */
 	GC_SET_REFCOUNT(copy, REFCOUNT);
 	GC_TYPE_INFO(copy) = IS_STRING | ((IS_STR_INTERNED
-		| (is_utf8((const unsigned char *) ZSTR_VAL(string), length) ? IS_STR_VALID_UTF8 : 0)) << GC_FLAGS_SHIFT);
+		| (GC_FLAGS(string) & IS_STR_VALID_UTF8 || is_utf8((const unsigned char *) ZSTR_VAL(string), length) ? IS_STR_VALID_UTF8 : 0)) << GC_FLAGS_SHIFT);
 	/* The engine would write it when it needs it, and cannot where it is read. */
 	ZSTR_H(copy) = ZSTR_HASH(string);
 	ZSTR_LEN(copy) = length;
