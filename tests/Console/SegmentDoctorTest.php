@@ -65,6 +65,21 @@ final class SegmentDoctorTest extends TestCase
         self::assertStringStartsWith('100 values of 2000 were not stored', $findings[2]->text);
     }
 
+    // Seen to fail: as a remark without advice.
+    public function testItAdvisesALargerOneWhereRequestsReadMoreThanTheirShare(): void
+    {
+        $segment = $this->segment(1 << 20);
+        for ($i = 0; $i < 20; ++$i) {
+            $segment->set("key $i", \array_fill(0, 500, $i));
+        }
+        $process = Process::snippet('$segment = Larder\Segment::open($argv[1], 1 << 20); for ($i = 0; $i < 20; ++$i) { $segment->get("key $i"); }', [$this->directory->file('segment')]);
+        self::assertSame(0, $process->wait(), $process->errors());
+        $findings = $this->segmentOf('1M');
+        self::assertSame(['ok', 'ok', 'warn'], $this->levels($findings));
+        self::assertMatchesRegularExpression('/^[1-9]\d? gets of 20 were copied/', $findings[2]->text);
+        self::assertStringContainsString('?bytes=2M', $findings[2]->fix);
+    }
+
     public function testItSaysWhoseFileItIsAndThatAnotherBuildHasOneBeside(): void
     {
         $this->segment(1 << 20);
