@@ -82,9 +82,8 @@ final class Middleware implements MiddlewareInterface
     private function run(Exchange $exchange, ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
     {
         $exchange->renewal === null || $exchange->renew();
-        $hadSession = Sapi::hadSession();
         try {
-            $response = $handler->handle(Psr7::with($request, $exchange->variables()));
+            [$response, $beside] = Sapi::watch(static fn(): ResponseInterface => $handler->handle(Psr7::with($request, $exchange->variables())));
             $size = $response->getBody()->getSize();
             $unfit = match (true) {
                 !$exchange->isRecorded => '',
@@ -97,9 +96,9 @@ final class Middleware implements MiddlewareInterface
                 $length = $response->hasHeader('Content-Length') ? $response->getHeaderLine('Content-Length') : (string) \strlen($body);
                 $broken = $length === (string) \strlen($body) ? '' : 'its Content-Length is not its length';
 
-                return $this->response($exchange->conclude(Psr7::reply($response, $body, $hadSession), PageCache::takeTags(), $broken), $response);
+                return $this->response($exchange->conclude(Psr7::reply($response, $body, $beside), PageCache::takeTags(), $broken), $response);
             }
-            $reply = $exchange->conclude(Psr7::reply($response, '', $hadSession), PageCache::takeTags(), unfit: $unfit);
+            $reply = $exchange->conclude(Psr7::reply($response, '', $beside), PageCache::takeTags(), unfit: $unfit);
 
             return $this->header($response, $reply);
         } catch (\Throwable $failure) {

@@ -78,8 +78,8 @@ final class Psr7
         return $request;
     }
 
-    /** @param bool $hadSession see Sapi::lines() */
-    public static function reply(ResponseInterface $response, string $body, bool $hadSession): Reply
+    /** @param list<string> $beside what PHP itself sends with it */
+    public static function reply(ResponseInterface $response, string $body, array $beside): Reply
     {
         $lines = [];
         foreach ($response->getHeaders() as $name => $values) {
@@ -88,6 +88,6 @@ final class Psr7
             }
         }
 
-        return new Reply($response->getStatusCode(), $lines, $body, Sapi::lines($hadSession));
+        return new Reply($response->getStatusCode(), $lines, $body, $beside);
     }
 }

@@ -10,6 +10,9 @@ final class Sapi
     /** What ends a request before its script ends. */
     private const FINISH = ['fastcgi_finish_request', 'litespeed_finish_request'];
 
+    /** Of a response that is one visitor's. */
+    private const IS_PRIVATE = 'Cache-Control: private';
+
     public static function send(Reply $reply): void
     {
         self::setHeader($reply);
@@ -46,7 +49,7 @@ final class Sapi
     /** The response as the script has made it until now. */
     public static function response(string $body): Reply
     {
-        $lines = self::lines();
+        $lines = [...\headers_list(), ...self::ofSession(false)];
         $status = \http_response_code();
         $names = \array_map(Reply::name(...), $lines);
         $type = \ini_get('default_mimetype');
@@ -60,27 +63,55 @@ final class Sapi
     }
 
     /**
-     * The header as PHP has it until now, whoever sends the rest of the response: header() and setcookie(), and a session.
+     * Does work that makes a response, and tells what PHP itself sends with it. Where another response was sent already, PHP
+     * refuses to send anything for this one; what it has refused may have made this one private.
      *
-     * @param bool $hadSession as hadSession() said before the response was made
+     * @template Made
      *
-     * @return list<string>
+     * @param \Closure(): Made $work
+     *
+     * @return array{Made, list<string>}
      */
-    public static function lines(bool $hadSession = false): array
+    public static function watch(\Closure $work): array
     {
-        $hasSession = (\function_exists('session_id') && \session_id() !== '') || isset($_SESSION) || (self::hadSession() && !$hadSession);
+        // In a process of many requests an earlier one may have begun a session.
+        $hadSession = \defined('SID');
+        if (!\headers_sent() || \PHP_SAPI === 'cli') {
+            $made = $work();
 
-        // Whatever the application was told to say of it: a session is one visitor's, with a cookie or in the page's links.
-        return [...\headers_list(), ...$hasSession ? ['Cache-Control: private'] : []];
+            return [$made, [...\headers_list(), ...self::ofSession($hadSession)]];
+        }
+        $isRefused = false;
+        // php-src, main/SAPI.c (sapi_header_op()) and ext/session/session.c (php_session_start()).
+        $isRefusal = static fn(string $message): bool => \str_contains($message, 'headers already sent') || \str_contains($message, 'headers have already been sent');
+        $before = \error_get_last();
+        $next = \set_error_handler(static function (int $level, string $message, string $file, int $line) use (&$isRefused, &$next, $isRefusal): bool {
+            $isRefused = $isRefused || $isRefusal($message);
+
+            return \is_callable($next) && $next($level, $message, $file, $line) !== false;
+        });
+        try {
+            $made = $work();
+        } finally {
+            \restore_error_handler();
+        }
+        $last = \error_get_last();
+        $isRefused = $isRefused || ($last !== $before && $isRefusal($last['message'] ?? ''));
+
+        return [$made, $isRefused ? [self::IS_PRIVATE] : self::ofSession($hadSession)];
     }
 
     /**
-     * Whether this process has ever begun a session, which may be over: PHP defines SID then (php_session_reset_id(), php-src,
-     * ext/session/session.c).
+     * The session may be over: PHP defines SID when it begins one (php_session_reset_id(), php-src, ext/session/session.c).
+     *
+     * @return list<string>
      */
-    public static function hadSession(): bool
+    private static function ofSession(bool $hadSession): array
     {
-        return \defined('SID');
+        $hasSession = (\function_exists('session_id') && \session_id() !== '') || isset($_SESSION) || (\defined('SID') && !$hadSession);
+
+        // Whatever the application was told to say of it: a session is one visitor's, with a cookie or in the page's links.
+        return $hasSession ? [self::IS_PRIVATE] : [];
     }
 
     /**

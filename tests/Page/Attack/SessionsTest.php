@@ -69,4 +69,37 @@ final class SessionsTest extends ScriptCase
         self::assertStringContainsString('; hit', $answer->headers['cache-status'][0]);
         self::assertSame(['of phone', 2], [$answer->body, $this->runs()]);
     }
+
+    /** @return iterable<string, array{string, bool}> code that sends a header by itself, or tries to; and whether that makes the page private */
+    public static function lateHeaders(): iterable
+    {
+        yield 'nothing' => ['', false];
+        yield 'a cookie' => ['setcookie("id", "1");', true];
+        yield 'a cookie, quietly' => ['@setcookie("id", "1");', true];
+        yield 'a private page' => ['header("Cache-Control: private");', true];
+        yield 'a session with a cookie' => ['session_start(["use_cookies" => 1]);', true];
+        yield 'a session without one' => ['session_start();', true];
+        yield 'a cookie, and a handler of errors of its own' => ['set_error_handler(static fn(): bool => false); setcookie("id", "1");', true];
+        yield 'another error' => ['echo $undefined;', false];
+    }
+
+    /** The middleware renews a stale page when the visitor has his answer: PHP sends no header any more, and the page may be private. */
+    #[DataProvider('lateHeaders')]
+    public function testAPageThatTurnsPrivateWhileItIsRenewed(string $code, bool $isPrivate): void
+    {
+        $script = $this->handler("if (\$request->hasHeader('X-First')) {
+            return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60, stale-while-revalidate=60', 'Age' => '100', 'ETag' => '\"1\"'], 'page');
+        }
+        $code
+        return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60'], 'of one visitor');");
+        $this->ask($script, ['HTTP_X_FIRST' => '1']);
+        self::assertSame('page', $this->ask($script)->body);
+        while ($this->runs() < 2 || $this->isBuilt()) {
+            \usleep(1_000);
+        }
+        $status = $this->ask($script)->headers['cache-status'][0];
+        self::assertSame($isPrivate ? 3 : 2, $this->runs(), $status);
+        self::assertStringStartsWith($isPrivate ? 'Larder; fwd=uri-miss' : 'Larder; hit', $status);
+        self::assertStringNotContainsString('ttl=-', $status);
+    }
 }
