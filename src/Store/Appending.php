@@ -54,4 +54,16 @@ interface Appending extends Store
      * @throws Failure
      */
     public function settle(string $writer, array &$bounded = []): array;
+
+    /**
+     * Looks for a key's record without reading its body.
+     *
+     * @param string $epoch in which the caller compares positions
+     *
+     * @return ?int its position; 0: the key has none, or an intent stands on it. Null: this cannot tell, for example because
+     *              the store is in another epoch; read() can
+     *
+     * @throws Failure
+     */
+    public function position(string $key, string $epoch): ?int;
 }

@@ -120,6 +120,22 @@ final class ReentrantStore implements Appending
         }
     }
 
+    public function position(string $key, string $epoch): ?int
+    {
+        $held = Signals::hold();
+        if ($this->busy || !$this->store instanceof Appending) {
+            return null;
+        }
+        $this->busy = true;
+        try {
+            return $this->store->position($key, $epoch);
+        } catch (\Throwable $thrown) {
+            throw $this->left($thrown);
+        } finally {
+            $this->busy = false;
+        }
+    }
+
     public function now(): int
     {
         $held = Signals::hold();

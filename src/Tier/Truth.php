@@ -245,6 +245,25 @@ final class Truth
         }
     }
 
+    /** See Appending::position(). */
+    public function position(string $key, string $epoch): ?int
+    {
+        if (!$this->store instanceof Appending || $this->breaker->until !== 0) {
+            return null;
+        }
+        $this->calls++;
+        $start = \hrtime(true);
+        try {
+            return $this->store->position($key, $epoch);
+        } catch (Failure) {
+            // The read that follows reports the failure.
+            return null;
+        } finally {
+            $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
+        }
+    }
+
     /** Housekeeping at the end of a request that used the store. */
     public function tidy(): void
     {

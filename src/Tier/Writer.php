@@ -203,6 +203,14 @@ final class Writer
         if (isset($this->pending[$key])) {
             return true;
         }
+        $epoch = $this->view->history->epoch;
+        $position = $this->truth->position($key, $epoch);
+        if ($position !== null) {
+            $isThere = $position > $this->view->floor($space);
+            if ($epoch === $this->view->history->epoch) {
+                return $isThere;
+            }
+        }
         $record = $this->view->again([$key])->records[$key] ?? null;
 
         return $record !== null && ($record->body[0] ?? '') !== Entry::INTENT && $record->position > $this->view->floor($space);

@@ -30,6 +30,8 @@ final class SqliteStore implements Appending
 {
     private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
+    private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
+
     private const END_AND_HORIZON = "SELECT 0, max(pos), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e";
 
     private const SINCE = self::END_AND_HORIZON
@@ -148,21 +150,8 @@ final class SqliteStore implements Appending
 
     public function read(array $keys): Snapshot
     {
-        foreach ($this->late === [] ? [] : $keys as $key) {
-            if (isset($this->late[$key])) {
-                $this->apply();
-                break;
-            }
-        }
         for ($attempt = 1; ; $attempt++) {
-            $database = $this->database;
-            if ($database === null || !$database->isOurs()) {
-                $database = $this->database();
-            }
-            if ($database->changeLog->hasOthers()) {
-                $this->applyOthers();
-                $database = $this->database();
-            }
+            $database = $this->current($keys);
             try {
                 if (!isset($keys[1])) {
                     $key = $keys[0];
@@ -226,6 +215,52 @@ final class SqliteStore implements Appending
         }
 
         return $settled;
+    }
+
+    public function position(string $key, string $epoch): ?int
+    {
+        $database = $this->current([$key]);
+        if ($database->epoch !== $epoch) {
+            return null;
+        }
+        try {
+            $statement = $database->statement(self::POSITION);
+            $statement->bindValue(1, $key, \PDO::PARAM_LOB);
+            $statement->execute();
+            /** @var list<array{int, int, int}> $rows */
+            $rows = $statement->fetchAll(\PDO::FETCH_NUM);
+        } catch (\PDOException) {
+            // read() finds out what is wrong.
+            return null;
+        }
+        [$position, $expiry, $used] = $rows[0] ?? [0, 0, 0];
+
+        return $used === Writing::HELD || ($expiry !== 0 && $expiry < Clock::now()) ? 0 : \abs($position);
+    }
+
+    /**
+     * The database, with what this process has appended for these keys and what others have appended.
+     *
+     * @param non-empty-list<string> $keys
+     */
+    private function current(array $keys): Database
+    {
+        foreach ($this->late === [] ? [] : $keys as $key) {
+            if (isset($this->late[$key])) {
+                $this->apply();
+                break;
+            }
+        }
+        $database = $this->database;
+        if ($database === null || !$database->isOurs()) {
+            $database = $this->database();
+        }
+        if ($database->changeLog->hasOthers()) {
+            $this->applyOthers();
+            $database = $this->database();
+        }
+
+        return $database;
     }
 
     public function write(array $changes): array

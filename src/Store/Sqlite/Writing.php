@@ -38,7 +38,7 @@ final class Writing
         . self::UNLESS_HELD . '0 ELSE expiry END, body' . self::UNLESS_HELD . 'NULL ELSE body END, used' . self::UNLESS_HELD . '0 ELSE used END';
 
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
-    private const HELD = 2;
+    public const HELD = 2;
 
     private const PEEK = 'SELECT body, pos, writer, expiry FROM e WHERE k = ?';
 

@@ -64,6 +64,11 @@ final class ShelfStore implements Appending
         return true;
     }
 
+    public function position(string $key, string $epoch): ?int
+    {
+        return null;
+    }
+
     public function settle(string $writer, array &$bounded = []): array
     {
         if (!$this->appends) {

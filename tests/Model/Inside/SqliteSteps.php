@@ -72,6 +72,11 @@ final class SqliteSteps implements Appending
         return $this->changeLog->append($change);
     }
 
+    public function position(string $key, string $epoch): ?int
+    {
+        return null;
+    }
+
     public function settle(string $writer, array &$bounded = []): array
     {
         return [];
