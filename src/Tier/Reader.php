@@ -327,7 +327,7 @@ final class Reader
     }
 
     /** The entry in a record: null if it is no value, its signature is wrong, or it is expired, flushed or invalidated. */
-    public function valid(string $key, Record $record, Snapshot $snapshot, Space $space): ?Entry
+    public function valid(string $key, Record $record, Snapshot $snapshot, Space $space, bool $swaps = false): ?Entry
     {
         if (($record->body[0] ?? '') === Entry::INTENT) {
             $this->view->hold($key);
@@ -338,18 +338,18 @@ final class Reader
         $entry = $this->signer->open($key, $record->body);
 
         // The epoch is checked last: asking for a marker may have revealed a new one.
-        return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->view->floor($space)
-            || ($entry->tags !== [] && !$this->view->tagsHold($entry, $record->position)) || $snapshot->epoch !== $this->history->epoch ? null : $entry;
+        return $entry === null || ($entry->expiry !== 0 && $entry->expired($this->truth->now())) || $record->position <= $this->view->floor($space, $swaps)
+            || ($entry->tags !== [] && !$this->view->tagsHold($entry, $record->position, $swaps)) || $snapshot->epoch !== $this->history->epoch ? null : $entry;
     }
 
     /** Whether a record that valid() refused may be valid after all: the position of one of its markers is unknown. */
-    public function isUnsure(string $key, Record $record, Space $space): bool
+    public function isUnsure(string $key, ?Record $record, Space $space, bool $swaps): bool
     {
-        if ($this->view->floor($space) === \PHP_INT_MAX) {
+        if ($this->view->floor($space, $swaps) === \PHP_INT_MAX) {
             return true;
         }
-        foreach ($this->signer->open($key, $record->body)->tags ?? [] as $tag) {
-            if ($this->view->marker($tag) === \PHP_INT_MAX) {
+        foreach ($record === null ? [] : $this->signer->open($key, $record->body)->tags ?? [] as $tag) {
+            if ($this->view->at($tag, $swaps) === \PHP_INT_MAX) {
                 return true;
             }
         }

@@ -70,6 +70,11 @@ final class Remember
             return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
         }
 
+        if ($snapshot !== null && ($view->isHeld($name) || $this->reader->isUnsure($name, $snapshot->records[$name] ?? null, $space, false))) {
+            // While an intent stands nothing is served that others store, so it is no use to wait for them.
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+        }
+
         // A flush marker that is newer than what was read, as one just made anew, would stop the value from being stored.
         if ($snapshot !== null && !isset($snapshot->records[$lease]) && $view->floor($space) <= $snapshot->at
             && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {

@@ -80,7 +80,7 @@ final class View
     /** @var array<string, true> keys on which an intent stood when they were read */
     private array $held = [];
 
-    /** @var array<string, true> markers on which an intent stood when they were read */
+    /** @var array<string, int> markers on which an intent stood when they were read, with where they stand; PHP_INT_MAX: a writer of one is dead */
     private array $heldMarkers = [];
 
     /** @var array<string, array{Space, \WeakReference<RequestTier>}> by the prefix of their keys */
@@ -395,24 +395,42 @@ final class View
         return isset($this->floors[$space->path]);
     }
 
-    /** Position of the last flush that covers a space; PHP_INT_MAX: unknown, so nothing in the space is valid. */
-    public function floor(Space $space): int
+    /**
+     * Position of the last flush that covers a space; PHP_INT_MAX: unknown, so nothing in the space is valid.
+     *
+     * @param bool $swaps see at()
+     */
+    public function floor(Space $space, bool $swaps = false): int
     {
         if (isset($this->floors[$space->path])) {
             return $this->floors[$space->path];
         }
         $floor = 0;
         foreach ($space->flushes as $marker) {
-            $position = $this->marker($marker);
+            // Where no database is behind it, there is no transaction of one.
+            $position = $this->at($marker, $swaps || $space->cacheOnly);
             if ($position > $floor) {
                 $floor = $position;
             }
         }
-        if ($floor !== \PHP_INT_MAX) {
+        if ($floor !== \PHP_INT_MAX && $this->heldMarkers === []) {
             $this->floors[$space->path] = $floor;
         }
 
         return $floor;
+    }
+
+    /**
+     * A marker's position; PHP_INT_MAX: unknown, also under another's intent.
+     *
+     * @param bool $swaps for a counter or a lock, which no transaction of the database concerns: where the marker stands under
+     *                    the intent
+     */
+    public function at(string $marker, bool $swaps): int
+    {
+        $position = $this->marker($marker);
+
+        return $position === \PHP_INT_MAX && $swaps ? $this->heldMarkers[$marker] ?? $position : $position;
     }
 
     /**
@@ -437,7 +455,7 @@ final class View
      */
     public function precede(Space $space, Entry $entry): bool
     {
-        return !$this->truth->store->forgets() || ($this->floor($space) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX));
+        return !$this->truth->store->forgets() || ($this->floor($space, true) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX, true));
     }
 
     /** Applies a change that this process made or learned of to its markers and copies. */
@@ -523,11 +541,12 @@ final class View
         }
     }
 
-    public function tagsHold(Entry $entry, int $position): bool
+    /** @param bool $swaps see at() */
+    public function tagsHold(Entry $entry, int $position, bool $swaps = false): bool
     {
         isset($entry->tags[1]) && $this->learnMarkers($entry->tags);
         foreach ($entry->tags as $tag) {
-            if ($this->marker($tag) >= $position) {
+            if ($this->at($tag, $swaps) >= $position) {
                 return false;
             }
         }
@@ -590,11 +609,13 @@ final class View
         $position = $record->position ?? 0;
         if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
             $standing = $this->standing($marker, $record, $snapshot);
-            // No near tier would learn that the intent's writer died, so none gets this marker.
-            $this->heldMarkers[$marker] = true;
+            // No near tier would learn that the intent's writer died, so none gets this marker. A dead writer's marker is about
+            // to move once more, also if it was found dead just now.
+            $this->heldMarkers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
+            unset($standing['w' . $this->writer]);
 
-            // A dead writer's marker is about to move once more, also if it was found dead just now.
-            return $this->noteMarker($marker, $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX);
+            // What was stored since the intent was put may be older than what another's transaction has committed.
+            return $this->noteMarker($marker, $standing === [] ? $this->heldMarkers[$marker] : \PHP_INT_MAX);
         }
         if ($position === 0 && $this->truth->store->forgets()) {
             $position = $this->makeMarker($marker, $snapshot);

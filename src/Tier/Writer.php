@@ -313,13 +313,13 @@ final class Writer
                 return null;
             }
             $record = $snapshot->records[$key] ?? null;
-            $entry = $record === null ? null : $this->reader->valid($key, $record, $snapshot, $space);
+            $entry = $record === null ? null : $this->reader->valid($key, $record, $snapshot, $space, true);
             if ($entry !== null && \array_diff($entry->tags, $tags) !== []) {
                 $tags = $entry->tags;
                 continue;
             }
             if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
-                || $this->reader->isUnsure($key, $record, $space))) {
+                || $this->reader->isUnsure($key, $record, $space, true))) {
                 return null;
             }
             $next = $decide($entry);

@@ -31,6 +31,9 @@ final class Application
 
     /** @var array<string, int> by key */
     private readonly array $must;
+
+    /** Whether all changes of a transaction have reached the cache so far. */
+    private bool $told = true;
     private readonly Request $tiers;
     private readonly Space $space;
 
@@ -99,8 +102,11 @@ final class Application
     {
         $this->cache->begin();
         Machine::step('begin transaction');
+        $this->told = true;
         $work();
         Machine::step('commit transaction');
+        // From here on it counts, if the cache was told of all that it changes.
+        $this->told && $this->returned(...$keys);
         if ($this->cache->commitTransaction()) {
             $this->returned(...$keys);
         }
@@ -125,14 +131,14 @@ final class Application
     /** @param list<string> $tags */
     public function set(string $key, int $value, array $tags = []): void
     {
-        if ($this->cache->set($key, $value, 0, $tags)) {
+        if ($this->tell($this->cache->set($key, $value, 0, $tags))) {
             $this->returned($key);
         }
     }
 
     public function delete(string ...$keys): void
     {
-        if (isset($keys[1]) ? $this->cache->deleteMultiple($keys) : $this->cache->delete($keys[0])) {
+        if ($this->tell(isset($keys[1]) ? $this->cache->deleteMultiple($keys) : $this->cache->delete($keys[0]))) {
             $this->returned(...$keys);
         }
     }
@@ -147,6 +153,14 @@ final class Application
     {
         $this->cache->intend(...$keys);
         Machine::step('intended', $keys);
+    }
+
+    /** Notes for a transaction whether a change has reached the cache. */
+    public function tell(bool $done): bool
+    {
+        $this->told = $this->told && $done;
+
+        return $done;
     }
 
     /** What was changed in the database has reached the cache. */

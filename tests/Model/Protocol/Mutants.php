@@ -101,7 +101,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [
-                ['Tier\Reader' => ['$record->position <= $this->view->floor($space)' => 'false']],
+                ['Tier\Reader' => ['$record->position <= $this->view->floor($space, $swaps)' => 'false']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
             ],
             'a tag does not hide what was stored before' => [

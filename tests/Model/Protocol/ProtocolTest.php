@@ -97,6 +97,10 @@ final class ProtocolTest extends TestCase
                 yield "$one + $other" => [[$one, $other], [0, 1], 'none', 1];
             }
         }
+        // The third may begin after COMMIT, when the cache has not heard of it yet.
+        foreach (['flushes' => 'reads and fills', 'invalidates' => 'fills tagged'] as $change => $fills) {
+            yield "between COMMIT and the end: $change" => [["in a transaction: $change", $fills, 'reads'], [0, 1, 1], 'none', 0];
+        }
         foreach (self::FORGETS as $names) {
             yield 'forgotten: ' . \implode(' + ', $names) => [$names, [0, 1], 'none', 0];
             yield 'forgotten, near: ' . \implode(' + ', $names) => [$names, [0, 1], 'apcu', 0];

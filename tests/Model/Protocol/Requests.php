@@ -261,23 +261,23 @@ final class Requests
     {
         $sets = static fn(object $request): \Closure => static function () use ($request): void {
             $request->change('k');
-            $request->cache->set('k', $request->row('k'));
+            $request->tell($request->cache->set('k', $request->row('k')));
         };
 
         return [
             'in a transaction: sets' => static fn(object $request) => $request->transaction($sets($request), ['k']),
             'in a transaction: deletes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 // The application is free in the order of the two.
-                $request->cache->delete('k');
+                $request->tell($request->cache->delete('k'));
                 $request->change('k');
             }, ['k']),
             'in a transaction: flushes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $request->change('k');
-                $request->cache->flush();
+                $request->tell($request->cache->flush());
             }, ['k']),
             'in a transaction: invalidates' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $request->change('k');
-                $request->cache->invalidateTags('t');
+                $request->tell($request->cache->invalidateTags('t'));
             }, ['k']),
             'in a transaction: intends' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $request->cache->intend('k');
@@ -286,7 +286,7 @@ final class Requests
             'in a transaction: reads, modifies, writes' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $value = $request->get('k') ?? $request->row('k');
                 $request->change('k');
-                $request->cache->set('k', $value | $request->row('k'));
+                $request->tell($request->cache->set('k', $value | $request->row('k')));
             }, ['k']),
             'in a transaction: sets, which is rolled back' => static fn(object $request) => $request->rolledBack($sets($request)),
             'in a transaction: writes and fills, which is rolled back' => static fn(object $request) => $request->rolledBack(static function () use ($request): void {
@@ -296,6 +296,7 @@ final class Requests
             'in a transaction: reads and fills' => static fn(object $request) => $request->transaction(static function () use ($request): void {
                 $request->get('k') ?? $request->cache->fill('k', $request->row('k'));
             }, []),
+            'reads' => static fn(object $request) => $request->get('k'),
             // The transaction shows it the rows of its beginning, for as long as it goes on.
             'in a transaction: reads; then sets' => static function (object $request): void {
                 $value = 0;
