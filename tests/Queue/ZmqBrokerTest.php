@@ -11,6 +11,7 @@ use Larder\Queue\QueueFailure;
 use Larder\Queue\QueueFull;
 use Larder\Queue\ZmqAddress;
 use Larder\Queue\ZmqBroker;
+use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -75,6 +76,18 @@ final class ZmqBrokerTest extends TestCase
         $program->expect('end');
         self::assertTrue(Process::ends($program->pid));
         self::assertGreaterThan(0, Queue::open($broker->dsn, 'mail')->size());
+    }
+
+    public function testARequestOfAWebServerEnds(): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('No php-fpm: bin/setup installs it.');
+        }
+        $broker = new Broker($this->ipc());
+        $fpm = new FpmServer(1);
+        $script = $fpm->script('push.php', '$freed = array_map(fn() => new stdClass(), range(1, 200)); unset($freed);'
+            . 'class App { public static $queue; } App::$queue = Larder\Queue\Queue::open($_GET["dsn"], "mail"); App::$queue->push("one"); echo App::$queue->size();');
+        self::assertSame(['1', '2', '3'], \array_map(static fn(): string => $fpm->request($script, dsn: $broker->dsn)->body, \range(1, 3)));
     }
 
     public function testTellsWhatIsKnownWhereNobodyAnswers(): void
