@@ -40,10 +40,14 @@ abstract class Connection
     private int $number = 0;
     private int $process = 0;
     private int $used = 0;
+    private readonly bool $forks;
 
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
     // An exception or a reply tells the same.
-    final public function __construct(protected readonly Endpoint $endpoint) {}
+    final public function __construct(protected readonly Endpoint $endpoint)
+    {
+        $this->forks = Process::forks();
+    }
 
     /** Connects and sends nothing yet. Throws the library's exceptions. */
     abstract protected function open(): void;
@@ -80,12 +84,16 @@ abstract class Connection
      */
     final public function ready(): int
     {
+        // The usual case, without a call of this class.
+        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Process::id())) {
+            return $this->number;
+        }
         if ($this->busy && $this->isOpen()) {
             // A call that still waits for replies holds the old library object, and reads them there.
             $this->open = false;
             $this->release();
         } elseif ($this->isOpen()) {
-            if (\hrtime(true) - $this->used < self::IDLE || $this->isAlive()) {
+            if ($this->isAlive()) {
                 return $this->number;
             }
         } elseif ($this->open) {
@@ -118,7 +126,7 @@ abstract class Connection
      */
     final public function run(array $commands, int $attempts = 0): array
     {
-        if (!$this->isOpen()) {
+        if (!$this->open || ($this->forks && $this->process !== Process::id())) {
             throw $this->failure('the connection was lost');
         }
         $this->busy = true;

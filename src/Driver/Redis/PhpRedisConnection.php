@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Redis;
 
+use Larder\System\Failure;
+
 /**
  * A connection by the extension "redis" (phpredis), version 5.3 or newer.
  *
@@ -66,41 +68,53 @@ final class PhpRedisConnection extends Connection
         if ($redis === null) {
             throw $this->failure('not connected');
         }
-        $redis->clearLastError();
         if (\count($commands) === 1 && $attempts === 0) {
             $this->shares === 1 || $this->share($redis, 1);
-            $replies = [$redis->rawCommand(...$commands[0])];
-        } else {
-            $this->share($redis, \count($commands));
-            $redis->pipeline();
-            foreach ($commands as $command) {
-                $redis->rawCommand(...$command);
-            }
-            try {
-                $replies = $redis->exec();
-            } catch (\RedisException $e) {
-                throw $attempts > 0 && \str_starts_with($e->getMessage(), 'OOM') ? new Refused($e->getMessage(), 0, $e) : $e;
-            }
-            if (!\is_array($replies) || \count($replies) !== \count($commands)) {
-                throw $this->failure('the answer broke off');
-            }
-            $replies = \array_values($replies);
+            $reply = $redis->rawCommand(...$commands[0]);
+
+            return [$reply === false ? $this->error($redis) : $reply];
         }
-        // No command used here answers nil, so false is an error reply; of several errors phpredis keeps the last text.
+        $this->share($redis, \count($commands));
+        $redis->pipeline();
+        foreach ($commands as $command) {
+            $redis->rawCommand(...$command);
+        }
+        try {
+            $replies = $redis->exec();
+        } catch (\RedisException $e) {
+            throw $attempts > 0 && \str_starts_with($e->getMessage(), 'OOM') ? new Refused($e->getMessage(), 0, $e) : $e;
+        }
+        if (!\is_array($replies) || \count($replies) !== \count($commands)) {
+            throw $this->failure('the answer broke off');
+        }
+        $replies = \array_values($replies);
         for ($i = 0; $i < $attempts; ++$i) {
             $replies[$i] = $replies[$i] === false ? null : $replies[$i];
         }
         if (\in_array(false, $replies, true)) {
-            $error = (string) $redis->getLastError();
-            if (!\str_starts_with($error, 'NOSCRIPT')) {
-                throw $this->refusal($error);
-            }
+            $this->error($redis);
             foreach ($replies as $i => $reply) {
                 $replies[$i] = $reply === false ? null : $reply;
             }
         }
+        $attempts === 0 || $redis->clearLastError();
 
         return $replies;
+    }
+
+    /**
+     * No command used here answers nil, so false is an error reply; of several errors phpredis keeps the last text.
+     *
+     * @return null for a script that the server does not know
+     *
+     * @throws Failure for every other error
+     */
+    private function error(\Redis $redis): null
+    {
+        $error = (string) $redis->getLastError();
+        $redis->clearLastError();
+
+        return \str_starts_with($error, 'NOSCRIPT') ? null : throw $this->refusal($error);
     }
 
     protected function release(): ?object

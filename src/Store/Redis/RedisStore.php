@@ -41,8 +41,8 @@ final class RedisStore implements Store
     private const LONGEST = 10_000_000_000_000;
 
     /**
-     * Milliseconds, 30 days, for which a marker of a flush or a tag's invalidation stays after its last use: a write that
-     * depends on it, or now and then a read (Script has the same number). A missing marker is made anew, and what it covers
+     * Milliseconds, 30 days, for which a marker of a flush or a tag's invalidation stays after its last use, which is now and then
+     * noted: a write that depends on it, or a read (Script has the same number). A missing marker is made anew, and what it covers
      * counts as invalidated. So no marker must stay for ever, and the server may evict it.
      */
     private const MARKER = 2_592_000_000;
@@ -63,10 +63,13 @@ final class RedisStore implements Store
     private const LARGE = 1000;
 
     /**
-     * Nanoseconds after which a read compares again the journal with the end that was seen before, which takes two
-     * microseconds more. No server is set back, and then outgrows that end, in so short a time.
+     * Nanoseconds after which a read that finds a new end compares the journal with the end that was seen before. No server
+     * is set back, and then outgrows that end, in so short a time.
      */
     private const COMPARED = 250_000;
+
+    /** Reads that expect another new end after one. */
+    private const BUSY = 64;
 
     /** Milliseconds after which such a body expires if no script has used it. */
     private const UNDER_WAY = '60000';
@@ -80,6 +83,8 @@ final class RedisStore implements Store
     /** Number of the connection on which $epoch was last confirmed; 0: must be confirmed again. */
     private int $connectionNumber = 0;
     private string $epoch = '';
+    /** Begins the names of the epoch's keys. */
+    private string $base = '';
     /**
      * The newest end that this store has seen in $epoch, and the same end with its nonce. Both are written in one step: a
      * signal handler may throw anywhere, and an end with another end's nonce would look like a server that was set back.
@@ -93,6 +98,10 @@ final class RedisStore implements Store
     private array $markers = [];
     /** hrtime() when the server's journal last agreed with $seen. */
     private int $compared = 0;
+    /** Reads left that expect others to have moved the journal's end. */
+    private int $moving = 0;
+    /** Begins at a random number on each connection, so that no two calls of write() have the same nonce. */
+    private int $nonce = 0;
     /** The epoch last returned to the caller, to which the caller's limits belong. */
     private string $told = '';
     /** True: former epochs have left keys. */
@@ -128,7 +137,7 @@ final class RedisStore implements Store
 
     public function read(array $keys): Snapshot
     {
-        $beside = null;
+        $beside = $values = null;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connection->ready() !== $this->connectionNumber) {
                 $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 6);
@@ -137,49 +146,31 @@ final class RedisStore implements Store
                     break;
                 }
             }
-            $base = $this->base();
-            $command = ['MGET', $this->head];
-            foreach ($keys as $key) {
-                $command[] = $base . 'r:' . $key;
+            $values = $this->fetch($keys);
+            if ($values !== null) {
+                break;
             }
-            $commands = [$command];
-            [$end, $seen] = $this->seen;
-            $now = (int) \hrtime(true);
-            $compares = $end > 0 && $now - $this->compared > self::COMPARED;
-            if ($compares) {
-                $commands[] = ['XRANGE', $base . 'j', $end . '-0', $end . '-0'];
-            }
-            $replies = $this->connection->run($commands);
-            $values = $replies[0];
-            $head = \is_array($values) ? \array_shift($values) : null;
-            if (\is_string($head) && \str_starts_with($head, $this->epoch . ' ')) {
-                $from = \strlen($this->epoch) + 1;
-                $last = \substr($head, $from, \strcspn($head, ' ', $from));
-                if ($last === $seen || ((int) $last > $end && (!$compares || $end . '-' . self::nonce($replies[1] ?? null) === $seen))) {
-                    $this->seen = [(int) $last, $last];
-                    $this->compared = $compares ? $now : $this->compared;
-                    break;
-                }
-            }
-            $values = null;
             $this->connectionNumber = 0;
         }
-        if (!\is_array($values ?? null)) {
+        if ($values === null) {
             throw $this->failure('its data are replaced again and again');
         }
         $records = [];
         foreach ($keys as $i => $key) {
             $value = $values[$i] ?? null;
             if (\is_string($value) && \strlen($value) >= Script::HEADER) {
-                $records[$key] = self::record($value);
+                $records[$key] = new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
                 if (\strlen($value) === Script::HEADER + 1 && \count($this->markers) < 64) {
-                    $this->markers[$this->base() . 'r:' . $key] = true;
+                    $this->markers[$this->base . 'r:' . $key] = true;
                 }
             }
         }
 
+        if (!\is_array($beside)) {
+            return new Snapshot($this->told = $this->epoch, $this->seen[0], $records);
+        }
         $names = [];
-        foreach (\array_chunk(\is_array($beside) ? $beside : [], 2) as $pair) {
+        foreach (\array_chunk($beside, 2) as $pair) {
             [$name, $value] = $pair + [1 => null];
             if (\is_string($name) && !isset($records[$name])) {
                 $names[] = $name;
@@ -194,15 +185,16 @@ final class RedisStore implements Store
 
     public function write(array $changes): array
     {
-        if (\count($changes) <= self::BATCH) {
-            return $this->apply($changes);
-        }
         $outcomes = [];
-        foreach (\array_chunk($changes, self::BATCH) as $some) {
-            $outcomes[] = $this->apply($some);
+        foreach (\count($changes) <= self::BATCH ? [$changes] : \array_chunk($changes, self::BATCH) as $some) {
+            $made = $this->put($some);
+            $others = \array_slice($some, \count($made));
+            /** @var non-empty-list<Outcome> $all */
+            $all = $others === [] ? $made : [...$made, ...$this->apply($others)];
+            $outcomes[] = $all;
         }
 
-        return \array_merge(...$outcomes);
+        return \count($outcomes) === 1 ? $outcomes[0] : \array_merge(...$outcomes);
     }
 
     public function now(): int
@@ -250,7 +242,7 @@ final class RedisStore implements Store
         $cursor = '0';
         do {
             $this->ready();
-            $base = $this->base() . 'r:';
+            $base = $this->base . 'r:';
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($base) . '*', 'COUNT', '500']]);
             if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
                 throw $this->failure('SCAN was answered by something else');
@@ -274,7 +266,7 @@ final class RedisStore implements Store
     public function stats(): array
     {
         $this->ready();
-        [$reply] = $this->evaluate([[Script::stats(), ['0', $this->base() . 'r:']]]);
+        [$reply] = $this->evaluate([[Script::stats(), ['0', $this->base . 'r:']]]);
         [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
 
         return [
@@ -317,6 +309,146 @@ final class RedisStore implements Store
     }
 
     /**
+     * Reads records, and in the same step the head, which tells whether the journal is still the one that was seen.
+     *
+     * As long as its end is the one that was seen, nothing else is compared. An end that others have moved costs a second
+     * round trip at first. Where others write, they will again: the next reads send both commands at once.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @return ?list<mixed> values of the records; null: the epoch must be confirmed again
+     *
+     * @throws Failure
+     */
+    private function fetch(array $keys): ?array
+    {
+        $command = ['MGET', $this->head];
+        foreach ($keys as $key) {
+            $command[] = $this->base . 'r:' . $key;
+        }
+        [$end, $seen] = $this->seen;
+        if ($this->moving > 0 && $end > 0) {
+            --$this->moving;
+            [$values, $entry] = $this->connection->run([$command, $this->seeking($end)]);
+        } else {
+            [$values] = $this->connection->run([$command]);
+            $entry = null;
+        }
+        $head = \is_array($values) ? \array_shift($values) : null;
+        if (!\is_array($values) || !\array_is_list($values) || !\is_string($head)) {
+            return null;
+        }
+        $now = (int) \hrtime(true);
+        if (!\str_starts_with($head, $this->epoch . ' ' . $seen . ' ')) {
+            [$epoch, $last] = \explode(' ', $head) + ['', ''];
+            if ($epoch !== $this->epoch || (int) $last <= $end) {
+                return null;
+            }
+            if ($end > 0 && $now - $this->compared > self::COMPARED) {
+                $entry ??= $this->connection->run([$this->seeking($end)])[0];
+                if ($end . '-' . self::nonceOf($entry) !== $seen) {
+                    return null;
+                }
+            }
+            $this->seen = [(int) $last, $last];
+            $this->moving = self::BUSY;
+        }
+        $this->compared = $now;
+
+        return $values;
+    }
+
+    /** @return non-empty-list<string> the command that asks for the journal's entry at an end that was seen */
+    private function seeking(int $end): array
+    {
+        return ['XRANGE', $this->base . 'j', $end . '-0', $end . '-0'];
+    }
+
+    /**
+     * Makes the first of these changes by one call of Script::put(), up to one that must be compared with more than PUT does.
+     *
+     * @param non-empty-list<Change> $changes
+     *
+     * @return list<Outcome> of those that were made
+     *
+     * @throws Failure
+     */
+    private function put(array $changes): array
+    {
+        $this->ready();
+        if ($this->told === '') {
+            $this->told = $this->epoch;
+        }
+        $knows = $this->told === $this->epoch;
+        $nonce = $this->nonce();
+        $writer = $changes[0]->writer;
+        $records = $this->base . 'r:';
+        $keys = [$this->head, $this->base . 'j', $this->base . 'i'];
+        $arguments = [$this->epoch . ' ' . $this->seen[1] . ' ', $writer . $nonce];
+        $bodies = [];
+        foreach ($changes as $change) {
+            $limited = $change->limit !== Change::ALWAYS;
+            $guards = $change->guards;
+            if (!$change->logged || $change->strict || $change->writer !== $writer || ($change->epoch !== '' && $change->epoch !== $this->epoch)
+                || (!$knows && ($limited || $guards !== []))) {
+                return [];
+            }
+            $body = $change->body;
+            $end = $body === null ? '-' : $this->end($change);
+            if ($body !== null && \strlen($body) >= self::LARGE) {
+                $bodies[] = $sent = $this->ahead($body);
+                $body = $sent[1];
+                $end = '@' . $end;
+            }
+            $keys[] = $records . $change->key;
+            $arguments[] = $change->key;
+            $arguments[] = $change->kind;
+            $arguments[] = $limited ? (string) $change->limit : '';
+            $arguments[] = (string) \count($guards);
+            $arguments[] = $end;
+            $arguments[] = $body ?? '';
+            foreach ($guards as $key => $limit) {
+                $keys[] = $records . $key;
+                $arguments[] = (string) $limit;
+            }
+        }
+        $command = ['EVALSHA', $this->put->sha, (string) \count($keys), ...$keys, ...$arguments];
+        try {
+            if ($bodies !== [] && \count($changes) > 1) {
+                // With several changes it must be known which were made, even if a body is refused.
+                $this->connection->run($bodies, \count($bodies));
+                $bodies = [];
+            }
+            $replies = $this->connection->run($bodies === [] ? [$command] : [...$bodies, $command], \count($bodies));
+        } catch (Refused) {
+            return [];
+        }
+        $reply = $replies[\count($bodies)];
+        if ($reply === null) {
+            [$reply] = $this->connection->run([['EVAL', $this->put->lua, ...\array_slice($command, 2)]]);
+        }
+        if (!\is_string($reply) || $reply === '') {
+            $this->connectionNumber = 0;
+
+            return [];
+        }
+        $told = \explode(' ', $reply);
+        $end = (int) $told[0];
+        $made = \intdiv(\count($told), 3);
+        $outcomes = [];
+        for ($i = 1, $position = $end - $made; ++$position <= $end; $i += 3) {
+            $outcomes[] = new Outcome(true, $position, $told[$i + 1], (int) $told[$i], $told[$i + 2]);
+        }
+        if ($outcomes !== [] && $end > $this->seen[0]) {
+            $this->seen = [$end, $end . '-' . $nonce];
+        }
+
+        return $outcomes;
+    }
+
+    /**
+     * Makes changes by one call of Script::write() each.
+     *
      * @param non-empty-list<Change> $changes
      *
      * @return non-empty-list<Outcome>
@@ -325,12 +457,11 @@ final class RedisStore implements Store
     {
         $outcomes = [];
         $refusal = null;
-        $again = $inline = false;
-        $nonce = \bin2hex(\random_bytes(6));
+        $inline = false;
+        $nonce = $this->nonce();
         $told = $this->told;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             $this->ready();
-            $told = $told === '' ? $this->epoch : $told;
             $calls = $bodies = [];
             foreach ($changes as $i => $change) {
                 if (isset($outcomes[$i])) {
@@ -343,13 +474,10 @@ final class RedisStore implements Store
                 } else {
                     $large = '';
                     if (!$inline && $change->body !== null && \strlen($change->body) >= self::LARGE) {
-                        $large = $this->base() . 't:' . \bin2hex(\random_bytes(8));
-                        $room = \str_repeat('.', Script::HEADER);
-                        $bodies[] = ['SET', $large, $room . $change->body, 'PX', self::UNDER_WAY];
+                        $bodies[] = $sent = $this->ahead($change->body);
+                        $large = $sent[1];
                     }
-                    // Only a single change takes the short way: if PUT passes it on to WRITE, it would come after later ones.
-                    $isShort = !$again && !$limited && $large === '' && $change->logged && !$change->strict && \count($changes) === 1;
-                    $calls[$i] = $isShort ? [$this->put, $this->shortCall($change, $nonce)] : [$this->write, $this->call($change, $large, $nonce)];
+                    $calls[$i] = [$this->write, $this->call($change, $large, $nonce)];
                 }
             }
             if ($calls === []) {
@@ -370,12 +498,10 @@ final class RedisStore implements Store
                 $outcomes[\array_key_first($calls)] = Outcome::refused();
                 break;
             }
-            $lost = $again = false;
+            $lost = false;
             foreach ($replies as $i => $reply) {
                 if (!\is_array($reply) || $reply[0] === 2) {
                     $lost = true;
-                } elseif ($reply[0] === 4) {
-                    $again = true;
                 } elseif ($reply[0] === 3) {
                     $error = \is_string($reply[1]) ? $reply[1] : '';
                     // A full server still answers the others.
@@ -385,11 +511,10 @@ final class RedisStore implements Store
                     $outcomes[$i] = $this->outcome($changes[$i], $reply, $nonce);
                 }
             }
-            if ($lost) {
-                $this->connectionNumber = 0;
-            } elseif (!$again) {
+            if (!$lost) {
                 break;
             }
+            $this->connectionNumber = 0;
         }
         if ($refusal !== null) {
             throw $this->connection->refusal($refusal);
@@ -440,11 +565,13 @@ final class RedisStore implements Store
         if ($this->epoch !== $reply[0]) {
             $this->seen = [0, ''];
             $this->epoch = $reply[0];
+            $this->base = $this->prefix . ':' . $this->epoch . ':';
         }
         $this->seen = [(int) $reply[1], $reply[1]];
         $this->compared = (int) \hrtime(true);
         $this->unswept = ($reply[2] ?? 0) === 1;
         $this->learnClock($reply[5], $sent, $number !== $this->connectionNumber);
+        $this->nonce = \random_int(1 << 44, 14 << 44);
         $this->connectionNumber = $number;
 
         return \array_values($reply);
@@ -468,7 +595,7 @@ final class RedisStore implements Store
      */
     private function call(Change $change, string $large, string $nonce): array
     {
-        $base = $this->base();
+        $base = $this->base;
         $keys = [$this->head, $base . 'j', $base . 'i', $base . 'r:' . $change->key];
         $guards = [];
         foreach ($change->guards as $key => $limit) {
@@ -495,27 +622,20 @@ final class RedisStore implements Store
         ];
     }
 
-    /** @return non-empty-list<string> keys and arguments of Script::put() */
-    private function shortCall(Change $change, string $nonce): array
+    /**
+     * The command that brings a large body past Lua.
+     *
+     * @return array{string, string, string, string, string} the second names the key that will hold it
+     */
+    private function ahead(string $body): array
     {
-        $base = $this->base();
+        return ['SET', $this->base . 't:' . \bin2hex(\random_bytes(8)), \str_repeat('.', Script::HEADER) . $body, 'PX', self::UNDER_WAY];
+    }
 
-        return [
-            '4',
-            $this->head,
-            $base . 'j',
-            $base . 'i',
-            $base . 'r:' . $change->key,
-            $this->epoch,
-            $change->key,
-            $change->writer,
-            $change->kind,
-            $this->end($change),
-            $change->body === null ? '' : '1',
-            $change->body ?? '',
-            $this->seen[1],
-            $nonce,
-        ];
+    /** Of one call of write(): see Script. */
+    private function nonce(): string
+    {
+        return \dechex(++$this->nonce);
     }
 
     /** The record's expiry on the server, in the form that the scripts take. */
@@ -588,11 +708,6 @@ final class RedisStore implements Store
         return $replies;
     }
 
-    private function base(): string
-    {
-        return $this->prefix . ':' . $this->epoch . ':';
-    }
-
     private function failure(string $what): Failure
     {
         return $this->connection->failure($what);
@@ -604,7 +719,7 @@ final class RedisStore implements Store
     }
 
     /** The nonce of the journal's entry in a reply of XRANGE. */
-    private static function nonce(mixed $reply): string
+    private static function nonceOf(mixed $reply): string
     {
         $entry = \is_array($reply) ? $reply[0] ?? null : null;
         $fields = \is_array($entry) ? $entry[1] ?? null : null;
