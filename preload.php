@@ -18,6 +18,7 @@ foreach ([
     Larder\Config\Assembly::class,
     Larder\Config\Directory::class,
     Larder\Config\Dsn::class,
+    Larder\Config\Functions::class,
     Larder\Config\Options::class,
     Larder\Config\SegmentPlace::class,
     Larder\Config\StoreFactory::class,

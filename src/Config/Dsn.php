@@ -138,7 +138,6 @@ final readonly class Dsn
      */
     public function needs(): void
     {
-        Functions::check(Functions::NEEDED);
         $extension = self::EXTENSIONS[$this->scheme];
         if ($extension !== '' && $extension !== 'larder' && !\extension_loaded($extension)) {
             if ($extension !== 'redis') {
@@ -150,8 +149,8 @@ final readonly class Dsn
         } elseif (($this->scheme === 'predis' || $this->scheme === 'predis+tls') && !\class_exists(\Predis\Client::class)) {
             throw InvalidConfiguration::missingPredis($this->scheme . '://');
         }
-        if (self::TIERS[$this->scheme] === 'far' && $extension === '') {
-            Functions::check(Functions::SOCKETS);
+        if (!\function_exists('ini_get') || (string) \ini_get('disable_functions') !== '') {
+            Functions::check(self::TIERS[$this->scheme] === 'far' && $extension === '' ? [...Functions::NEEDED, ...Functions::SOCKETS] : Functions::NEEDED);
         }
     }
 

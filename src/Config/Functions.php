@@ -29,9 +29,6 @@ final class Functions
      */
     public static function check(array $functions): void
     {
-        if (\function_exists('ini_get') && (string) \ini_get('disable_functions') === '') {
-            return;
-        }
         foreach ($functions as $function) {
             if (!\function_exists($function)) {
                 throw InvalidConfiguration::disabledFunction($function);
