@@ -16,6 +16,8 @@ use Larder\System\Failure;
  *     m   facts about the whole: epoch, where it began (start), the greatest position whose row has been deleted
  *         (horizon, see Past), the boot and the file it belongs to, the hands and marks of the Sweeper.
  *
+ * `sum` is the body's CRC-32: SQLite notices a damaged page only where its structure is.
+ *
  * The body comes last, so that SQLite reads a row's other columns without it (sqlite.org/fileformat2.html, section 1.6: a
  * body that does not fit into a page lies in a chain of overflow pages). A table with a rowid and two indices is as fast
  * as WITHOUT ROWID for short bodies, and three times faster for 20 kB ones, of which a B-tree by key keeps less in the
@@ -29,13 +31,13 @@ final class Schema
     /**
      * Grows whenever a process of the previous release would misuse the tables: such a process must neither read nor write
      * a database of this release. Version 2: floors (see Past). Version 3: judged changes in the change log. Version 4:
-     * sets after a miss there.
+     * sets after a miss there. Version 5: checksums.
      */
-    public const VERSION = 4;
+    public const VERSION = 5;
 
     private const TABLES = [
         'CREATE TABLE e(id INTEGER PRIMARY KEY, k BLOB NOT NULL UNIQUE, pos INTEGER NOT NULL, writer TEXT NOT NULL,'
-            . ' kind TEXT NOT NULL, expiry INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB)',
+            . ' kind TEXT NOT NULL, expiry INTEGER NOT NULL, used INTEGER NOT NULL, sum INTEGER NOT NULL DEFAULT 0, body BLOB)',
         'CREATE INDEX e_pos ON e(pos)',
         'CREATE TABLE m(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID',
         'PRAGMA application_id=' . self::APPLICATION,

@@ -28,7 +28,7 @@ use Larder\System\Failure;
  */
 final class SqliteStore implements Appending
 {
-    private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used FROM (SELECT 1) LEFT JOIN e ON k = ?';
+    private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
 
@@ -37,10 +37,10 @@ final class SqliteStore implements Appending
     private const SINCE = self::END_AND_HORIZON
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
-    private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL FROM e UNION ALL"
-        . ' SELECT k, pos, writer, body, expiry, used FROM e WHERE k';
+    private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL, NULL FROM e UNION ALL"
+        . ' SELECT k, pos, writer, body, expiry, used, sum FROM e WHERE k';
 
-    private const ALL = 'SELECT k, pos, writer, body, expiry FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
+    private const ALL = 'SELECT k, pos, writer, body, expiry, sum FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
     /** Changes that one answer lists; a reader that is further behind gets an incomplete answer. */
     private const LONGEST_LIST = 50_000;
@@ -158,9 +158,10 @@ final class SqliteStore implements Appending
                     $statement = $database->statement(self::ONE);
                     $statement->bindValue(1, $key, \PDO::PARAM_LOB);
                     $statement->execute();
-                    /** @var array{int, ?int, string, ?string, int, int} $row */
+                    /** @var array{int, ?int, string, ?string, int, int, int} $row */
                     $row = $statement->fetchAll(\PDO::FETCH_NUM)[0];
-                    if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < Clock::now())) {
+                    // A damaged body counts as missing.
+                    if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < Clock::now()) || \crc32($row[3]) !== $row[6]) {
                         if (Markers::is($key)) {
                             return $this->readMany($database, $keys);
                         }
@@ -376,9 +377,9 @@ final class SqliteStore implements Appending
         do {
             $rows = $this->batch($last);
             $now = Clock::now();
-            foreach ($rows as [$key, $position, $writer, $body, $expiry]) {
+            foreach ($rows as [$key, $position, $writer, $body, $expiry, $sum]) {
                 $last = $key;
-                if ($expiry === 0 || $expiry >= $now) {
+                if (($expiry === 0 || $expiry >= $now) && \crc32($body) === $sum) {
                     yield $key => new Record($body, \abs($position), $writer);
                 }
             }
@@ -415,14 +416,15 @@ final class SqliteStore implements Appending
             foreach ($several ? \array_chunk($keys, self::MOST_KEYS) : [$keys] as $part) {
                 $statement = $this->named($database, $part);
                 $statement->execute();
-                /** @var non-empty-list<array{string, int, string, ?string, int, int}> $rows the floors may be NULL */
+                /** @var non-empty-list<array{string, int, string, ?string, int, int, int}> $rows the floors may be NULL */
                 $rows = $statement->fetchAll(\PDO::FETCH_NUM);
                 $at ??= $rows[0][1];
                 // For forgotten markers the floors are enough.
                 $floors = (string) $rows[0][2];
                 for ($i = 1, $n = \count($rows); $i < $n; $i++) {
-                    [$key, $position, $writer, $body, $expiry, $used] = $rows[$i];
-                    if ($body === null || ($expiry !== 0 && $expiry < $now)) {
+                    [$key, $position, $writer, $body, $expiry, $used, $sum] = $rows[$i];
+                    // Of a marker only the position matters.
+                    if ($body === null || ($expiry !== 0 && $expiry < $now) || (\crc32($body) !== $sum && !Markers::is($key))) {
                         continue;
                     }
                     $records[$key] = new Record($body, $position < 0 ? -$position : $position, $writer);
@@ -480,7 +482,7 @@ final class SqliteStore implements Appending
         return $statement;
     }
 
-    /** @return list<array{string, int, string, string, int}> */
+    /** @return list<array{string, int, string, string, int, int}> */
     private function batch(string $after): array
     {
         for ($attempt = 1; ; $attempt++) {
@@ -490,7 +492,7 @@ final class SqliteStore implements Appending
                 $statement->bindValue(1, $after, \PDO::PARAM_LOB);
                 $statement->execute();
 
-                /** @var list<array{string, int, string, string, int}> */
+                /** @var list<array{string, int, string, string, int, int}> */
                 return $statement->fetchAll(\PDO::FETCH_NUM);
             } catch (\PDOException $e) {
                 $this->failed($e, $database, $attempt);

@@ -23,9 +23,9 @@ final class Writing
     private const FIND = 'SELECT (SELECT max(pos) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
         . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
-    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(?, ?, ?, ?, ?, ?, ?)'
+    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)'
         . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
-        . ' expiry = excluded.expiry, used = excluded.used, body = excluded.body';
+        . ' expiry = excluded.expiry, used = excluded.used, sum = excluded.sum, body = excluded.body';
 
     /** An unconditional change: only a held record stops it. */
     private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
@@ -178,14 +178,15 @@ final class Writing
         $position = 0;
         $key = $writer = $kind = '';
         $body = null;
-        $expiry = $used = 0;
+        $expiry = $used = $sum = 0;
         $put->bindParam(1, $key, \PDO::PARAM_LOB);
         $put->bindParam(2, $position, \PDO::PARAM_INT);
         $put->bindParam(3, $writer);
         $put->bindParam(4, $kind);
         $put->bindParam(5, $expiry, \PDO::PARAM_INT);
         $put->bindParam(6, $used, \PDO::PARAM_INT);
-        $put->bindParam(7, $body, \PDO::PARAM_LOB);
+        $put->bindParam(7, $sum, \PDO::PARAM_INT);
+        $put->bindParam(8, $body, \PDO::PARAM_LOB);
         $writers = [];
         foreach ($changes as $i => $change) {
             if ($last[$change['key']] !== $i && !isset($shared[$change['key']])) {
@@ -197,6 +198,7 @@ final class Writing
             // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
             if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
                 $position = $end + 1;
+                $sum = $body === null ? 0 : \crc32($body);
                 $put->execute();
                 $isDone = $put->rowCount() === 1;
                 $this->unchecked += 100 + \strlen($key) + \strlen((string) $body);
@@ -219,6 +221,7 @@ final class Writing
                 $body = $bounded . \substr((string) $body, -$change['payload']);
                 $writer = Appending::NOBODY;
                 $position = $end + 1;
+                $sum = \crc32($body);
                 $put->execute();
                 $this->bounded[$key] = true;
             } else {
@@ -341,7 +344,8 @@ final class Writing
         $put->bindValue(4, $kind);
         $put->bindValue(5, $change->body === null ? 0 : $change->expiry, \PDO::PARAM_INT);
         $put->bindValue(6, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \PDO::PARAM_INT);
-        $put->bindValue(7, $body, \PDO::PARAM_LOB);
+        $put->bindValue(7, $body === null ? 0 : \crc32($body), \PDO::PARAM_INT);
+        $put->bindValue(8, $body, \PDO::PARAM_LOB);
         $this->unchecked += 100 + \strlen($change->key) + \strlen((string) $body);
     }
 

@@ -104,6 +104,8 @@ final class SqliteFaultsTest extends TestCase
             \fclose($handle);
         }];
         yield 'emptied' => [static fn(string $file) => \file_put_contents($file, '')];
+        // Which SQLite itself does not notice.
+        yield 'one byte of a value' => [static fn(string $file) => $over($file, (int) \strpos((string) \file_get_contents($file), '300 300'), 'X')];
     }
 
     #[DataProvider('damages')]
