@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
+.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix classes fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -85,6 +85,9 @@ style: setup ## show violations of the coding style
 
 fix: setup ## fix the coding style
 	vendor/bin/php-cs-fixer fix --show-progress=none
+
+classes: setup ## write classes/, one file of classes for each door, from src/ (after a change there)
+	@bin/classes
 
 stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G

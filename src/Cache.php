@@ -101,6 +101,7 @@ final class Cache
      */
     public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {
+        \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
         $held = Signals::hold();
         [$request, $space] = Assembly::build($source);
 

@@ -40,6 +40,8 @@ final class Counter
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
+        \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/counter.php';
+
         return new self(Engines::make($source, $name));
     }
 

@@ -1,0 +1,78 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Config;
+
+use Larder\Tests\Support\FpmServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** The files in classes/, which a request of a web server loads in place of forty of src/. */
+#[CoversNothing]
+final class ClassesTest extends TestCase
+{
+    public function testTheyAreWhatTheirSourcesSay(): void
+    {
+        self::assertSame('', (new Process([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/classes', '--check']))->output());
+    }
+
+    /**
+     * @param string       $before code that runs first
+     * @param list<string> $loaded of src/, by the door in any case
+     */
+    #[DataProvider('doors')]
+    public function testARequestLoadsThem(string $door, string $before, string $code, string $answer, array $loaded): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('Needs php-fpm.');
+        }
+        $directory = new TemporaryDirectory();
+        $fpm = new FpmServer(1, ini: ['display_errors' => 1, 'opcache.enable' => 1]);
+        $root = \dirname(__DIR__, 2);
+        $script = $fpm->script('classes.php', "error_reporting(-1); \$d = '{$directory->path}/data'; $before $code"
+            . ' echo "\n", implode(" ", array_map(static fn(string $file): string => substr($file, strlen(' . \var_export("$root/", true) . ')),'
+            . ' preg_grep(' . \var_export('~^' . \preg_quote($root, '~') . '/(src|classes)/~', true) . ', get_included_files())));');
+        // The first finds nothing, and makes what is missing.
+        $fpm->request($script);
+        [$result, $files] = \explode("\n", $fpm->request($script)->body);
+        self::assertSame($answer, $result);
+        $files = \explode(' ', $files);
+        if ($loaded === []) {
+            self::assertNotContains("classes/$door.all.php", $files);
+        } else {
+            self::assertSame([...$loaded, "classes/$door.all.php", "classes/$door.php"], self::sorted($files));
+        }
+    }
+
+    /** @return iterable<string, array{string, string, string, string, list<string>}> */
+    public static function doors(): iterable
+    {
+        $cache = '$c = Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])->group("g"); echo $c->get("k") ?? $c->set("k", "v");';
+        $counter = 'echo Larder\Counter::open("sqlite://$d", "hits")->add() > 1;';
+        $push = 'echo strlen(Larder\Queue\Queue::open("sqlite://$d", "mail")->push("body"));';
+        yield 'cache' => ['cache', '', $cache, 'v', ['src/Cache.php']];
+        yield 'counter' => ['counter', '', $counter, '1', ['src/Counter.php']];
+        yield 'queue' => ['queue', '', $push, '28', ['src/Queue/Queue.php']];
+        yield 'the queue before the cache' => ['cache', $push, $cache, '28v', []];
+        yield 'one class alone before' => ['cache', 'new Larder\Tier\Space("", false);', $cache, 'v', []];
+        yield 'the cache before the queue' => ['queue', $cache, $push, 'v28', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Queue/Queue.php']];
+    }
+
+    /**
+     * @param list<string> $files
+     *
+     * @return list<string> by folder, but the last two are the door's own
+     */
+    private static function sorted(array $files): array
+    {
+        $own = \array_splice($files, -2);
+        \sort($files);
+        \sort($own);
+
+        return [...$files, ...$own];
+    }
+}
