@@ -259,7 +259,8 @@ final class PushLog
      */
     private function opened(string $mode): mixed
     {
-        $old = $mode === 'x+' ? \umask(0o077) : null;
+        // Some hosts disable umask(); the directory is private anyway.
+        $old = $mode === 'x+' && \function_exists('umask') ? \umask(0o077) : null;
         $handle = \fopen($this->file, "{$mode}e");
         $old === null || \umask($old);
         if ($handle === false && $mode !== 'x+') {

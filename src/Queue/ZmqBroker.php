@@ -70,13 +70,13 @@ final class ZmqBroker
         $this->socket->setSockOpt(\ZMQ::SOCKOPT_MAXMSGSIZE, self::LARGEST);
         $this->socket->setSockOpt(\ZMQ::SOCKOPT_IPV6, 1);
         $this->lock = $address->path === '' ? null : $this->lock();
-        $old = \umask(0o177);
+        $old = \function_exists('umask') ? \umask(0o177) : null;
         try {
             $this->socket->bind($address->endpoint());
         } catch (\ZMQException $error) {
             throw new QueueFailure("{$address->toString()}: {$error->getMessage()}.", 0, $error);
         } finally {
-            \umask($old);
+            $old === null || \umask($old);
         }
     }
 
@@ -121,9 +121,9 @@ final class ZmqBroker
     private function lock(): mixed
     {
         $file = $this->address->path . '.lock';
-        $old = \umask(0o177);
+        $old = \function_exists('umask') ? \umask(0o177) : null;
         $lock = Quiet::call(static fn() => \fopen($file, 'ce'));
-        \umask($old);
+        $old === null || \umask($old);
         if ($lock === false) {
             throw new QueueFailure("{$this->address->toString()}: $file cannot be opened: " . Quiet::$reason . '.');
         }
