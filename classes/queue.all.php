@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue {
 use Larder\System\Process; 
-final class MessageId { private static string $process = ''; private static int $pid = 0; private static int $last = 0; public static function next(): string { if (self::$pid !== Process::id()) { self::$pid = Process::id(); self::$process = \bin2hex(\random_bytes(7)); } self::$last = \max(self::$last + 1, (int) (\microtime(true) * 1e6)); return \sprintf('%014x%s', self::$last, self::$process); } public static function milliseconds(string $id): int { return \intdiv((int) \hexdec(\substr($id, 0, 14)), 1000); } }
+final class MessageId { private static string $process = ''; private static int $pid = 0; private static int $last = 0; public static function next(): string { return self::many(1)[0]; } public static function many(int $count): array { $pid = Process::id(); if (self::$pid !== $pid) { self::$pid = $pid; self::$process = \bin2hex(\random_bytes(7)); } self::$last = \max(self::$last, (int) (\microtime(true) * 1e6) - 1); $ids = []; do { $ids[] = \str_pad(\dechex(++self::$last), 14, '0', \STR_PAD_LEFT) . self::$process; } while (--$count > 0); return $ids; } public static function milliseconds(string $id): int { return \intdiv((int) \hexdec(\substr($id, 0, 14)), 1000); } }
 }
 namespace Larder\Queue {
 use Larder\System\Ownership; use Larder\System\Process; use Larder\System\Quiet; use Larder\System\Signals; 

@@ -15,15 +15,26 @@ final class MessageId
 
     public static function next(): string
     {
-        if (self::$pid !== Process::id()) {
+        return self::many(1)[0];
+    }
+
+    /** @return non-empty-list<string> in order */
+    public static function many(int $count): array
+    {
+        $pid = Process::id();
+        if (self::$pid !== $pid) {
             // A forked child must not go on with its parent's.
-            self::$pid = Process::id();
+            self::$pid = $pid;
             self::$process = \bin2hex(\random_bytes(7));
         }
         // Each is later than the one before, also where the clock was set back meanwhile.
-        self::$last = \max(self::$last + 1, (int) (\microtime(true) * 1e6));
+        self::$last = \max(self::$last, (int) (\microtime(true) * 1e6) - 1);
+        $ids = [];
+        do {
+            $ids[] = \str_pad(\dechex(++self::$last), 14, '0', \STR_PAD_LEFT) . self::$process;
+        } while (--$count > 0);
 
-        return \sprintf('%014x%s', self::$last, self::$process);
+        return $ids;
     }
 
     /** When the message was pushed. */

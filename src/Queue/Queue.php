@@ -99,8 +99,9 @@ final class Queue
         // All but the body is checked once.
         $message = $this->message(null, $delay, $priority, null);
         $messages = [];
+        $options = $this->options();
         foreach ($bodies as $body) {
-            $message['body'] = $this->encode($body);
+            $message['body'] = $this->encode($options, $body);
             $messages[] = $message;
         }
 
@@ -123,7 +124,7 @@ final class Queue
     /** @return list<Message> as many as are due, $max at the most; waits only while there is none */
     public function popMany(int $max, int $visibility = 60, float $wait = 0): array
     {
-        return $this->next($max, $visibility, $wait, []);
+        return $this->next($max, $visibility, $wait, null);
     }
 
     /** Acknowledges messages in one step. @return int how many were still this process's */
@@ -135,10 +136,7 @@ final class Queue
     /** Acknowledges a message and takes the next one, in one step. */
     public function ackAndPop(Message $message, int $visibility = 60, float $wait = 0): ?Message
     {
-        Seconds::milliseconds('visibility', $visibility, 1);
-        Seconds::milliseconds('wait', $wait);
-
-        return $this->next(1, $visibility, $wait, [$message->finish()])[0] ?? null;
+        return $this->next(1, $visibility, $wait, $message)[0] ?? null;
     }
 
     /** Messages that wait, due or delayed: neither those being handled nor the dead. */
@@ -166,7 +164,7 @@ final class Queue
     {
         return \array_map(function (array $dead): array {
             $error = null;
-            $body = $this->decode($dead['body'], $error);
+            $body = $this->decode($this->options(), $dead['body'], $error);
 
             return ['id' => $dead['id'], 'body' => $error === null ? $body : null, 'attempts' => $dead['attempts'], 'error' => $dead['error'] === '' ? $error ?? '' : $dead['error'], 'at' => \intdiv($dead['at'], 1000)];
         }, $this->transport()->dead($limit >= 0 ? $limit : throw new \InvalidArgumentException("dead() was asked for $limit messages; ask for 0 or more.")));
@@ -203,11 +201,11 @@ final class Queue
     }
 
     /**
-     * @param list<array{string, string}> $acknowledged
+     * @param ?Message $handled to be acknowledged in the same step
      *
      * @return list<Message>
      */
-    private function next(int $max, int $visibility, float $wait, array $acknowledged): array
+    private function next(int $max, int $visibility, float $wait, ?Message $handled): array
     {
         if ($max < 1) {
             throw new \InvalidArgumentException("$max messages were asked for; ask for 1 or more.");
@@ -215,16 +213,19 @@ final class Queue
         $visibility = Seconds::milliseconds('visibility', $visibility, 1);
         $wait = Seconds::milliseconds('wait', $wait);
         $end = $wait === 0 ? 0 : \hrtime(true) + $wait * 1_000_000;
+        $acknowledged = $handled === null ? [] : [$handled->finish()];
+        $options = $this->options();
+        $transport = $this->transport();
         while (true) {
             $messages = [];
-            $claims = $this->transport()->claim($max, $visibility, $acknowledged);
+            $claims = $transport->claim($max, $visibility, $acknowledged);
             foreach ($claims as $claim) {
                 $error = null;
-                $body = $this->decode($claim['body'], $error);
+                $body = $this->decode($options, $claim['body'], $error);
                 if ($error === null) {
-                    $messages[] = new Message($this->transport(), $claim['token'], $claim['id'], $body, $claim['attempts'], $this->options()->retry);
+                    $messages[] = new Message($transport, $claim['token'], $claim['id'], $body, $claim['attempts'], $options->retry);
                 } else {
-                    $this->transport()->bury($claim['id'], $claim['token'], $error);
+                    $transport->bury($claim['id'], $claim['token'], $error);
                 }
             }
             if ($messages !== []) {
@@ -237,7 +238,7 @@ final class Queue
                 if ($left <= 0) {
                     return [];
                 }
-                $this->transport()->wait($left);
+                $transport->wait($left);
             }
         }
     }
@@ -263,27 +264,25 @@ final class Queue
         }
 
         return [
-            'body' => $this->encode($body),
+            'body' => $this->encode($this->options(), $body),
             'delay' => Seconds::milliseconds('delay', $delay),
             'priority' => $priority,
             'key' => $key,
         ];
     }
 
-    private function encode(mixed $body): string
+    private function encode(QueueOptions $options, mixed $body): string
     {
-        $options = $this->options();
         $bytes = $options->codec->encode($body);
 
         return $options->signer === null ? $bytes : $options->signer->sign("queue $this->name", $bytes);
     }
 
     /** @param ?string $error set if the body cannot be had here: it has the wrong signature, or a class is not there */
-    private function decode(string $bytes, ?string &$error): mixed
+    private function decode(QueueOptions $options, string $bytes, ?string &$error): mixed
     {
-        $signer = $this->options()->signer;
-        if ($signer !== null) {
-            $bytes = $signer->open("queue $this->name", $bytes);
+        if ($options->signer !== null) {
+            $bytes = $options->signer->open("queue $this->name", $bytes);
             if ($bytes === null) {
                 $error = 'It is not signed with this secret.';
 
@@ -291,13 +290,11 @@ final class Queue
             }
         }
         try {
-            $body = $this->options()->codec->decode($bytes);
+            return $options->codec->decode($bytes);
         } catch (Undecodable $undecodable) {
             $error = $undecodable->getMessage();
 
             return null;
         }
-
-        return $body;
     }
 }

@@ -68,8 +68,8 @@ final readonly class QueueOptions
 
     public function transport(string $name): Transport
     {
-        // Where no more files can be opened, classes cannot be loaded either.
-        \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class]);
+        // A long process may run out of files, and then cannot load classes either.
+        \PHP_SAPI === 'cli' && \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class]);
         $dsn = $this->dsn;
         if ($dsn instanceof ZmqAddress) {
             return new ZmqTransport($dsn, $this->timeout, $name, $this->limit, $this->retry);

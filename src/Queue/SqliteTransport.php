@@ -143,7 +143,7 @@ final class SqliteTransport implements Transport
             $removed = [];
             foreach (\array_chunk(\array_column($claims, 1), self::TOGETHER) as $tokens) {
                 $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
-                foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \array_merge(...\array_map(self::split(...), $tokens))) as [$token]) {
+                foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \explode(' ', \implode(' ', $tokens))) as [$token]) {
                     $removed[Connection::text($token)] = true;
                 }
             }
@@ -172,7 +172,7 @@ final class SqliteTransport implements Transport
 
     public function extend(string $id, string $token, int $visibility): bool
     {
-        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...self::split($token)]) === 1, false);
+        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1, false);
     }
 
     public function bury(string $id, string $token, string $error): bool
@@ -426,40 +426,40 @@ final class SqliteTransport implements Transport
         $now = self::now();
         // What comes back waits, and has its key again.
         $state['expires'] <= $now && $this->expire($connection, $now);
-        $ids = $new = [];
-        foreach ($messages as $message) {
-            $id = MessageId::next();
-            $waiting = self::reserve($connection, $message['key'], $id);
-            if ($waiting !== null) {
-                $ids[] = $waiting;
-                continue;
+        $ids = MessageId::many(\count($messages));
+        // Those that follow each other and differ only in their bodies are inserted together.
+        $groups = $bodies = [];
+        $count = $group = 0;
+        $last = null;
+        foreach ($messages as $i => $message) {
+            $id = $ids[$i];
+            ['key' => $key, 'delay' => $delay, 'priority' => $priority] = $message;
+            if ($key !== null) {
+                $waiting = self::reserve($connection, $key, $id);
+                if ($waiting !== null) {
+                    $ids[$i] = $waiting;
+                    continue;
+                }
             }
-            $ids[] = $id;
-            $new[$id] = $message;
+            if ($last === null || $priority !== $last['priority'] || $delay !== $last['delay'] || $key !== $last['key']) {
+                $last = $message;
+                $groups[++$group] = [$delay > 0 ? 'delayed' : 'ready', -$priority, $now + $delay, $key];
+            }
+            $bodies[$group][$id] = $message['body'];
+            $count++;
         }
-        $count = \count($new);
         [$waiting, $isClosed] = $this->room($connection, $count, $isPlain);
         if ($count > 0 && $waiting + $count > $this->limit) {
             throw QueueFull::holding($this->queue, $waiting, $this->limit);
         }
         $n = self::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
         self::count($connection, $count);
-        $bodies = [];
-        $last = null;
-        foreach ($new as $id => $message) {
-            if ($last !== null && ($message['key'] !== $last['key'] || $message['priority'] !== $last['priority'] || $message['delay'] !== $last['delay'])) {
-                $n = self::insert($connection, $last['delay'] > 0 ? 'delayed' : 'ready', -$last['priority'], $now + $last['delay'], $last['key'], $bodies, $n);
-                $bodies = [];
-            }
-            $last = $message;
-            $bodies[$id] = $message['body'];
-        }
-        if ($last !== null) {
-            self::insert($connection, $last['delay'] > 0 ? 'delayed' : 'ready', -$last['priority'], $now + $last['delay'], $last['key'], $bodies, $n);
+        foreach ($groups as $group => [$table, $rank, $due, $key]) {
+            $n = self::insert($connection, $table, $rank, $due, $key, $bodies[$group], $n);
         }
         $isClosed && $this->renew($connection);
 
-        return $ids;
+        return \array_values($ids);
     }
 
     /**
@@ -561,7 +561,7 @@ final class SqliteTransport implements Transport
         $count = \count($rows);
         $isReplaced = false;
         if ($count === 1 && \count($acknowledged) === 1) {
-            $isReplaced = self::run($connection, self::REPLACE, [$due, $token, ...self::split($acknowledged[0][1])]) === 1;
+            $isReplaced = self::run($connection, self::REPLACE, [$due, $token, ...\explode(' ', $acknowledged[0][1])]) === 1;
         } else {
             foreach ($acknowledged as [, $last]) {
                 self::remove($connection, $last);
@@ -654,20 +654,12 @@ final class SqliteTransport implements Transport
     /** @return ?Head what this token's owner has claimed; null: it is not this token's */
     private static function claimed(Connection $connection, string $token): ?array
     {
-        return self::heads($connection, 'claimed WHERE n = ? AND token = ?', self::split($token))[0] ?? null;
-    }
-
-    /** @return array{int, int} a message's place in the order, and what this claim of it has */
-    private static function split(string $token): array
-    {
-        [$n, $claim] = \explode(' ', $token) + ['', ''];
-
-        return [(int) $n, (int) $claim];
+        return self::heads($connection, 'claimed WHERE n = ? AND token = ?', \explode(' ', $token))[0] ?? null;
     }
 
     private static function remove(Connection $connection, string $token): bool
     {
-        return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', self::split($token)) === 1;
+        return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
     }
 
     /**

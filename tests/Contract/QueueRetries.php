@@ -60,6 +60,21 @@ trait QueueRetries
         self::assertTrue($owner->ack());
     }
 
+    public function testALateAcknowledgementStillTakesTheNextMessage(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(['late', 'next', 'last']);
+        $late = self::next($queue);
+        self::expire($late);
+        $owner = self::next($queue);
+        self::assertSame($late->id, $owner->id);
+        self::assertSame('next', $queue->ackAndPop($late)?->body);
+        self::assertTrue($owner->extend(60));
+        self::assertSame('last', $queue->ackAndPop($owner)?->body);
+        self::assertFalse($owner->extend(60));
+        self::assertSame(0, $queue->size());
+    }
+
     public function testALateCallOfManyCountsItsOwn(): void
     {
         $queue = $this->queue();

@@ -118,7 +118,7 @@ final class DurableDatabase
     /** 0: there is no file. */
     private function inode(): int
     {
-        \clearstatcache(true, $this->file);
+        \clearstatcache();
 
         return \is_file($this->file) ? (int) \fileinode($this->file) : 0;
     }
