@@ -105,7 +105,7 @@ final class Mutants
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
             ],
             'a tag does not hide what was stored before' => [
-                ['Tier\View' => ['if ($this->marker($tag) >= $position) { return false; }' => '']],
+                ['Tier\View' => ['if ($this->at($tag, $swaps) >= $position) { return false; }' => '']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
             ],
             'a near copy is not asked for its flush' => [
