@@ -106,11 +106,15 @@ class Connection
                 \fclose($handle);
                 $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
                 $pdo->exec("PRAGMA application_id=$application;$schema");
+                // Here nobody else is at it: who changes the mode of a file that others open is told at once that it is locked.
+                self::value($pdo, 'PRAGMA journal_mode=WAL');
                 $pdo = null;
                 \chmod($new, 0o600) && \rename($new, $file);
             }
         } finally {
-            \is_file($new) && \unlink($new);
+            foreach ([$new, "$new-wal", "$new-shm"] as $left) {
+                \is_file($left) && \unlink($left);
+            }
             Quiet::end();
             \fclose($gate);
         }
