@@ -127,9 +127,10 @@ final class PushLog
     /** Bytes of the log; 0: there is none. */
     public function size(): int
     {
-        \clearstatcache(true, $this->file);
+        \clearstatcache();
 
-        return (int) \filesize($this->file);
+        // Without the warning of a file that is not there, which takes longer than all of it.
+        return \is_file($this->file) ? (int) \filesize($this->file) : 0;
     }
 
     /**

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\InvalidConfiguration;
@@ -101,7 +102,8 @@ final class Queue
         $messages = [];
         $options = $this->options();
         foreach ($bodies as $body) {
-            $message['body'] = $this->encode($options, $body);
+            // As Codec encodes a string.
+            $message['body'] = \is_string($body) && $options->signer === null ? Codec::STRING . $body : $this->encode($options, $body);
             $messages[] = $message;
         }
 
@@ -211,17 +213,19 @@ final class Queue
             throw new \InvalidArgumentException("$max messages were asked for; ask for 1 or more.");
         }
         $visibility = Seconds::milliseconds('visibility', $visibility, 1);
-        $wait = Seconds::milliseconds('wait', $wait);
+        $wait = $wait === 0.0 ? 0 : Seconds::milliseconds('wait', $wait);
         $end = $wait === 0 ? 0 : \hrtime(true) + $wait * 1_000_000;
         $acknowledged = $handled === null ? [] : [$handled->finish()];
-        $options = $this->options();
-        $transport = $this->transport();
+        $transport = $this->transport ?? $this->transport();
+        $options = $this->options ?? $this->options();
         while (true) {
             $messages = [];
             $claims = $transport->claim($max, $visibility, $acknowledged);
             foreach ($claims as $claim) {
                 $error = null;
-                $body = $this->decode($options, $claim['body'], $error);
+                $body = $claim['body'];
+                // A string, most often, is decoded without a call.
+                $body = $options->signer === null && $body !== '' && $body[0] === Codec::STRING ? \substr($body, 1) : $this->decode($options, $body, $error);
                 if ($error === null) {
                     $messages[] = new Message($transport, $claim['token'], $claim['id'], $body, $claim['attempts'], $options->retry);
                 } else {

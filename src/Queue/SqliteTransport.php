@@ -45,23 +45,9 @@ final class SqliteTransport implements Transport
     /** Messages that one transaction hands out. */
     private const HANDED = 200;
 
-    /** Bytes of a body; larger ones are read after the commit. */
-    private const LARGE = 65_536;
-
     private const DAMAGED = 'Its bytes are damaged in the database.';
 
     private const HEAD = 'rank, n, id, key, attempts, error, sum, due';
-    private const COLUMNS = self::HEAD . ', body';
-
-    /** With whether something must be done before; one row without a message where none is ready. The planner must know that `state` is one row. */
-    private const NEXT = 'SELECT paused OR applied <> ?, rank, n, id, key, attempts, sum, CASE WHEN length(body) <= ' . self::LARGE . ' THEN body END FROM state LEFT JOIN ready WHERE state.rowid = 1 ORDER BY rank, n LIMIT ?';
-
-    private const LEASED = 'rank, n, id, key, attempts + 1, error, sum, ?, body, ? FROM ready ORDER BY rank, n LIMIT ';
-    private const LEASE = 'INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT ' . self::LEASED . '?';
-
-    /** Acknowledges one and leases the next in its place. */
-    private const REPLACE = 'UPDATE claimed SET (' . self::COLUMNS . ', token) = (SELECT ' . self::LEASED . '1) WHERE n = ? AND token = ?';
-
     /** A row of each table, by its primary key. */
     private const PLACE = ['ready' => 'rank = ? AND n = ?', 'delayed' => 'due = ? AND n = ?', 'claimed' => 'n = ?', 'dead' => 'due = ? AND n = ?'];
 
@@ -71,6 +57,8 @@ final class SqliteTransport implements Transport
     private readonly QueueDatabase $database;
     private readonly PushLog $log;
     private readonly Waiters $waiters;
+
+    private ?ClaimStatements $statements = null;
 
     /** Bytes of the log when it was last looked at. */
     private int $logged = 0;
@@ -118,19 +106,52 @@ final class SqliteTransport implements Transport
         $whole = [];
         $left = null;
         do {
-            $handed = $this->transaction(fn(Connection $connection): array => $this->hand($connection, \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged));
+            $handed = $this->handed($most === 1 ? 1 : \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged);
             $acknowledged = [];
             foreach ($handed as $claim) {
-                if ($claim['body'] === null) {
-                    $left ??= Memory::left();
-                    $claim = $this->whole($claim, $left);
+                if ($claim['body'] !== null) {
+                    $whole[] = $claim;
+                    continue;
                 }
+                $left ??= Memory::left();
+                $claim = $this->whole($claim, $left);
                 $claim === null || $whole[] = $claim;
             }
         } while ($handed !== [] && \count($whole) < $most && ($whole === [] || \count($handed) === self::HANDED));
         $whole === [] || $this->waiters->leave();
 
         return $whole;
+    }
+
+    /**
+     * One transaction that hands out messages: as transaction(), without a closure.
+     *
+     * @param list<array{string, string}> $acknowledged
+     *
+     * @return list<array{id: string, token: string, body: ?string, attempts: int}>
+     */
+    private function handed(int $most, int $visibility, array $acknowledged): array
+    {
+        $held = Signals::hold();
+        $this->renewal = $this->brought = null;
+        Quiet::begin();
+        try {
+            $connection = $this->database->begin();
+            try {
+                $handed = $this->hand($connection, $most, $visibility, $acknowledged);
+                $connection->commit();
+            } catch (\Throwable $error) {
+                $this->statements = null;
+                throw $this->database->failed($connection, $error);
+            }
+            $this->tellLog();
+
+            return $handed;
+        } finally {
+            $this->log->unlock();
+            Quiet::end();
+            unset($held);
+        }
     }
 
     public function acknowledge(array $claims): array
@@ -383,7 +404,7 @@ final class SqliteTransport implements Transport
         foreach ($records as ['id' => $id, 'priority' => $priority, 'body' => $body, 'isDamaged' => $isDamaged]) {
             $at = MessageId::milliseconds($id);
             if ($isDamaged) {
-                self::run($connection, 'INSERT INTO dead (' . self::COLUMNS . ") VALUES (0, ?, ?, NULL, 0, ?, ?, ?, x'')", [$last--, $id, 'Its bytes are damaged in the log.', self::sum($id, ''), self::now()]);
+                self::run($connection, 'INSERT INTO dead (' . ClaimStatements::COLUMNS . ") VALUES (0, ?, ?, NULL, 0, ?, ?, ?, x'')", [$last--, $id, 'Its bytes are damaged in the log.', self::sum($id, ''), self::now()]);
                 continue;
             }
             if ($bodies !== [] && (-$priority !== $rank || \abs($at - $due) > self::AT_ONCE)) {
@@ -493,13 +514,23 @@ final class SqliteTransport implements Transport
     private function hand(Connection $connection, int $most, int $visibility, array $acknowledged): array
     {
         $now = self::now();
+        if ($this->statements?->connection !== $connection) {
+            $this->statements = new ClaimStatements($connection);
+        }
+        $statements = $this->statements;
+        $statements->due = $now + $visibility;
         // No other claim of the same message has this token.
-        $token = \hrtime(true);
-        $this->logged = $this->log->size();
-        $rows = $token < $this->calm ? $this->next($connection, $most) : null;
+        $statements->token = $token = \hrtime(true);
+        $statements->logged = $this->logged = $this->log->size();
+        $rows = null;
+        if ($token < $this->calm) {
+            $rows = self::next($statements, $most);
+            $rows !== null && $rows[0][0] !== 0 && $rows = null;
+        }
         if ($rows === null) {
             foreach ($acknowledged as [, $last]) {
-                self::remove($connection, $last);
+                $statements->acknowledges($last);
+                $statements->remove->execute();
             }
             $acknowledged = [];
             $state = self::state($connection);
@@ -510,15 +541,15 @@ final class SqliteTransport implements Transport
             $state['expires'] <= $now && $this->expire($connection, $now);
             $state['due'] <= $now && self::promote($connection, $now);
             $this->calm = $token + self::CALM * 1_000_000;
-            $rows = $this->next($connection, $most, false);
+            $rows = self::next($statements, $most);
         }
         $claimed = [];
-        for (; $rows !== null; $rows = \count($claimed) < $most ? $this->next($connection, $most - \count($claimed), false) : null) {
-            self::lease($connection, $rows, $now + $visibility, $token, $acknowledged);
+        for (; $rows !== null; $rows = \count($claimed) < $most ? self::next($statements, $most - \count($claimed)) : null) {
+            self::lease($statements, $rows, $acknowledged);
             $acknowledged = [];
             foreach ($rows as [, $rank, $n, $id, $key, $attempts, $sum, $body]) {
                 $key === null || self::run($connection, 'DELETE FROM waiting WHERE key = ?', [$key]);
-                if ($body !== null && $sum !== self::sum($id, $body)) {
+                if ($body !== null && $sum !== \crc32($id . $body)) {
                     self::bring($connection, 'claimed', 'dead', ['rank' => $rank, 'n' => $n, 'id' => $id, 'key' => $key, 'attempts' => $attempts, 'error' => self::DAMAGED, 'sum' => $sum, 'due' => $now], []);
                 } else {
                     $claimed[] = ['id' => $id, 'token' => "$n $token", 'body' => $body, 'attempts' => $attempts + 1];
@@ -532,44 +563,44 @@ final class SqliteTransport implements Transport
         return $claimed;
     }
 
-    /**
-     * The next messages that are ready.
-     *
-     * @param bool $isFirst whether this transaction has not looked yet at what else is to be done
-     *
-     * @return ?non-empty-list<Next> null: there is none, or something else is to be done before
-     */
-    private function next(Connection $connection, int $most, bool $isFirst = true): ?array
+    /** @return ?non-empty-list<Next> null: none is ready */
+    private static function next(ClaimStatements $statements, int $most): ?array
     {
-        $rows = self::rows($connection, self::NEXT, [$this->logged, $most]);
-        if ($rows[0][2] === null || ($isFirst && $rows[0][0] !== 0)) {
+        $statements->count = $most;
+        $statements->next->execute();
+        /** @var non-empty-list<Next>|array{array{int, null}} $rows */
+        $rows = $statements->next->fetchAll(\PDO::FETCH_NUM);
+        if ($rows[0][1] === null) {
             return null;
         }
 
-        /** @var non-empty-list<Next> */
+        /** @var non-empty-list<Next> $rows */
         return $rows;
     }
 
     /**
-     * Brings the next ready messages to the claimed ones. Not with RETURNING, for which SQLite makes a table each time.
+     * Brings the next ready messages to the claimed ones.
      *
      * @param non-empty-list<Next>        $rows
      * @param list<array{string, string}> $acknowledged which were claimed before
      */
-    private static function lease(Connection $connection, array $rows, int $due, int $token, array $acknowledged): void
+    private static function lease(ClaimStatements $statements, array $rows, array $acknowledged): void
     {
-        $count = \count($rows);
+        $statements->count = $count = \count($rows);
+        [, $statements->rank, $statements->n] = $rows[$count - 1];
         $isReplaced = false;
-        if ($count === 1 && \count($acknowledged) === 1) {
-            $isReplaced = self::run($connection, self::REPLACE, [$due, $token, ...\explode(' ', $acknowledged[0][1])]) === 1;
-        } else {
-            foreach ($acknowledged as [, $last]) {
-                self::remove($connection, $last);
+        foreach ($acknowledged as [, $last]) {
+            $statements->acknowledges($last);
+            if ($count === 1 && \count($acknowledged) === 1) {
+                $statements->replace->execute();
+                $isReplaced = $statements->replace->rowCount() === 1;
+            } else {
+                $statements->remove->execute();
             }
         }
-        $isReplaced || self::run($connection, self::LEASE, [$due, $token, $count]);
-        self::run($connection, 'DELETE FROM ready WHERE (rank, n) <= (?, ?)', [$rows[$count - 1][1], $rows[$count - 1][2]]);
-        self::count($connection, -$count);
+        $isReplaced || $statements->lease->execute();
+        $statements->take->execute();
+        $statements->discount->execute();
     }
 
     /**
@@ -677,7 +708,7 @@ final class SqliteTransport implements Transport
             $values = [$rank, $due, $key, $n];
             foreach ($some as $id => $body) {
                 $values[] = $id;
-                $values[] = self::sum($id, $body);
+                $values[] = \strlen($body) > ClaimStatements::LARGE ? self::sum($id, $body) : \crc32($id . $body);
                 $values[] = $body;
             }
             $n += \count($some);
@@ -690,7 +721,7 @@ final class SqliteTransport implements Transport
     /** A body is a blob: SQLite knows its length without reading it. */
     private static function inserting(string $table, int $count): string
     {
-        return self::$inserting["$table $count"] ??= "INSERT INTO $table (" . self::COLUMNS . ') VALUES ' . \implode(', ', \array_map(
+        return self::$inserting["$table $count"] ??= "INSERT INTO $table (" . ClaimStatements::COLUMNS . ') VALUES ' . \implode(', ', \array_map(
             static fn(int $i): string => \sprintf("(?1, ?4 + %d, ?%d, ?3, 0, '', ?%d, ?2, CAST(?%d AS BLOB))", $i + 1, 3 * $i + 5, 3 * $i + 6, 3 * $i + 7),
             \range(0, $count - 1),
         ));
@@ -709,7 +740,7 @@ final class SqliteTransport implements Transport
         $place = self::place($from, $head);
         $new = \array_replace($head, $changes);
         $new['error'] = \substr($new['error'], 0, 8_000);
-        self::run($connection, "INSERT INTO $to (" . self::COLUMNS . ") SELECT ?, ?, ?, ?, ?, ?, ?, ?, body FROM $from WHERE " . self::PLACE[$from], [...\array_values($new), ...$place]);
+        self::run($connection, "INSERT INTO $to (" . ClaimStatements::COLUMNS . ") SELECT ?, ?, ?, ?, ?, ?, ?, ?, body FROM $from WHERE " . self::PLACE[$from], [...\array_values($new), ...$place]);
         self::run($connection, "DELETE FROM $from WHERE " . self::PLACE[$from], $place);
     }
 
@@ -811,7 +842,7 @@ final class SqliteTransport implements Transport
     private static function sum(string $id, string $body): int
     {
         // In two steps where putting them together takes memory.
-        if (\strlen($body) > self::LARGE) {
+        if (\strlen($body) > ClaimStatements::LARGE) {
             $sum = \hash_init('crc32b');
             \hash_update($sum, $id);
             \hash_update($sum, $body);

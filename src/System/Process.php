@@ -25,6 +25,9 @@ final class Process
         if (self::$lasting !== 0) {
             return self::$lasting;
         }
+        if (self::$forks === true && self::$known === true) {
+            return (int) \getmypid();
+        }
         $id = (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
         if (!self::forks()) {
             self::$lasting = $id;

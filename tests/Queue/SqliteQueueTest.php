@@ -37,4 +37,17 @@ final class SqliteQueueTest extends QueueContract
         \array_map(self::expire(...), $held);
         self::assertFull(static fn() => $push($queue));
     }
+
+    /** A claim that finds messages looks for these only where the last look was some milliseconds ago. */
+    public function testMessagesThatAreReadyDoNotHoldUpWhatBecomesDueOrComesBack(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(\range(1, 20));
+        $first = $queue->pop();
+        self::assertSame(1, $first?->body);
+        $queue->push('delayed', 0.005, 9);
+        self::assertTrue($first->extend(0.005));
+        \usleep(30_000);
+        self::assertSame(['delayed', 1, 2], \array_map(static fn(): mixed => $queue->pop()?->body, \range(1, 3)));
+    }
 }

@@ -50,6 +50,9 @@ class Connection
     /** @var array<string, array<int, mixed>> what is bound to them, by reference */
     private array $values = [];
 
+    private ?\PDOStatement $begin = null;
+    private ?\PDOStatement $commit = null;
+
     private bool $inTransaction = false;
 
     public function __construct(private ?\PDO $pdo, protected readonly int $pid, bool $isPersistent)
@@ -262,14 +265,14 @@ class Connection
     /** @throws \PDOException */
     public function begin(): void
     {
-        $this->statement('BEGIN IMMEDIATE')->execute();
+        ($this->begin ??= $this->pdo()->prepare('BEGIN IMMEDIATE'))->execute();
         $this->inTransaction = true;
     }
 
     /** @throws \PDOException */
     public function commit(): void
     {
-        $this->statement('COMMIT')->execute();
+        ($this->commit ??= $this->pdo()->prepare('COMMIT'))->execute();
         $this->inTransaction = false;
     }
 
@@ -322,6 +325,7 @@ class Connection
     protected function close(): void
     {
         $this->statements = $this->bound = $this->values = [];
+        $this->begin = $this->commit = null;
         $this->pdo = null;
     }
 

@@ -43,7 +43,7 @@ final class DurableDatabase
     {
         $inode = $this->inode();
 
-        return $this->connection !== null && $this->connection->isOurs() && $this->inode === $inode ? $this->connection : $this->open($inode);
+        return $this->inode === $inode && $this->connection?->isOurs() === true ? $this->connection : $this->open($inode);
     }
 
     /**
