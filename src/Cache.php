@@ -826,18 +826,20 @@ final class Cache
                 return $value;
             }
         }
-        $name = $this->space->key($key);
-        $changes = $this->view->changes;
-        $isAsked = $this->version === $this->view->version && ($this->segment !== null || $this->near !== null);
-        $entry = $this->below($key, $name, $below, $isAsked, $hit, $plain);
-        if ($plain !== null) {
-            $value = $this->copies->putPlain($key, $plain, $found);
-        } elseif ($entry !== null) {
+        $name = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
+        $view = $this->view;
+        $changes = $view->changes;
+        $reader = $this->request->reader();
+        $isAsked = $this->version === $view->version && ($this->segment !== null || $this->near !== null);
+        $entry = $view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
+        if ($entry !== null) {
             $value = $this->copies->put($key, $entry, $found);
+        } elseif ($below) {
+            $value = $reader->value($key, $name, $this->space, $this->copies, $found);
         } else {
             return $default;
         }
-        if ($changes !== $this->view->changes) {
+        if ($changes !== $view->changes) {
             // Meanwhile a destructor or signal handler has changed something, perhaps this key.
             $this->copies->drop($key);
         }
@@ -852,22 +854,12 @@ final class Cache
             $this->check();
         }
 
-        return $this->copies->has($key) || $this->below($key, $name, true, false, null, $plain) !== null || $plain !== null;
-    }
-
-    /**
-     * Reads from the near tiers and then, if $truth is true, from the truth tier.
-     *
-     * @param bool                   $isAsked the nearest tier was asked already
-     * @param array{Entry, int}|null $hit     what it answered
-     * @param ?string                $plain   see Reader::fetch()
-     */
-    private function below(string $key, string $name, bool $truth, bool $isAsked, ?array $hit, ?string &$plain): ?Entry
-    {
+        if ($this->copies->has($key)) {
+            return true;
+        }
         $reader = $this->request->reader();
-        $entry = $this->view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
 
-        return $entry === null && $truth ? $reader->fetch($name, $this->space, $plain) : $entry;
+        return $reader->near($name, $this->space, $this->own[$key] ?? 0) !== null || $reader->fetch($name, $this->space) !== null;
     }
 
     /**
@@ -888,7 +880,7 @@ final class Cache
             $view->floor($this->space);
             $version = $view->version;
             $floor = \max($view->floor($this->space), $view->history->ownFloor);
-            $ceiling = $view->history->start();
+            $ceiling = $view->history->start;
             $this->version = -1;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;

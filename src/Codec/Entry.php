@@ -36,6 +36,9 @@ final class Entry
     /** Bytes before the tags of a value with conditions. */
     private const HEAD = 35;
 
+    /** Soft expiry, end of bounded life and number of tags, of a value that has none of them. */
+    private const UNCONDITIONAL = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
     /** Milliseconds that the clocks of two servers may differ before an entry "from the future" counts as expired. */
     private const SKEW = 60000;
 
@@ -133,6 +136,25 @@ final class Entry
     public static function isPlain(string $body): bool
     {
         return isset($body[self::PLAIN]) && $body[0] === 'v';
+    }
+
+    /**
+     * Where the payload begins in the body of a value that has an expiry and no other condition.
+     *
+     * @param int $left set to the milliseconds until it expires
+     *
+     * @return int 0: it has expired, or is no such body
+     */
+    public static function timed(string $body, int $now, int &$left): int
+    {
+        if (!isset($body[self::HEAD]) || $body[0] !== 'w' || \substr_compare($body, self::UNCONDITIONAL, 17, 18) !== 0) {
+            return 0;
+        }
+        /** @var array{1: int, 2: int} $times */
+        $times = \unpack('J2', $body, 1);
+        $left = $times[2] - $now;
+
+        return $left <= 0 || $now < $times[1] - self::SKEW ? 0 : self::HEAD;
     }
 
     /** Null: the bytes are not a value, or are damaged. */

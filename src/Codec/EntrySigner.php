@@ -21,15 +21,24 @@ final class EntrySigner
         return $this->signer === null && Entry::isPlain($body);
     }
 
+    /** Whether bodies are signed at all. */
+    public function signs(): bool
+    {
+        return $this->signer !== null;
+    }
+
     /** Null: the body is not a value, is damaged, or is not signed with this secret. */
     public function open(string $key, string $body): ?Entry
     {
-        if ($this->signer === null) {
-            return Entry::fromBody($body);
-        }
-        $body = $this->signer->open("$this->prefix\0$key", $body);
+        $body = $this->unseal($key, $body);
 
         return $body === null ? null : Entry::fromBody($body);
+    }
+
+    /** The body without its signature; null: it is not signed with this secret. */
+    public function unseal(string $key, string $body): ?string
+    {
+        return $this->signer === null ? $body : $this->signer->open("$this->prefix\0$key", $body);
     }
 
     /**

@@ -21,7 +21,7 @@ use Larder\System\Signals;
  *
  * If the store cannot be made (its directory cannot be created, for example), every call tries again.
  */
-final class ReentrantStore implements Appending
+final class ReentrantStore implements Appending, ReadsOne
 {
     private bool $busy = false;
     private ?bool $forgets = null;
@@ -60,6 +60,21 @@ final class ReentrantStore implements Appending
         $this->busy = true;
         try {
             return $this->store->read($keys);
+        } catch (\Throwable $thrown) {
+            throw $this->left($thrown);
+        } finally {
+            $this->busy = false;
+        }
+    }
+
+    public function readOne(string $key): array|Snapshot
+    {
+        if ($this->busy || $this->store === null) {
+            return $this->otherwise(static fn(Store $store): Snapshot => $store->read([$key]));
+        }
+        $this->busy = true;
+        try {
+            return $this->store instanceof ReadsOne ? $this->store->readOne($key) : $this->store->read([$key]);
         } catch (\Throwable $thrown) {
             throw $this->left($thrown);
         } finally {

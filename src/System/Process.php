@@ -12,28 +12,26 @@ final class Process
 
     private static int $made = 0;
 
-    /** Whether PHP may read the process id; null: not tried yet. */
-    private static ?bool $known = null;
+    /** What id() last returned: for a caller that knows that somebody has called it just now. */
+    public static int $last = 0;
 
-    /** The id of a process that cannot fork; 0: not asked for yet, or it can. */
-    private static int $lasting = 0;
+    /** Whether id() asks PHP each time, since the process may be forked; null: id() was not called yet. */
+    private static ?bool $asks = null;
     private static ?bool $forks = null;
 
     /** The process id; if PHP may not read it (disable_functions), another number that no other process has. */
     public static function id(): int
     {
-        if (self::$lasting !== 0) {
-            return self::$lasting;
+        if (self::$asks === true) {
+            return self::$last = (int) \getmypid();
         }
-        if (self::$forks === true && self::$known === true) {
-            return (int) \getmypid();
-        }
-        $id = (self::$known ??= \function_exists('getmypid')) ? (int) \getmypid() : self::otherwise();
-        if (!self::forks()) {
-            self::$lasting = $id;
+        if (self::$asks === null || self::forks()) {
+            $isKnown = \function_exists('getmypid');
+            self::$asks = $isKnown && self::forks();
+            self::$last = $isKnown ? (int) \getmypid() : self::otherwise();
         }
 
-        return $id;
+        return self::$last;
     }
 
     /**

@@ -25,6 +25,7 @@ final class Reader
     public int $nearMisses = 0;
 
     private readonly RequestHistory $history;
+    private readonly bool $isUnsigned;
 
     /** @var list<Near> nearest first */
     private readonly array $nears;
@@ -37,30 +38,69 @@ final class Reader
     ) {
         $this->history = $view->history;
         $this->nears = $view->nears;
+        $this->isUnsigned = !$signer->signs();
+    }
+
+    /** Reads the valid entry of a key from the truth tier. */
+    public function fetch(string $key, Space $space): ?Entry
+    {
+        $snapshot = $this->readBeside(null, [$key], [$space]);
+
+        return $snapshot === null ? null : $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
     }
 
     /**
-     * Reads the valid entry of a key from the truth tier.
-     *
-     * @param ?string $plain set to the body of a valid value without conditions, for which no entry is made
+     * Reads the valid value of a key from the truth tier, and copies it into the request tier. If there is none, returns null
+     * and sets $found to false.
      */
-    public function fetch(string $key, Space $space, ?string &$plain): ?Entry
+    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found): mixed
     {
-        $snapshot = $this->readBeside($this->view->knowsFloor($space) ? [] : null, [$key], [$space]);
-        if ($snapshot === null) {
-            return null;
-        }
-        $record = $snapshot->records[$key] ?? null;
-        if ($record !== null && $this->nears === [] && $this->signer->isPlain($record->body)
-            && $record->position > $this->view->floor($space) && $snapshot->epoch === $this->history->epoch) {
-            $this->truth->hits++;
-            $record->position > $this->history->start() && $this->history->hit($key, $record->position, false);
-            $plain = $record->body;
+        $found = false;
+        $history = $this->history;
+        $snapshot = null;
+        // A near tier gets a copy, with the position of the whole answer. And the first read of a space asks for its floor too.
+        $floor = $this->nears === [] && $this->view->isBegun ? $this->view->floors[$space->path] ?? null : null;
+        if ($floor !== null) {
+            $answer = $this->truth->readOne($name);
+            if ($answer === null) {
+                return null;
+            }
+            if (\is_array($answer)) {
+                [$body, $position, $epoch] = $answer;
+            } else {
+                $snapshot = $answer;
+                $record = $answer->records[$name] ?? null;
+                $body = $record?->body;
+                $position = $record->position ?? $answer->at;
+                $epoch = $answer->epoch;
+            }
+            if ($body === null && $epoch === $history->epoch) {
+                $this->truth->misses++;
+                $history->miss($name, $position);
 
-            return null;
-        }
+                return null;
+            }
+            $plain = $body === null || $this->isUnsigned ? $body : $this->signer->unseal($name, $body);
+            if (isset($plain[Entry::PLAIN]) && $position > $floor && $epoch === $history->epoch) {
+                $left = 0;
+                $at = $plain[0] === 'v' ? Entry::PLAIN : ($plain[0] === 'w' ? Entry::timed($plain, $this->truth->now(), $left) : 0);
+                $entry = $at === 0 ? Entry::fromBody($plain) : null;
+                if ($at !== 0 || ($entry !== null && $entry->sure === 0 && $this->good($entry, $position, $space) && $epoch === $history->epoch)) {
+                    $this->truth->hits++;
+                    $position > $history->start && $history->hit($name, $position, false);
 
-        return $this->judgeRecord($key, $record, $snapshot, $space);
+                    return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
+                }
+            }
+        }
+        if ($snapshot === null || $snapshot->epoch !== $history->epoch) {
+            $snapshot = $this->readBeside(null, [$name], [$space]);
+            // Even if there is no record: the next read needs the floor.
+            $snapshot === null || $this->view->floor($space);
+        }
+        $entry = $snapshot === null ? null : $this->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+
+        return $entry === null ? null : $copies->put($key, $entry, $found);
     }
 
     /**
@@ -123,7 +163,7 @@ final class Reader
         }
         // A near tier gets a copy of each value at once, so all of them are decoded.
         $canWait = $this->nears === [] && $snapshot->epoch === $this->history->epoch;
-        $start = $this->history->start();
+        $start = $this->history->start;
         $space = $copies = null;
         $length = $floor = $bytes = 0;
         $bodies = [];

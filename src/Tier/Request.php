@@ -25,6 +25,7 @@ final class Request
     private ?Remember $remember = null;
     private readonly Leases $leases;
     private readonly bool $forks;
+    private int $process;
 
     /** The open database transaction, if any. */
     public ?Transaction $transaction = null;
@@ -52,6 +53,7 @@ final class Request
         public readonly ?PurgeCounters $purges = null,
     ) {
         $this->forks = Process::forks();
+        $this->process = Process::id();
         $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
         $this->view = new View($truth, $nears, $this->leases, $lazy);
         $this->reader = new Reader($this->view, $truth, $signer, $this->leases);
@@ -89,7 +91,9 @@ final class Request
     /** Each call of the application gets the reader here for its first read. */
     public function reader(): Reader
     {
-        $this->noticeFork();
+        if ($this->forks && Process::id() !== $this->process) {
+            $this->noticeFork();
+        }
 
         return $this->reader;
     }
@@ -162,7 +166,9 @@ final class Request
     /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
     private function noticeFork(): void
     {
-        if ($this->forks && $this->view->forked()) {
+        if ($this->forks && Process::id() !== $this->process) {
+            $this->process = Process::$last;
+            $this->view->leaveParent();
             $this->writer?->forget();
             $this->intents?->forget();
             $this->transaction = null;

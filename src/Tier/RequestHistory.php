@@ -39,7 +39,7 @@ final class RequestHistory
 
     /** Others' moves of markers are known up to here: at least up to `seen`. */
     public int $markersSeen = 0;
-    private int $start = 0;
+    public int $start = 0;
 
     /** Up to this position others' changes are unknown: a key first read before it counts as changed. */
     private int $lost = -1;
@@ -207,11 +207,6 @@ final class RequestHistory
         if ($position > ($this->foreign[$key][0] ?? 0)) {
             $this->foreign[$key] = [$position, $kind];
         }
-    }
-
-    public function start(): int
-    {
-        return $this->start;
     }
 
     /** @return array{int, int} how the key was first read, and the position by which its writes are judged */

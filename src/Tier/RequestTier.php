@@ -109,7 +109,7 @@ final class RequestTier
             $held = Signals::hold();
             unset($this->waiting[$key]);
             $this->bytes -= \strlen($body);
-            $value = $this->putPlain($key, $body, $found);
+            $value = $this->putBody($key, $body, Entry::PLAIN, 0, $found);
         }
         if ($turn !== $this->turn) {
             // Meanwhile a destructor or signal handler has replaced or dropped this copy.
@@ -119,24 +119,44 @@ final class RequestTier
         return $value;
     }
 
-    /** As put(), for the body of a value without conditions (Entry::isPlain()). */
-    public function putPlain(string $key, string $body, mixed &$found): mixed
+    /**
+     * As put(), for a valid value without tags, soft expiry and bounded life.
+     *
+     * @param string $body of its entry
+     * @param int    $at   where the payload begins in it
+     * @param int    $left milliseconds until the value expires; 0: it does not
+     */
+    public function putBody(string $key, string $body, int $at, int $left, mixed &$found): mixed
     {
-        $found = false;
-        if (Codec::isSnapshot($body, Entry::PLAIN) || $body[Entry::PLAIN] === Codec::NULL) {
+        $bytes = \strlen($body);
+        if ($body[$at] === Codec::STRING) {
+            $value = \substr($body, $at + 1);
+        } elseif ($body[$at] === Codec::NULL || Codec::isSnapshot($body, $at)) {
+            $found = false;
             $entry = Entry::fromBody($body);
 
             return $entry === null ? null : $this->put($key, $entry, $found);
-        }
-        $before = \memory_get_usage();
-        try {
-            $value = $this->codec->decode($body, Entry::PLAIN);
-        } catch (Undecodable) {
-            return null;
+        } else {
+            $before = \memory_get_usage();
+            try {
+                $value = $this->codec->decode($body, $at);
+            } catch (Undecodable) {
+                $found = false;
+
+                return null;
+            }
+            if (\is_array($value)) {
+                $bytes = \memory_get_usage() - $before;
+            }
         }
         $found = true;
-        $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($body));
-        unset($this->entries[$key], $this->waiting[$key], $this->ends[$key]);
+        $this->room($bytes);
+        unset($this->entries[$key], $this->waiting[$key]);
+        if ($left === 0) {
+            unset($this->ends[$key]);
+        } else {
+            $this->endIn($key, $left);
+        }
 
         return $this->values[$key] = $value;
     }
@@ -288,7 +308,13 @@ final class RequestTier
         if ($entry->soft > $now && $entry->soft < $end) {
             $end = $entry->soft;
         }
-        $this->ends[$key] = $due = \hrtime(true) + \min(self::LONGEST, $end - $now) * 1000000;
+        $this->endIn($key, $end - $now);
+    }
+
+    /** @param int $left milliseconds */
+    private function endIn(string $key, int $left): void
+    {
+        $this->ends[$key] = $due = \hrtime(true) + \min(self::LONGEST, $left) * 1000000;
         if ($due < $this->due) {
             $this->due = $due;
         }

@@ -10,6 +10,7 @@ use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
+use Larder\Store\ReadsOne;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
@@ -148,6 +149,24 @@ final class Truth
         $start = \hrtime(true);
         try {
             return $this->store->read($keys);
+        } catch (Failure $failure) {
+            return $this->failed($failure);
+        } finally {
+            $this->time += \hrtime(true) - $start;
+            $this->deferred === [] || $this->writeDeferred();
+        }
+    }
+
+    /** @return array{?string, int, string}|Snapshot|null see ReadsOne::readOne(), for stores of both kinds */
+    public function readOne(string $key): array|Snapshot|null
+    {
+        if ($this->breaker->until !== 0 && !$this->reachable()) {
+            return null;
+        }
+        $this->calls++;
+        $start = \hrtime(true);
+        try {
+            return $this->store instanceof ReadsOne ? $this->store->readOne($key) : $this->store->read([$key]);
         } catch (Failure $failure) {
             return $this->failed($failure);
         } finally {

@@ -11,7 +11,6 @@ use Larder\Store\Markers;
 use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
-use Larder\System\Fork;
 use Larder\System\Process;
 use Larder\System\Signals;
 use Larder\Tier\Near\Near;
@@ -74,8 +73,8 @@ final class View
     /** @var array<string, int> positions of flush and tag markers known in this request */
     private array $markers = [];
 
-    /** @var array<string, int> by path: position of the last flush that covers the space; derived from $markers */
-    private array $floors = [];
+    /** @var array<string, int> by path: position of the last flush that covers the space; derived from $markers. For a reader that may not afford a call, where floor() need not ask a store */
+    public array $floors = [];
 
     /** @var array<string, true> keys on which an intent stood when they were read */
     private array $held = [];
@@ -88,7 +87,6 @@ final class View
 
     /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
-    private readonly Fork $fork;
 
     /**
      * @param list<Near> $nears nearest first
@@ -102,7 +100,6 @@ final class View
         private readonly bool $lazy = false,
     ) {
         $this->history = $leases->history;
-        $this->fork = new Fork();
         $this->writer = $truth->writer;
         $this->begin();
     }
@@ -389,12 +386,6 @@ final class View
         return isset($this->held[$key]) || \count($this->held) >= self::HELD;
     }
 
-    /** Whether floor() answers without asking a store. */
-    public function knowsFloor(Space $space): bool
-    {
-        return isset($this->floors[$space->path]);
-    }
-
     /**
      * Position of the last flush that covers a space; PHP_INT_MAX: unknown, so nothing in the space is valid.
      *
@@ -499,17 +490,12 @@ final class View
         }
     }
 
-    /** Whether this process was forked since the last call. A child becomes a request of its own, without its parent's leases. */
-    public function forked(): bool
+    /** In a forked child: it becomes a request of its own, without its parent's leases. */
+    public function leaveParent(): void
     {
-        if (!$this->fork->isNoticed()) {
-            return false;
-        }
         $this->writer = \bin2hex(\random_bytes(6));
         $this->leases->forget();
         $this->version++;
-
-        return true;
     }
 
     /**

@@ -45,6 +45,30 @@ final class EntryTest extends TestCase
         }
     }
 
+    #[DataProvider('entries')]
+    public function testOnlyAnExpiryIsJudgedByTheBodyAlone(Entry $entry): void
+    {
+        $isTimed = $entry->expiry !== 0 && $entry->soft === 0 && $entry->sure === 0 && $entry->tags === [];
+        $left = 0;
+        $at = Entry::timed($entry->body(), self::NOW, $left);
+        self::assertSame($isTimed, $at !== 0);
+        self::assertSame($isTimed ? [$entry->payload, $entry->expiry - self::NOW] : ['', 0], [$at === 0 ? '' : \substr($entry->body(), $at), $left]);
+    }
+
+    public function testATimedValueEndsAsItsEntryDoes(): void
+    {
+        $left = 0;
+        foreach ([self::NOW + 1, self::NOW, self::NOW - 1, 1] as $expiry) {
+            foreach ([self::NOW, self::NOW + 60_000, self::NOW + 60_001] as $created) {
+                $entry = new Entry('payload', $created, $expiry);
+                self::assertSame(!$entry->expired(self::NOW), Entry::timed($entry->body(), self::NOW, $left) !== 0, "$created $expiry");
+            }
+        }
+        foreach (['', 'w', 'v', 'v12345678payload', \substr((new Entry('x', self::NOW, self::NOW + 1))->body(), 0, -1)] as $body) {
+            self::assertSame(0, Entry::timed($body, self::NOW, $left));
+        }
+    }
+
     public function testOtherRecordsAreNoEntries(): void
     {
         foreach (['', Entry::DELETED, Entry::DROPPED, Entry::MARKER, Entry::MADE, 'i1 2 3', 'l123 p ', 'V12345678x', 'w', 'W', 'v', 'v12345678'] as $body) {

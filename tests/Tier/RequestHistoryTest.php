@@ -21,7 +21,7 @@ final class RequestHistoryTest extends TestCase
 
     public function testAtTheStartEverythingCountsAsReadThere(): void
     {
-        self::assertSame(['epoch', 10, 'token', 10], [$this->history->epoch, $this->history->seen, $this->history->token, $this->history->start()]);
+        self::assertSame(['epoch', 10, 'token', 10], [$this->history->epoch, $this->history->seen, $this->history->token, $this->history->start]);
         self::assertSame([RequestHistory::SEEN, 10], $this->history->reference('e::k'));
         self::assertFalse($this->history->changed('e::k', 10));
         self::assertSame(10, $this->history->limit('e::k', 10));
@@ -65,7 +65,7 @@ final class RequestHistoryTest extends TestCase
         self::assertSame(14, $this->history->limit('e::k', 12), 'up to here nothing is between');
         self::assertFalse($this->history->changed('e::mine', 10));
         self::assertFalse($this->history->changed('f:', 10), 'a marker made anew is no flush');
-        self::assertSame([14, 't', 10], [$this->history->seen, $this->history->token, $this->history->start()]);
+        self::assertSame([14, 't', 10], [$this->history->seen, $this->history->token, $this->history->start]);
     }
 
     public function testAGapCountsAsAChangeOfEverythingReadBefore(): void
@@ -86,7 +86,7 @@ final class RequestHistoryTest extends TestCase
         $this->history->learn(new JournalSlice('another', 3, '', false), 'me');
         self::assertSame([RequestHistory::SEEN, -1], $this->history->reference('e::k'));
         self::assertTrue($this->history->changed('e::k', -1));
-        self::assertSame(['another', 3, -1], [$this->history->epoch, $this->history->seen, $this->history->start()]);
+        self::assertSame(['another', 3, -1], [$this->history->epoch, $this->history->seen, $this->history->start]);
         $this->history->miss('e::k', 3);
         self::assertSame([RequestHistory::MISSED, 3], $this->history->reference('e::k'));
         self::assertFalse($this->history->changed('e::k', 3));
@@ -107,7 +107,7 @@ final class RequestHistoryTest extends TestCase
         self::assertSame(11, $this->history->seen);
         $this->history->own(13, 1);
         self::assertSame(11, $this->history->seen, 'what is at 12 is somebody else\'s');
-        self::assertSame(10, $this->history->start());
+        self::assertSame(10, $this->history->start);
     }
 
     public function testMovesOfMarkersCanBeKnownFurtherThanOtherChanges(): void

@@ -50,12 +50,18 @@ class Connection
     /** @var array<string, array<int, mixed>> what is bound to them, by reference */
     private array $values = [];
 
+    /** @var array<string, \PDOStatement> those of find() */
+    private array $finding = [];
+
+    /** What is bound to all of them, by reference. */
+    private mixed $sought = '';
+
     private ?\PDOStatement $begin = null;
     private ?\PDOStatement $commit = null;
 
     private bool $inTransaction = false;
 
-    public function __construct(private ?\PDO $pdo, protected readonly int $pid, bool $isPersistent)
+    public function __construct(private ?\PDO $pdo, public readonly int $pid, bool $isPersistent)
     {
         if ($isPersistent) {
             $reference = \WeakReference::create($this);
@@ -233,6 +239,20 @@ class Connection
         return $this->bound[$sql] = $statement;
     }
 
+    /** Executes a statement with one parameter, a blob. The caller fetches rows, and closes the cursor. */
+    public function find(string $sql, string $blob): \PDOStatement
+    {
+        $statement = $this->finding[$sql] ?? null;
+        if ($statement === null) {
+            $statement = $this->finding[$sql] = $this->pdo()->prepare($sql);
+            $statement->bindParam(1, $this->sought, \PDO::PARAM_LOB);
+        }
+        $this->sought = $blob;
+        $statement->execute();
+
+        return $statement;
+    }
+
     public function run(string $sql): void
     {
         $this->pdo()->exec($sql);
@@ -324,7 +344,7 @@ class Connection
 
     protected function close(): void
     {
-        $this->statements = $this->bound = $this->values = [];
+        $this->statements = $this->bound = $this->values = $this->finding = [];
         $this->begin = $this->commit = null;
         $this->pdo = null;
     }

@@ -69,9 +69,11 @@ final class ChangeLog
      */
     public function hasOthers(): bool
     {
-        $this->open();
         if ($this->file === null) {
-            return false;
+            $this->open();
+            if ($this->file === null) {
+                return false;
+            }
         }
         \fseek($this->file, 0, \SEEK_END);
         $size = \ftell($this->file);

@@ -9,10 +9,12 @@ use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Outcome;
+use Larder\Store\ReadsOne;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\System\Clock;
 use Larder\System\Failure;
+use Larder\System\Process;
 
 /**
  * Keeps records and journal in one SQLite database, for the processes of one server and one user.
@@ -26,9 +28,12 @@ use Larder\System\Failure;
  * "horizon"). A commit survives the death of its process at once. After the death of the machine no process uses the
  * database again (Boot).
  */
-final class SqliteStore implements Appending
+final class SqliteStore implements Appending, ReadsOne
 {
     private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
+
+    /** Whoever finds the record leaves the journal's end alone. */
+    private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ? AND body IS NOT NULL UNION ALL SELECT NULL, max(pos), 1, 0 FROM e';
 
     private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
 
@@ -180,6 +185,33 @@ final class SqliteStore implements Appending
                 $this->failed($e, $database, $attempt);
             }
         }
+    }
+
+    public function readOne(string $key): array|Snapshot
+    {
+        $database = $this->database;
+        if ($database === null || $database->pid !== Process::$last || isset($this->late[$key]) || $database->changeLog->hasOthers()) {
+            $database = $this->current([$key]);
+        }
+        try {
+            $statement = $database->find(self::GET, $key);
+            /** @var array{?string, int, int, int} $row */
+            $row = $statement->fetch(\PDO::FETCH_NUM);
+            if ($row[0] !== null && \crc32($row[0]) !== $row[3]) {
+                // A damaged body counts as missing.
+                /** @var array{null, int, int, int} $row */
+                $row = $statement->fetch(\PDO::FETCH_NUM);
+            }
+            $statement->closeCursor();
+        } catch (\PDOException) {
+            // read() finds out what is wrong.
+            return $this->read([$key]);
+        }
+        if ($row[2] === 0 && \count($this->used) < self::MOST_NOTED) {
+            $this->used[$key] = true;
+        }
+
+        return [$row[0], $row[1] < 0 ? -$row[1] : $row[1], $database->epoch];
     }
 
     public function appends(): bool
