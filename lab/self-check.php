@@ -21,7 +21,6 @@ use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\Noise;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\SlowedDriver;
-use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
 
 require __DIR__ . '/../vendor/autoload.php';
@@ -52,7 +51,7 @@ $directory = Directory::temporary();
 $bootstrap = new Bootstrap();
 $compare = static function (Subject $of, Subject $to, string $payload, string $operation, int $operations, int $pair) use ($services, $directory, $bootstrap, $options): Interval {
     $sides = [Side::of('self-check', $of, $payload, $operation), Side::of('self-check', $to, $payload, $operation)];
-    $task = new ProcessTask('pair', $sides, Effort::ofPair($operations), 1, new Pair(''));
+    $task = ProcessTask::inTurn($sides[0], $sides[1], $operations, new Pair(''));
     $ofs = $tos = [];
     for ($round = 0; $round < $options['rounds']; ++$round) {
         [$one, $other] = $task->perform(new Context($services, $directory->path, \crc32("$options[seed]/$pair/$round")));
@@ -71,18 +70,7 @@ $different = $found = 0;
 for ($pair = 0; $pair < $options['pairs']; ++$pair) {
     [$name, $payload, $operation, $operations] = $kinds[$pair % \count($kinds)];
     $subject = $subjects[$name];
-    $slowed = new Subject(
-        $subject->name,
-        $subject->engine,
-        $subject->connection,
-        $subject->serializer,
-        $subject->compressor,
-        [],
-        SlowedDriver::class,
-        $subject->parameters + ['slowed' => $subject->driver, 'percent' => 10],
-        $subject->service,
-        $subject->ini,
-    );
+    $slowed = $subject->with(needs: [], driver: SlowedDriver::class, parameters: $subject->parameters + ['slowed' => $subject->driver, 'percent' => 10]);
     $same[] = $interval = $compare($subject, $subject, $payload, $operation, $operations, $pair);
     $different += $interval->excludesOne() ? 1 : 0;
     $interval = $compare($slowed, $subject, $payload, $operation, $operations, -1 - $pair);

@@ -6,7 +6,6 @@ namespace Larder\Lab\Run;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
-use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Statistics\Bootstrap;
@@ -140,7 +139,7 @@ final class Collection
             }
         }
         foreach ($this->scenarios as $scenario) {
-            foreach ($scenario instanceof Promising ? $scenario->promises(\array_values($this->cells)) : [] as $promise) {
+            foreach ($scenario->promises(\array_values($this->cells)) as $promise) {
                 $ratios[] = self::ofTables($promise->of, $promise->to, $centers[$promise->of] ?? [], $centers[$promise->to] ?? [], $bootstrap, new Pair($promise->title, $promise->limit, Ratio::TABLE));
             }
         }

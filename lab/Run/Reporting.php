@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Bootstrap;
@@ -49,7 +48,7 @@ final readonly class Reporting
             $notes[] = 'The network: ' . $versions['Network'] . '.';
         }
         foreach ($plan->scenarios as $scenario) {
-            \array_push($notes, ...($scenario instanceof Remarking ? $scenario->remarks($results) : []));
+            \array_push($notes, ...$scenario->remarks($results));
         }
         $extension = LarderExtension::version();
         if ($extension !== null) {

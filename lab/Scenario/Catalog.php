@@ -5,16 +5,14 @@ declare(strict_types=1);
 namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
+use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Promising;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\WithItself;
 use Larder\Lab\Subject\WordPressSubjects;
-use Larder\Lab\WordPress\ApacheBench;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\OfficeTask;
 use Larder\Lab\WordPress\PagesTask;
@@ -26,7 +24,7 @@ use Larder\Lab\WordPress\Stage;
  * takes of the object cache, the database and the processor. And the first page after a restart, wp-admin's list, and
  * WordPress's start on the command line.
  */
-final readonly class Catalog implements Scenario, Promising, Remarking
+final readonly class Catalog extends Scenario
 {
     public const NAME = 'catalog';
 
@@ -65,7 +63,7 @@ final readonly class Catalog implements Scenario, Promising, Remarking
 
     public function subjects(): array
     {
-        return \array_map(static fn(Subject $subject): Subject => $subject->with(needs: [...$subject->needs, ApacheBench::need()]), WordPressSubjects::all($this->choice));
+        return \array_map(static fn(Subject $subject): Subject => $subject->with(needs: [...$subject->needs, Need::program(['ab'], 'apache2-utils')]), WordPressSubjects::all($this->choice));
     }
 
     public function tasks(Scope $scope, array $subjects): array

@@ -6,7 +6,6 @@ namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -20,7 +19,7 @@ use Larder\Lab\Web\LoadTask;
 use Larder\Lab\Web\Stand;
 
 /** A script behind nginx and php-fpm that changes something at each request, asked for by wrk; all changes are counted. */
-abstract readonly class Endpoints implements Scenario, Promising
+abstract readonly class Endpoints extends Scenario
 {
     /** As published: wrk -c20 -d10s -t10. Three rounds together have the ten seconds. */
     private const CONNECTIONS = 20;

@@ -28,7 +28,7 @@ use Larder\Lab\Worker\ProcessTask;
  * This folder holds one published comparison a file. This one also compares, in turn, what the library promises of its
  * own tiers with what they stand on, and some subjects with themselves: that is the noise of the machine.
  */
-final readonly class Engines implements Scenario
+final readonly class Engines extends Scenario
 {
     public const NAME = 'engines';
 
@@ -203,15 +203,9 @@ final readonly class Engines implements Scenario
     {
         $tasks = [];
         $pair = function (string $of, string $to, string $payload, string $operation, int $operations, string $placement, Pair $pair) use ($subjects, &$tasks): void {
+            $side = fn(Subject $subject): Side => Side::of(self::NAME, $subject, $payload, $operation, placement: $subject->service === null || !$this->cores->areHeld() ? Cell::ANYWHERE : $placement, request: self::PAGE);
             if (isset($subjects[$of], $subjects[$to])) {
-                $side = fn(Subject $subject): Side => Side::of(self::NAME, $subject, $payload, $operation, placement: $subject->service === null || !$this->cores->areHeld() ? Cell::ANYWHERE : $placement, request: self::PAGE);
-                $tasks[] = new ProcessTask(
-                    \rtrim(\implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation, $placement]), '/'),
-                    [$side($subjects[$of]), $side($subjects[$to])],
-                    Effort::ofPair($operations),
-                    1,
-                    $pair,
-                );
+                $tasks[] = ProcessTask::inTurn($side($subjects[$of]), $side($subjects[$to]), $operations, $pair, $placement);
             }
         };
         foreach (self::PROMISES as $promise) {

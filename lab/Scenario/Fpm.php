@@ -18,7 +18,7 @@ use Larder\Lab\Web\Script;
 use Larder\Lab\Web\Stand;
 
 /** One short value from each cache in a script behind nginx and php-fpm, asked for by hey. */
-final readonly class Fpm implements Scenario
+final readonly class Fpm extends Scenario
 {
     public const NAME = 'fpm';
 

@@ -10,7 +10,6 @@ use Larder\Lab\Instructions\Kept;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -19,7 +18,7 @@ use Larder\Lab\Run\Once;
 use Larder\Lab\Subject\LarderExtension;
 
 /** Instructions of one call, by layer, as callgrind counts them; beside those of docs/instructions.json. */
-final readonly class Instructions implements Scenario, Remarking
+final readonly class Instructions extends Scenario
 {
     public const NAME = 'instructions';
 

@@ -19,7 +19,7 @@ use Larder\Lab\Worker\ProcessTask;
  * One script that gets one key 10,000 times over one connection, as it was published; the same with as many keys; and
  * with connect, get and close for each. The script is one request.
  */
-final readonly class Loop implements Scenario
+final readonly class Loop extends Scenario
 {
     public const NAME = 'loop';
 

@@ -7,7 +7,6 @@ namespace Larder\Lab\Scenario;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Promise;
-use Larder\Lab\Plan\Promising;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -23,7 +22,7 @@ use Larder\Lab\Web\Stand;
  * Whole pages: made by PHP each time, served by Larder's page cache over each of its stores, and by the web server's own
  * means. Beside them the least that PHP can do, a script that prints a constant with the same header.
  */
-final readonly class Pages implements Scenario, Promising
+final readonly class Pages extends Scenario
 {
     public const NAME = 'pages';
 

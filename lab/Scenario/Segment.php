@@ -8,7 +8,6 @@ use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -28,7 +27,7 @@ use Larder\Lab\Worker\ProcessTask;
  * A task is one kind of value of one subject: a process that has read more than its share of a segment in place copies
  * from then on, and what one kind has read must not be another's.
  */
-final readonly class Segment implements Scenario, Remarking
+final readonly class Segment extends Scenario
 {
     public const NAME = 'segment';
 
@@ -166,13 +165,8 @@ final readonly class Segment implements Scenario, Remarking
         $tasks = [];
         $pair = static function (string $of, string $to, string $payload, string $operation, Pair $pair) use ($subjects, &$tasks): void {
             if (isset($subjects[$of], $subjects[$to])) {
-                $tasks[] = new ProcessTask(
-                    \implode('/', [self::NAME, $pair->kind, $of, $to, $payload, $operation]),
-                    [Side::of(self::NAME, $subjects[$of], $payload, $operation), Side::of(self::NAME, $subjects[$to], $payload, $operation)],
-                    Effort::ofPair(Effort::OPERATIONS),
-                    1,
-                    $pair,
-                );
+                $side = static fn(Subject $subject): Side => Side::of(self::NAME, $subject, $payload, $operation);
+                $tasks[] = ProcessTask::inTurn($side($subjects[$of]), $side($subjects[$to]), Effort::OPERATIONS, $pair);
             }
         };
         foreach (self::PROMISES as [$of, $to, $payload, $operation, $limit]) {

@@ -18,7 +18,7 @@ use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\ProcessTask;
 
 /** Time to write, time to read, and size, of each serializer with each compressor: an array, objects of a real site's object cache, and the sizes of all of them. */
-final readonly class Serializers implements Scenario
+final readonly class Serializers extends Scenario
 {
     public const NAME = 'serializers';
 

@@ -6,8 +6,6 @@ namespace Larder\Lab\Scenario;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Promising;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
@@ -18,7 +16,7 @@ use Larder\Lab\WordPress\Stage;
 use Larder\Lab\WordPress\TransientsTask;
 
 /** Inside WordPress, in php-fpm: 10,000 transients are set, then read, then deleted, without this request's own copies. */
-final readonly class Transients implements Scenario, Promising, Remarking
+final readonly class Transients extends Scenario
 {
     public const NAME = 'transients';
 

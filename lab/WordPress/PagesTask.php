@@ -9,6 +9,7 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Processor;
+use Larder\Lab\Web\Load;
 
 /**
  * The 75th page of products: first some pages that are timed inside the object cache, then ab, and then requests at half
@@ -54,7 +55,7 @@ final readonly class PagesTask extends SiteTask
                 $pids = [...$site->fpm->workers(), $site->database->pid(), ...\array_filter([$this->stage->server($subject, $context)?->pid()])];
                 $before = Processor::microseconds($pids);
                 $requests = \max($pages, 4 * $atOnce);
-                $rates['pages'] = ApacheBench::pages($site->url() . $path, $requests, $atOnce);
+                $rates['pages'] = Load::ab($site->url() . $path, $requests, $atOnce, false);
                 $samples["pages $atOnce"] = [$rates['pages']];
                 $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $requests, 1)];
             } elseif ($side->cell->operation === 'latency') {

@@ -38,6 +38,14 @@ final readonly class ProcessTask implements Task
         private ?Pair $pair = null,
     ) {}
 
+    /** Two sides, sample by sample in turn. */
+    public static function inTurn(Side $of, Side $to, int $operations, Pair $pair, string $placement = ''): self
+    {
+        $id = [$of->cell->scenario, $pair->kind, $of->subject->name, $to->subject->name, $of->cell->payload, $of->cell->operation, $placement];
+
+        return new self(\rtrim(\implode('/', $id), '/'), [$of, $to], Effort::ofPair($operations), 1, $pair);
+    }
+
     public function id(): string
     {
         return $this->id;

@@ -121,44 +121,6 @@ final class CompareCommandTest extends TestCase
         self::assertStringContainsString('How noisy the machine of the new report was is not known.', $this->tell($early, $unknown)[1]);
     }
 
-    public function testTheFilesHoldEverything(): void
-    {
-        $twice = \array_map(static fn(float $time): float => 2 * $time, self::CALM);
-        $old = $this->file(Reports::report([Reports::of(1, self::CALM), Reports::of(2, self::CALM), Reports::of(9, [0.0], Cell::BYTES)], started: self::BEFORE), 'old.json');
-        $new = $this->file(Reports::report([Reports::of(1, $twice), Reports::of(4, self::CALM), Reports::of(9, [12.0], Cell::BYTES)], started: self::AFTER), 'new.json');
-        [$json, $markdown] = [$this->root->path . '/changes.json', $this->root->path . '/changes.md'];
-        [$status] = $this->tell($old, $new, ['--json' => $json, '--markdown' => $markdown]);
-
-        self::assertSame(Application::NOT_DONE, $status);
-        $document = \json_decode((string) \file_get_contents($json), true, flags: \JSON_THROW_ON_ERROR);
-        self::assertIsArray($document);
-        self::assertSame([true, true, 0.1, [Reports::cell(2)->id()], [Reports::cell(4)->id()]], [$document['failed'], $document['told'], $document['limit'], $document['missing'], $document['added']]);
-        self::assertIsArray($document['cells']);
-        self::assertSame(['slower', 'slower'], \array_column($document['cells'], 'verdict'));
-        self::assertSame([null, 2.0], \array_map(static fn(mixed $ratio): mixed => \is_float($ratio) ? \round($ratio, 6) : $ratio, \array_column($document['cells'], 'ratio')));
-        self::assertStringContainsString('| **engines: read a short string, one process: Redis by phpredis, socket, 1** | 2.00 |', (string) \file_get_contents($markdown));
-    }
-
-    public function testFilesThatCannotBeWrittenAreToldBeforeAnythingIsRead(): void
-    {
-        $old = $this->file(Reports::report([Reports::of(1, self::CALM)], started: self::BEFORE), 'old.json');
-        foreach ([
-            'needs the name of a file' => '',
-            'is a directory' => $this->root->path,
-            'there is no directory' => $this->root->path . '/none/changes.json',
-            'would be overwritten' => $this->root->path . '/../' . \basename($this->root->path) . '/old.json',
-        ] as $why => $file) {
-            foreach (['json', 'markdown'] as $option) {
-                [$status, $output, $errors] = $this->tell($old, '/does/not/exist.json', ["--$option" => $file]);
-                self::assertSame([Application::USAGE, ''], [$status, $output]);
-                self::assertStringContainsString($why, $errors);
-            }
-        }
-        $both = $this->root->path . '/both';
-        self::assertStringContainsString('would be overwritten', $this->tell($old, $old, ['--json' => $both, '--markdown' => $both])[2]);
-        self::assertFileDoesNotExist($both);
-    }
-
     /** @return iterable<string, array{?string, string}> */
     public static function broken(): iterable
     {

@@ -39,16 +39,4 @@ final class PayloadsTest extends TestCase
         self::assertSame(\array_fill(0, 50, 50), \array_map(\count(...), $table));
         self::assertCount(2_500, \array_unique(\array_merge(...$table)));
     }
-
-    public function testThereIsNoOther(): void
-    {
-        foreach ([MemoryPayloads::class => 'short, 20kB, integers, 50x50, objects', Payloads::class => 'short, 20kB, 50x50'] as $class => $names) {
-            try {
-                $class::get('40kB');
-                self::fail('There is one.');
-            } catch (\InvalidArgumentException $e) {
-                self::assertStringContainsString("There is no payload \"40kB\"; there are $names.", $e->getMessage());
-            }
-        }
-    }
 }

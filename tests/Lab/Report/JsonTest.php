@@ -44,34 +44,6 @@ final class JsonTest extends TestCase
         self::assertEquals(new Report(...['results' => $rounded->results] + \get_object_vars($report)), $rounded);
     }
 
-    public function testFloatsOfTheMachineComeBackAsFloatsAndNumbersAsNumbers(): void
-    {
-        $machine = ['load' => 2.0, 'cores' => 2, 'third' => 1 / 3, 'name' => '2'];
-
-        self::assertSame($machine, (new JsonReader())->decode((new Json())->encode(Reports::report(machine: $machine)))->machine);
-    }
-
-    public function testTimesKeepFourDigitsAndSizesAll(): void
-    {
-        $times = [0.033416, 98.7654, 123_456.7, 5.0, 0.00012344];
-        $results = $this->decoded(Reports::report(results: [
-            Reports::measured('s/e/p/read/1', [$times]),
-            Reports::measured('s/e/p/size/1', [[1_234_567.0, 20_480.0]], Cell::BYTES),
-        ]))['results'];
-
-        self::assertEquals([0.03342, 98.77, 123_500, 5, 0.0001234], $results[0]['samples']);
-        self::assertSame([1_234_567, 20_480], $results[1]['samples']);
-        self::assertSame(1_234_567, $results[1]['max']);
-    }
-
-    public function testAnIntervalThatNobodyKnowsIsNull(): void
-    {
-        $ratios = $this->decoded(Reports::report(ratios: [new Ratio('a', 'b', 1.1, 0.0, \INF, 2), new Ratio('a', 'b', 1.1, 0.0, 2.0, 9)]))['ratios'];
-
-        self::assertSame([null, null, null, null], [$ratios[0]['low'], $ratios[0]['high'], $ratios[0]['limit'], $ratios[0]['holds']]);
-        self::assertEquals([0, 2], [$ratios[1]['low'], $ratios[1]['high']]);
-    }
-
     public function testALimitHoldsUpToItself(): void
     {
         $holds = static fn(float $median): Ratio => new Ratio('a', 'b', $median, 0.5, 3.0, 9, Ratio::PAIR, 1.5);
@@ -93,11 +65,6 @@ final class JsonTest extends TestCase
             \ini_set('serialize_precision', (string) $before[0]);
             \ini_set('precision', (string) $before[1]);
         }
-    }
-
-    public function testBytesThatAreNoTextDoNotStopIt(): void
-    {
-        self::assertSame(["a\u{FFFD}b"], (new JsonReader())->decode((new Json())->encode(Reports::report(notes: ["a\xffb"])))->notes);
     }
 
     public function testAFigureThatIsNoNumberIsRefused(): void

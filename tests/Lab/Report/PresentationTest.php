@@ -6,7 +6,6 @@ namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
-use Larder\Lab\Plan\Remarking;
 use Larder\Lab\Report\Column;
 use Larder\Lab\Report\Html;
 use Larder\Lab\Report\Json;
@@ -90,7 +89,7 @@ final class PresentationTest extends TestCase
         $texts = \array_values(Method::POINTS);
         foreach (Scenarios::all() as $scenario) {
             $presentation = $scenario->presentation();
-            \array_push($texts, $presentation->about, $presentation->remark, ...$scenario instanceof Remarking ? $scenario->remarks([]) : []);
+            \array_push($texts, $presentation->about, $presentation->remark, ...$scenario->remarks([]));
         }
         $page = (new Html())->render(Fixture::report(['partial' => true]));
         $text = \preg_replace(['~<(style|pre|svg|td|th|title)\b.*?</\1>~s', '~</?(p|li|strong|h\d|b|dd|dt|caption|summary|div|figcaption|section)\b[^>]*>~'], [' ', "\n"], $page);

@@ -110,16 +110,6 @@ final class EnginesTest extends TestCase
     }
 
     #[Test]
-    public function aPartIsAPart(): void
-    {
-        $part = \array_map(self::combination(...), self::cells(Scope::PART));
-
-        self::assertNotSame([], $part);
-        self::assertSame([], \array_diff($part, \array_map(self::combination(...), self::cells(Scope::EVERY))));
-        self::assertLessThan(\count(self::cells(Scope::QUICK)), \count($part));
-    }
-
-    #[Test]
     public function whatIsPromisedIsComparedWithItsLimitAndThreeSubjectsWithThemselves(): void
     {
         $limits = $same = [];
@@ -159,21 +149,6 @@ final class EnginesTest extends TestCase
         $tasks = (new Engines())->tasks(new Scope(Scope::EVERY), \array_values(\array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->engine === 'files')));
 
         self::assertCount(6, $tasks, 'three serializers, one and ten at once, and no pair');
-    }
-
-    #[Test]
-    public function theBaseOfEachCellIsInTheTables(): void
-    {
-        foreach ([Scope::PART, Scope::QUICK, Scope::EVERY] as $level) {
-            $ids = \array_map(static fn(Cell $cell): string => $cell->id(), self::cells($level));
-            foreach (self::cells($level) as $cell) {
-                $base = (new Engines())->base($cell);
-                self::assertSame($cell->subject === 'apcu:process:php', $base === null);
-                if ($base !== null) {
-                    self::assertContains($base, $ids);
-                }
-            }
-        }
     }
 
     /** The real thing: servers, processes, network. */

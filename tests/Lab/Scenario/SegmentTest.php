@@ -68,17 +68,6 @@ final class SegmentTest extends TestCase
         self::assertEqualsCanonicalizing($expected, $found);
     }
 
-    #[Test]
-    public function aPartIsAPart(): void
-    {
-        $ids = static fn(string $level): array => \array_map(static fn(Cell $cell): string => $cell->id(), self::cells($level));
-        $part = $ids(Scope::PART);
-
-        self::assertContains('segment/segment:process:none/50x50/read/1', $part);
-        self::assertSame([], \array_diff($part, $ids(Scope::EVERY)));
-        self::assertLessThan(\count($ids(Scope::EVERY)) / 3, \count($part));
-    }
-
     /** @return iterable<string, array{string}> */
     public static function allLevels(): iterable
     {
@@ -116,28 +105,6 @@ final class SegmentTest extends TestCase
             'segment:process:none apcu:process:php 50x50 write' => 1.0,
             'segment:process:none apcu:process:php short write' => 1.0,
         ], $limits);
-    }
-
-    /** Of times the base is APCu as it comes; of gets a second, what one process does alone. Seen to fail: none for them. */
-    #[Test]
-    public function theBaseOfEachCellIsInTheTables(): void
-    {
-        $ids = \array_map(static fn(Cell $cell): string => $cell->id(), self::cells(Scope::EVERY));
-        $without = [];
-        foreach (self::cells(Scope::EVERY) as $cell) {
-            $base = (new Segment())->base($cell);
-            if ($base === null) {
-                self::assertSame($cell->moreIsBetter() ? 1 : 'apcu:process:php', $cell->moreIsBetter() ? $cell->concurrency : $cell->subject);
-                $without[] = $cell->id();
-            } else {
-                self::assertContains($base, $ids);
-                self::assertNotSame($cell->id(), $base);
-                self::assertSame($cell->moreIsBetter() ? "segment/$cell->subject/short/$cell->operation/1" : "segment/apcu:process:php/$cell->payload/$cell->operation/1", $base);
-            }
-        }
-        foreach (['segment/apcu:process:php/50x50/read/1', 'segment/segment:process:none/short/gets/1', 'segment/segment:process:none/short/gets-written/1'] as $id) {
-            self::assertContains($id, $without);
-        }
     }
 
     #[Test]

@@ -61,19 +61,6 @@ final class NetworkTest extends TestCase
         self::assertGreaterThanOrEqual(500_000, $least);
     }
 
-    public function testWithoutAnyLinkItSaysWhy(): void
-    {
-        $this->expectException(ServiceFailure::class);
-        $this->expectExceptionMessage('no');
-        $this->network($this->refusing('they need root'), $this->refusing('no'))->start();
-    }
-
-    public function testHasNoAddressBeforeItsStart(): void
-    {
-        $this->expectException(\LogicException::class);
-        $this->network(new ProxyLink($this->directory))->address();
-    }
-
     public function testTheDeathOfTheServerBehindItIsNoticed(): void
     {
         $network = $this->network(new ProxyLink($this->directory));

@@ -42,15 +42,6 @@ final class ProgramTest extends TestCase
         self::assertSame(' (signal 15 SIGTERM: up)', $program->lastWords());
     }
 
-    public function testOneThatWasStoppedHasNoLastWords(): void
-    {
-        $program = $this->php('echo "up\n"; sleep(60);');
-        $program->stop();
-        self::assertTrue(Process::ends($program->pid(), 0.0));
-        self::assertSame([false, ''], [$program->isAlive(), $program->lastWords()]);
-        $program->stop();
-    }
-
     public function testOneThatWillNotEndIsKilled(): void
     {
         $program = $this->php('pcntl_signal(SIGTERM, SIG_IGN); echo "up\n"; while (true) sleep(60);');
@@ -91,14 +82,6 @@ final class ProgramTest extends TestCase
         $this->expectExceptionMessage('it does not start: ');
         $program->start();
         $program->await(static fn(): bool => false);
-    }
-
-    public function testADirectoryThatIsNotThere(): void
-    {
-        $program = new Program('it', [\PHP_BINARY, '-r', ''], $this->directory->path . '/none');
-        $this->expectException(ServiceFailure::class);
-        $this->expectExceptionMessage('it does not start: ');
-        $program->start();
     }
 
     private function php(string $code): Program

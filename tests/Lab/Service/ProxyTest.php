@@ -110,17 +110,6 @@ final class ProxyTest extends TestCase
         self::assertTrue(\feof($client));
     }
 
-    public function testTheEndComesAfterAllThatWasSent(): void
-    {
-        for ($i = 0; $i < 20; $i++) {
-            [$client, $server] = $this->connect();
-            \fwrite($client, \str_repeat('x', 20_000));
-            \fclose($client);
-            self::assertSame(20_000, \strlen((string) \stream_get_contents($server)));
-            \fclose($server);
-        }
-    }
-
     public function testASlowReaderStopsItsWriterAndNobodyElse(): void
     {
         [$client, $server] = $this->connect();
@@ -163,16 +152,6 @@ final class ProxyTest extends TestCase
         self::assertTrue($this->link->isOpen());
     }
 
-    public function testWithoutAServerTheClientIsTold(): void
-    {
-        $link = new ProxyLink(Directory::temporary($this->parent->path));
-        $client = \stream_socket_client('tcp://127.0.0.1:' . $link->reach(['host' => '127.0.0.1', 'port' => Place::freePort()])['port']);
-        self::assertNotFalse($client);
-        \stream_set_timeout($client, 5);
-        self::assertSame('', \stream_get_contents($client));
-        self::assertTrue(\feof($client));
-    }
-
     public function testManyConnectionsOneAfterTheOtherLeaveNothingOpen(): void
     {
         $open = fn(): int => \count(\glob('/proc/' . $this->pid() . '/fd/*') ?: []);
@@ -197,16 +176,6 @@ final class ProxyTest extends TestCase
         self::assertTrue(Process::ends($pid, 0.0));
         self::assertSame('', \stream_get_contents($client));
         self::assertSame([false, ''], [$this->link->isOpen(), $this->link->lastWords()]);
-    }
-
-    public function testItsDeathIsNoticed(): void
-    {
-        // Once: a dead one has no command line to know it by.
-        $pid = $this->pid();
-        \posix_kill($pid, \SIGKILL);
-        Process::ends($pid);
-        self::assertFalse($this->link->isOpen());
-        self::assertStringStartsWith(' (signal 9 SIGKILL', $this->link->lastWords());
     }
 
     private function pid(): int

@@ -112,21 +112,6 @@ final class ServerTest extends TestCase
         self::assertSame([], $server->prefix());
     }
 
-    public function testHasNoAddressBeforeItsStart(): void
-    {
-        $this->expectException(\LogicException::class);
-        $this->server('redis')->address();
-    }
-
-    public function testRedisKeepsNothingOnTheDisk(): void
-    {
-        $server = $this->server('redis');
-        $server->start();
-        $answer = Place::answer('unix://' . $server->address()['socket'], "SET k v\r\nCONFIG GET save\r\nCONFIG GET appendonly\r\nQUIT\r\n");
-        self::assertSame("+OK\r\n*2\r\n\$4\r\nsave\r\n\$0\r\n\r\n*2\r\n\$10\r\nappendonly\r\n\$2\r\nno\r\n+OK\r\n", $answer);
-        self::assertEqualsCanonicalizing(['log', 'socket'], \array_map('basename', \glob($this->directory->file('redis/*')) ?: []));
-    }
-
     /** @param ?\Closure(): int $ports */
     private function server(string $kind, ?\Closure $ports = null): Server
     {

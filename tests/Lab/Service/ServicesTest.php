@@ -112,65 +112,6 @@ final class ServicesTest extends TestCase
         self::assertDirectoryDoesNotExist($left);
     }
 
-    /** A forked child that inherits them neither makes nor removes it. */
-    public function testOnlyTheLabItselfMakesItsDirectoryInSharedMemory(): void
-    {
-        $lab = Process::snippet('
-            $services = new Larder\Lab\Service\Services($argv[1]);
-            $child = pcntl_fork();
-            if ($child === 0) {
-                try {
-                    $services->memory();
-                } catch (Larder\Lab\Service\ServiceFailure $e) {
-                    echo "refused\n";
-                }
-                exit(0);
-            }
-            pcntl_waitpid($child, $status);
-            $path = $services->memory()->path;
-            if (pcntl_fork() === 0) {
-                $services->stopAll();
-                exit(0);
-            }
-            pcntl_wait($status);
-            echo is_dir($path) ? "there\n" : "gone\n";', [$this->parent->path]);
-        self::assertSame('refused', $lab->line(), $lab->errors());
-        self::assertSame('there', $lab->line(), $lab->errors());
-        self::assertSame(0, $lab->wait());
-    }
-
-    public function testNoOtherNameIsKnown(): void
-    {
-        $this->expectException(\InvalidArgumentException::class);
-        $this->expectExceptionMessage('There is no service "redys". There are: redis, valkey, memcached-socket,');
-        $this->services->get('redys');
-    }
-
-    public function testStoppingLeavesNoProcessAndNoFile(): void
-    {
-        $pid = self::redis($this->services)->pid();
-        $this->services->get('memcached-tcp');
-        $this->services->stopAll();
-        $this->services->stopAll();
-        self::assertTrue(Process::ends($pid, 0.0));
-        self::assertSame([], self::left($this->parent));
-    }
-
-    public function testOneThatDiesIsNoticedAtOnceAndSaysHow(): void
-    {
-        $redis = self::redis($this->services);
-        $pid = $redis->pid();
-        \posix_kill($pid, \SIGKILL);
-        Process::ends($pid);
-        self::assertFalse($redis->isAlive());
-        self::assertMatchesRegularExpression('/^ \(signal 9 SIGKILL.*: .*ready to accept connections.*\)$/i', $redis->lastWords());
-        self::assertSame($redis, $this->services->get('redis'));
-        $redis->start();
-        self::assertTrue($redis->isAlive());
-        self::assertNotSame($pid, $redis->pid());
-        self::assertSame('', $redis->lastWords());
-    }
-
     public function testAForkNeitherStopsNorStarts(): void
     {
         $lab = Process::snippet(self::LAB . <<<'PHP'

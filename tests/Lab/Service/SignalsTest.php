@@ -61,16 +61,6 @@ final class SignalsTest extends TestCase
         self::assertTrue(\pcntl_async_signals());
     }
 
-    public function testAProcessThatDispatchesByItselfGoesOnDoingSo(): void
-    {
-        \pcntl_async_signals(false);
-        Signals::held($this->signal(...));
-        self::assertSame(0, $this->handled);
-        self::assertFalse(\pcntl_async_signals());
-        \pcntl_signal_dispatch();
-        self::assertSame(1, $this->handled);
-    }
-
     private function signal(): void
     {
         \posix_kill((int) \getmypid(), \SIGUSR2);

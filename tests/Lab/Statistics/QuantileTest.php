@@ -29,12 +29,6 @@ final class QuantileTest extends TestCase
         self::assertEqualsWithDelta($expected, Quantile::of($sorted, $probability), 1e-12);
     }
 
-    public function testBetweenEqualSamplesThereIsNothingElse(): void
-    {
-        self::assertSame(0.1, Quantile::of([0.1, 0.1, 0.1], 0.3));
-        self::assertSame(-1e308, Quantile::of([-1e308, -1e308, 1e308], 0.4));
-    }
-
     #[TestWith([-0.01])]
     #[TestWith([1.01])]
     #[TestWith([\NAN])]

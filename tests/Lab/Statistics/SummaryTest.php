@@ -114,13 +114,6 @@ final class SummaryTest extends TestCase
         self::assertSame([true, true, true, true], $there(1000));
     }
 
-    public function testASingleSample(): void
-    {
-        $summary = new Summary([4.5]);
-
-        self::assertEquals([4.5, 4.5, 0.0, 0.0, null], [$summary->median, $summary->mean, $summary->mad, $summary->stdev, $summary->p99]);
-    }
-
     #[TestWith([\NAN, 'Sample 1 is not a number'])]
     #[TestWith([\INF, 'Sample 1 is infinite'])]
     #[TestWith([-\INF, 'Sample 1 is infinite'])]

@@ -78,18 +78,6 @@ final class ApcuDriverTest extends TestCase
         }
     }
 
-    public function testWhatApcuKnowsIsFoundOut(): void
-    {
-        $known = ApcuDriver::serializers();
-
-        self::assertContains('php', $known);
-        // The check of the check: APCu's memory tells it too.
-        self::assertSame(
-            self::memory('igbinary', '50x50') < self::memory('none', '50x50') / 2,
-            \in_array('igbinary', $known, true),
-        );
-    }
-
     public function testFullMemoryThrows(): void
     {
         $said = self::child('php', '
@@ -109,18 +97,6 @@ final class ApcuDriverTest extends TestCase
         $this->expectException(EngineFailure::class);
         $this->expectExceptionMessage('-d apc.serializer=igbinary');
         (new ApcuDriver(['serializer' => 'igbinary']))->connect();
-    }
-
-    public function testApcuThatIsOffIsSaid(): void
-    {
-        $child = Process::snippet('
-            try {
-                (new Larder\Lab\Subject\ApcuDriver(["serializer" => "php"]))->connect();
-            } catch (Larder\Lab\Subject\EngineFailure $failure) {
-                echo $failure->getMessage(), "\n";
-            }', [], ['apc.enable_cli' => 0]);
-
-        self::assertSame('APCu is off here: start PHP with -d apc.enable_cli=1.', $child->line());
     }
 
     private static function memory(string $serializer, string $payload): int

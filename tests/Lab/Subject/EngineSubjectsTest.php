@@ -5,8 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Subject;
-use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderExtension;
@@ -15,31 +13,6 @@ use PHPUnit\Framework\TestCase;
 final class EngineSubjectsTest extends TestCase
 {
     private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
-
-    public function testEveryPublishedCombinationIsThere(): void
-    {
-        $names = \array_map(static fn(Subject $subject): string => $subject->name, EngineSubjects::all());
-        $expected = ['opcache:process:none', 'larder-request:process:none', 'lookup:process:none'];
-        foreach (['socket', 'tcp', 'network'] as $connection) {
-            $expected[] = "redis:$connection:none";
-            $expected[] = "predis:$connection:none";
-        }
-        foreach (self::SERIALIZERS as $serializer) {
-            foreach (['apcu', 'files', 'larder-apcu', 'larder-segment', 'larder-sqlite', 'larder-files'] as $engine) {
-                $expected[] = "$engine:process:$serializer";
-            }
-            foreach (['socket', 'tcp', 'network'] as $connection) {
-                foreach (['redis', 'predis', 'memcached', 'memcached_nocompression', 'larder-redis', 'larder-predis', 'larder-memcached', 'valkey'] as $engine) {
-                    $expected[] = "$engine:$connection:$serializer";
-                }
-            }
-        }
-        \sort($expected);
-        $sorted = $names;
-        \sort($sorted);
-
-        self::assertSame($expected, $sorted);
-    }
 
     public function testTheNameSaysWhatTheSubjectIs(): void
     {
@@ -52,32 +25,6 @@ final class EngineSubjectsTest extends TestCase
             // The driver's connection and the server's must be the same.
             self::assertSame($subject->connection === Cell::PROCESS ? null : $subject->connection, $subject->parameters['connection'] ?? null);
         }
-    }
-
-    public function testEachHasTheServerOfItsConnection(): void
-    {
-        $services = [];
-        foreach (EngineSubjects::all() as $subject) {
-            $kind = \preg_match('/memcached|predis|redis|valkey/', $subject->engine, $match) === 1 ? $match[0] : '';
-            $services["$kind $subject->connection"][$subject->service ?? ''] = true;
-            self::assertContains($subject->service, [null, ...Services::NAMES]);
-        }
-
-        self::assertEquals([
-            ' process' => ['' => true],
-            'redis socket' => ['redis' => true],
-            'redis tcp' => ['redis' => true],
-            'redis network' => ['redis@network' => true],
-            'predis socket' => ['redis' => true],
-            'predis tcp' => ['redis' => true],
-            'predis network' => ['redis@network' => true],
-            'valkey socket' => ['valkey' => true],
-            'valkey tcp' => ['valkey' => true],
-            'valkey network' => ['valkey@network' => true],
-            'memcached socket' => ['memcached-socket' => true],
-            'memcached tcp' => ['memcached-tcp' => true],
-            'memcached network' => ['memcached@network' => true],
-        ], $services);
     }
 
     /** But for the serializer of APCu, where APCu is measured, and the extension, where it is what is measured. */
@@ -127,22 +74,5 @@ final class EngineSubjectsTest extends TestCase
                 self::assertMatchesRegularExpression('/install|require|make ext/', $need->advice);
             }
         }
-        $needs = static function (string $name): array {
-            foreach (EngineSubjects::all() as $subject) {
-                if ($subject->name === $name) {
-                    return \array_map(static fn($need): string => $need->what, $subject->needs);
-                }
-            }
-
-            return [];
-        };
-        self::assertSame(['the PHP extension redis', 'redis-server or valkey-server', 'the PHP extension msgpack'], $needs('redis:tcp:msgpack'));
-        self::assertSame(['predis/predis', 'redis-server or valkey-server'], $needs('predis:socket:php'));
-        self::assertSame(['the PHP extension redis', 'valkey-server'], $needs('valkey:socket:php'));
-        self::assertSame(['memcached'], $needs('larder-memcached:socket:php'));
-        self::assertSame(['the PHP extension apcu', 'the PHP extension pdo_sqlite', 'the PHP extension igbinary'], $needs('larder-apcu:process:igbinary'));
-        self::assertSame(['the PHP extension larder', 'the PHP extension pdo_sqlite'], $needs('larder-segment:process:php'));
-        self::assertSame(['the PHP extension Zend OPcache'], $needs('opcache:process:none'));
-        self::assertSame([], $needs('files:process:php'));
     }
 }

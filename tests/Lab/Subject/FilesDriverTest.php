@@ -31,17 +31,6 @@ final class FilesDriverTest extends TestCase
         yield 'raw' => [['raw' => 1]];
     }
 
-    public function testARawStringIsStoredAsItIs(): void
-    {
-        $driver = $this->driver(['serializer' => 'php', 'raw' => 1]);
-        $driver->connect();
-        $driver->write(['lab:a' => 'a:1:{']);
-
-        self::assertStringEqualsFile($this->directory->file('lab:a'), 'a:1:{');
-        self::assertSame('a:1:{', $driver->read(['lab:a']));
-        self::assertFalse($driver->read(['lab:nothing']));
-    }
-
     /**
      * A reader that has the old file open goes on with the old value: the new one is another file.
      *

@@ -9,13 +9,10 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Services;
-use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\FilesDriver;
 use Larder\Lab\Subject\LarderDriver;
 use Larder\Lab\Subject\MemcachedDriver;
-use Larder\Lab\Subject\PhpRedisDriver;
-use Larder\Lab\Subject\PredisDriver;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 
@@ -92,25 +89,6 @@ final class FormsTest extends EngineTestCase
         self::assertSame([0, 1], $clients());
     }
 
-    /** Seen in its log, at its highest level. */
-    public function testMemcachedIsSpokenToInItsTextProtocol(): void
-    {
-        $listener = \stream_socket_server('unix://' . $this->directory->file('s'));
-        self::assertIsResource($listener);
-        $driver = new MemcachedDriver(['socket' => $this->directory->file('s')]);
-        $driver->connect();
-        $child = \pcntl_fork();
-        if ($child === 0) {
-            $driver->write(['lab:a' => 'something']);
-            \posix_kill((int) \getmypid(), \SIGKILL);
-        }
-        $client = \stream_socket_accept($listener, 5.0);
-        self::assertIsResource($client);
-        self::assertMatchesRegularExpression('/^set lab:a \d+ 0 9\r\n/', (string) \fread($client, 100));
-        \fwrite($client, "STORED\r\n");
-        \pcntl_waitpid($child, $status);
-    }
-
     /** @return iterable<string, array{string, string, string}> */
     public static function refusals(): iterable
     {
@@ -132,30 +110,6 @@ final class FormsTest extends EngineTestCase
         $this->expectException(\Exception::class);
         $this->expectExceptionMessage($says);
         $driver->write(['lab:a' => \str_repeat('x', 9_000_000)]);
-    }
-
-    /** Its build may have the serializer or not. */
-    public function testPhpredissOwnSerializerIsTakenWhereItsBuildHasIt(): void
-    {
-        self::assertSame([\Redis::SERIALIZER_PHP, \Redis::SERIALIZER_NONE, null], \array_map(PhpRedisDriver::option(...), ['php', 'none', 'another']));
-        \ob_start();
-        (new \ReflectionExtension('redis'))->info();
-        $info = (string) \ob_get_clean();
-        foreach (['igbinary', 'msgpack'] as $serializer) {
-            self::assertSame(\preg_match("/Available serializers.*\\b$serializer\\b/", $info) === 1, PhpRedisDriver::option($serializer) !== null);
-        }
-    }
-
-    public function testWithoutConnectionItSaysSo(): void
-    {
-        foreach ([new PhpRedisDriver([]), new PredisDriver([]), new MemcachedDriver([]), new LarderDriver(['scheme' => 'memory'])] as $driver) {
-            try {
-                $driver->read(['lab:a']);
-                self::fail($driver::class . ' reads without a connection.');
-            } catch (EngineFailure $failure) {
-                self::assertStringContainsString('connect()', $failure->getMessage());
-            }
-        }
     }
 
     /** By the socket, where the server has one. */

@@ -11,7 +11,6 @@ use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderDriver;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\TestWith;
 
 final class LarderDriverTest extends EngineTestCase
 {
@@ -64,37 +63,6 @@ final class LarderDriverTest extends EngineTestCase
         $this->expectException(EngineFailure::class);
         $this->expectExceptionMessage('Larder does not use segment as its near tier');
         $driver->inspect();
-    }
-
-    #[TestWith(['sqlite'])]
-    #[TestWith(['files'])]
-    public function testADirectoryMayHaveAnyName(string $scheme): void
-    {
-        $directory = $this->directory->file('a b%41?c#d&e=f');
-        $driver = new LarderDriver(['scheme' => $scheme, 'directory' => $directory, 'tier' => 'disk']);
-        $driver->connect();
-        $driver->write(['lab:a' => 'something']);
-        $driver->disconnect();
-
-        self::assertSame([\basename($directory)], \array_values(\array_diff((array) \scandir($this->directory->path), ['.', '..'])));
-    }
-
-    public function testADsnIsTakenAsItIs(): void
-    {
-        $driver = new LarderDriver(['dsn' => 'file://' . $this->directory->path . '?serializer=php']);
-        $driver->connect();
-        $driver->write(['lab:a' => Payloads::get('50x50')]);
-        $rows = $driver->cache()->inspect('lab:a');
-
-        // The last tier is the one that the DSN names; where there is a segment it stands before it.
-        self::assertSame(5 + \strlen(\serialize(Payloads::get('50x50'))), $rows[\array_key_last($rows)]['size'] ?? null);
-    }
-
-    public function testAnUnknownSchemeIsAnsweredWithThoseThereAre(): void
-    {
-        $this->expectException(EngineFailure::class);
-        $this->expectExceptionMessage('memory, sqlite, files, redis, predis or memcached');
-        new LarderDriver(['scheme' => 'apc']);
     }
 
     /** @return array<string, int> by tier */

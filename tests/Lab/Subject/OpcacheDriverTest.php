@@ -97,42 +97,6 @@ final class OpcacheDriverTest extends TestCase
         self::assertStringContainsString('opcache.max_accelerated_files (now 200)', $said[0]);
     }
 
-    public function testOpcacheThatIsOffIsSaid(): void
-    {
-        $said = $this->child('
-            try {
-                $driver->connect();
-            } catch (EngineFailure $failure) {
-                $said = [$failure->getMessage()];
-            }', [], ['opcache.enable_cli' => 0]);
-
-        self::assertCount(1, $said);
-        self::assertIsString($said[0]);
-        self::assertStringContainsString('-d opcache.enable_cli=1', $said[0]);
-    }
-
-    public function testADirectoryThatHasGoneThrows(): void
-    {
-        $said = $this->child('
-            $driver->connect();
-            $driver->write(["lab:a" => "something"]);
-            unlink("$directory/lab:a.php");
-            rmdir($directory);
-            foreach ([static fn() => $driver->write(["lab:a" => "something"]), static fn() => $driver->read(["lab:b"])] as $do) {
-                try {
-                    $do();
-                } catch (EngineFailure $failure) {
-                    $said[] = $failure->getMessage();
-                }
-            }');
-
-        self::assertCount(2, $said);
-        foreach ($said as $message) {
-            self::assertIsString($message);
-            self::assertStringStartsWith('The file system does not', $message);
-        }
-    }
-
     /**
      * @param list<string>          $arguments
      * @param array<string, string|int> $ini

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Payload\MemoryPayloads;
-use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\SegmentDriver;
 use Larder\Lab\Subject\SegmentFormDriver;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -34,17 +33,6 @@ final class SegmentDriverTest extends TestCase
         self::assertSame('zero-copy', $driver->stats()['mode']);
     }
 
-    public function testItCounts(): void
-    {
-        $driver = new SegmentDriver($this->parameters());
-        $driver->connect();
-
-        self::assertSame(3, $driver->increment('lab:count', 3));
-        self::assertSame(4, $driver->increment('lab:count', 1));
-        $driver->write(['lab:count' => 'a word']);
-        self::assertFalse($driver->increment('lab:count', 1));
-    }
-
     /** Seen to fail: with nothing in SharedFile::clear(). */
     public function testTheNextProcessFindsNothingOfTheLast(): void
     {
@@ -59,20 +47,6 @@ final class SegmentDriverTest extends TestCase
         $driver->connect();
         self::assertNull($driver->read(['lab:a']));
         self::assertSame(0, $driver->stats()['entries']);
-    }
-
-    public function testThereIsNothingToClearBeforeTheFirst(): void
-    {
-        $parameters = $this->parameters();
-        SegmentDriver::clear($parameters);
-
-        self::assertDirectoryDoesNotExist((string) $parameters['shared']);
-    }
-
-    public function testWithoutAConnectionNothingIsRead(): void
-    {
-        $this->expectException(EngineFailure::class);
-        (new SegmentDriver($this->parameters()))->read(['lab:a']);
     }
 
     /** Seen to fail: a size() that measures the segment, without what was there before; or only of what it has written itself. */

@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Subject;
 
-use Larder\Lab\Plan\Subject;
-use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
@@ -13,14 +11,6 @@ use PHPUnit\Framework\TestCase;
 
 final class SegmentSubjectsTest extends TestCase
 {
-    public function testTheyAreTheSegmentAndWhatElseIsInMemory(): void
-    {
-        $names = \array_map(static fn(Subject $subject): string => $subject->name, SegmentSubjects::all());
-        \sort($names);
-
-        self::assertSame(['apcu:process:igbinary', 'apcu:process:php', 'include:process:none', 'larder-segment:process:igbinary', 'lookup:process:none', 'opcache:process:none', 'segment:process:none'], $names);
-    }
-
     /** Seen to fail: without apc.entries_hint in INI for the segment only. */
     public function testAllHaveTheSameSettingsButTheSerializerAndTheExtension(): void
     {
@@ -40,17 +30,6 @@ final class SegmentSubjectsTest extends TestCase
 
         self::assertCount(1, $all);
         self::assertSame(32_768, \reset($all)['apc.entries_hint']);
-    }
-
-    public function testEachNeedsWhatItNeedsAmongTheEngines(): void
-    {
-        $engines = [];
-        foreach (EngineSubjects::all() as $subject) {
-            $engines[$subject->name] = $subject;
-        }
-        foreach (SegmentSubjects::all() as $subject) {
-            self::assertEquals($subject->engine === 'segment' ? [LarderExtension::need()] : $engines[\str_replace('include', 'opcache', $subject->name)]->needs, $subject->needs);
-        }
     }
 
     /** The module is in no php.ini here, and not where it is looked for. Seen to fail: a met of extension_loaded() in this process. */

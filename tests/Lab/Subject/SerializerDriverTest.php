@@ -51,23 +51,6 @@ final class SerializerDriverTest extends TestCase
         }
     }
 
-    #[DataProvider('subjects')]
-    public function testItsSizeIsThatOfTheBytes(Subject $subject): void
-    {
-        if ($subject->missing() !== []) {
-            self::assertNotSame('', $subject->missing()[0]->advice);
-
-            return;
-        }
-        foreach (self::values() as $name => $value) {
-            $driver = new SerializerDriver($subject->parameters);
-            self::assertSame(0, $driver->size());
-            $driver->write(['a' => $value]);
-
-            self::assertSame(\strlen(self::bytes($subject, $value)), $driver->size(), $name);
-        }
-    }
-
     /** Each must be the combination that it is named after. */
     #[RequiresPhpExtension('igbinary')]
     #[RequiresPhpExtension('msgpack')]
@@ -93,20 +76,6 @@ final class SerializerDriverTest extends TestCase
         }
     }
 
-    public function testItKeepsTheLastValueOnly(): void
-    {
-        $driver = new SerializerDriver(['serializer' => 'php', 'compressor' => 'gzdeflate']);
-        self::assertNull($driver->read(['a']));
-
-        $driver->write(['a' => 'first']);
-        $driver->write(['b' => \str_repeat('second ', 100)]);
-        $size = $driver->size();
-        $driver->write([]);
-
-        self::assertSame(\str_repeat('second ', 100), $driver->read(['a']));
-        self::assertSame($size, $driver->size());
-    }
-
     /** What the value is afterwards is no matter of what was written. */
     public function testTheBytesAreMadeWhenItWrites(): void
     {
@@ -117,22 +86,6 @@ final class SerializerDriverTest extends TestCase
         $value->changes = 'after';
 
         self::assertEquals((object) ['changes' => 'before'], $driver->read(['a']));
-    }
-
-    public function testAnUnknownSerializerOrCompressorIsRefused(): void
-    {
-        foreach ([
-            ['serializer' => 'json'],
-            ['serializer' => 'none'],
-            ['serializer' => 'php', 'compressor' => 'gzip'],
-        ] as $parameters) {
-            try {
-                new SerializerDriver($parameters);
-                self::fail('Nothing was thrown');
-            } catch (EngineFailure $failure) {
-                self::assertMatchesRegularExpression('/^The parameter "\w+" is "\w+": use php|none, /', $failure->getMessage());
-            }
-        }
     }
 
     /** @return array<string, mixed> */
@@ -150,28 +103,5 @@ final class SerializerDriverTest extends TestCase
         }
 
         return $values;
-    }
-
-    private static function bytes(Subject $subject, mixed $value): string
-    {
-        $plain = match ($subject->serializer) {
-            'igbinary' => (string) \igbinary_serialize($value),
-            'msgpack' => \msgpack_pack($value),
-            default => \serialize($value),
-        };
-        if ($subject->compressor === 'lz4') {
-            $lz4 = \function_exists('lz4_compress') ? 'lz4_compress' : 'horde_lz4_compress';
-            self::assertIsCallable($lz4);
-            $short = $lz4($plain);
-        } else {
-            $short = match ($subject->compressor) {
-                'gzdeflate' => \gzdeflate($plain),
-                'zstd' => \zstd_compress($plain, 3),
-                default => $plain,
-            };
-        }
-        self::assertIsString($short);
-
-        return $short;
     }
 }

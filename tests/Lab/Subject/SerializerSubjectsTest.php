@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\SegmentFormDriver;
 use Larder\Lab\Subject\SerializerDriver;
 use Larder\Lab\Subject\SerializerSubjects;
@@ -31,26 +30,6 @@ final class SerializerSubjectsTest extends TestCase
             'msgpack:none', 'msgpack:gzdeflate', 'msgpack:zstd', 'msgpack:lz4',
             'segment:none',
         ], $names);
-    }
-
-    public function testWhatIsHereIsNotMissing(): void
-    {
-        $lz4 = \extension_loaded('lz4') || \extension_loaded('horde_lz4');
-        foreach (SerializerSubjects::all() as $subject) {
-            if ($subject->serializer === 'segment') {
-                self::assertSame(LarderExtension::version() !== null, $subject->missing() === []);
-                continue;
-            }
-            $expected = ($subject->serializer === 'php' || \extension_loaded($subject->serializer))
-                && match ($subject->compressor) {
-                    'gzdeflate' => \extension_loaded('zlib'),
-                    'zstd' => \extension_loaded('zstd'),
-                    'lz4' => $lz4,
-                    default => true,
-                };
-
-            self::assertSame($expected, $subject->missing() === [], $subject->name);
-        }
     }
 
     /** In a PHP without a php.ini, which loads nothing that is not built into it. */

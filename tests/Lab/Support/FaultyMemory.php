@@ -11,8 +11,8 @@ use Larder\Lab\Subject\NamingDriver;
 
 /**
  * An engine in memory that says what was asked of it, and is as bad as its parameter "fault" says: "keeps the first",
- * "forgets one", "finds everything", "counts twice", "loses count". "tells" is a good one that writes into a file of its
- * directory how many values it was given at once, if more than one.
+ * "forgets", "forgets one", "alters", "finds everything", "counts twice", "loses count", "throws", "exits". "tells" is a good
+ * one that writes into a file of its directory how many values it was given at once, if more than one.
  */
 final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
 {
@@ -65,6 +65,7 @@ final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
 
     public function write(array $values): void
     {
+        $this->fault === 'exits' && exit(3);
         $this->written[] = $values;
         if ($this->fault === 'tells' && \count($values) > 1) {
             \file_put_contents($this->file, \count($values) . "\n", \FILE_APPEND);
@@ -77,12 +78,13 @@ final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
         $this->reads[] = $keys;
         $this->ofRequest(\count($keys));
         $value = null;
+        $this->fault !== 'throws' || throw new \RuntimeException('The engine is gone');
         foreach ($keys as $name) {
             $key = \substr($name, \strlen('name of '));
             $value = \array_key_exists($key, $this->values) ? $this->values[$key] : ($this->fault === 'finds everything' ? 'something' : null);
         }
 
-        return $value;
+        return $this->fault === 'alters' && \is_string($value) ? $value . ' ' : $value;
     }
 
     public function increment(string $key, int $times): mixed
@@ -108,7 +110,7 @@ final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
         foreach ($values as $key => $value) {
             if ($this->fault === 'keeps the first') {
                 $this->values[$key] ??= $value;
-            } elseif ($this->fault !== 'forgets one' || !\str_ends_with($key, ':77')) {
+            } elseif ($this->fault !== 'forgets' && ($this->fault !== 'forgets one' || !\str_ends_with($key, ':77'))) {
                 $this->values[$key] = $value;
             }
         }

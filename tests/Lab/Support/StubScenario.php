@@ -10,7 +10,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 
 /** A scenario for tasks that a test makes: the subject "slow" is compared with "base". */
-final class StubScenario implements Scenario
+final readonly class StubScenario extends Scenario
 {
     public function presentation(): Presentation
     {

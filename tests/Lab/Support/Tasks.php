@@ -36,7 +36,7 @@ final class Tasks
 
     public static function pair(Subject $of, Subject $to, Pair $pair, string $payload = 'short', int $operations = 50): ProcessTask
     {
-        return new ProcessTask("test/pair/$of->name/$to->name", [Side::of('test', $of, $payload, 'read'), Side::of('test', $to, $payload, 'read')], Effort::ofPair($operations), 1, $pair);
+        return ProcessTask::inTurn(Side::of('test', $of, $payload, 'read'), Side::of('test', $to, $payload, 'read'), $operations, $pair);
     }
 
     /**

@@ -44,28 +44,6 @@ final class SiteTest extends TestCase
         self::assertSame('', $site->errors());
     }
 
-    public function testWhatTheCommandLineSetsIsSeenOverHttp(): void
-    {
-        $site = self::site();
-        $name = 'Named ' . \bin2hex(\random_bytes(4));
-        self::assertStringNotContainsString($name, $site->get('/')->body);
-        self::assertSame('changed', $site->cli("echo update_option('blogname', '$name') ? 'changed' : 'the same';"));
-        self::assertStringContainsString($name, $site->get('/')->body);
-        self::assertSame([['option_value' => $name]], $site->sql("SELECT option_value FROM wp_options WHERE option_name = 'blogname'"));
-    }
-
-    public function testTheAdministratorLogsIn(): void
-    {
-        $site = self::site();
-        self::assertSame(302, $site->get('/wp-admin/')->status);
-        $dashboard = $site->get('/wp-admin/', $site->login());
-        self::assertSame(200, $dashboard->status);
-        self::assertStringContainsString('Dashboard', $dashboard->body);
-        self::assertSame('', self::notices($dashboard) . self::notices($site->get('/wp-login.php')));
-        $this->expectException(SiteFailure::class);
-        $site->login(password: 'not this one');
-    }
-
     public function testThePoolWorksAsTheUserWhoOwnsTheContent(): void
     {
         $site = self::site();
@@ -96,20 +74,6 @@ final class SiteTest extends TestCase
         } finally {
             $site->stop();
         }
-    }
-
-    public function testADropInComesAndGoesAtOnce(): void
-    {
-        $site = self::site();
-        $directory = new TemporaryDirectory('larder-wp');
-        $file = $directory->write('advanced-cache.php', '<?php header("X-Drop-In: here");');
-        $site->putDropIn($file, 'advanced-cache.php');
-        $site->define(['WP_CACHE' => true]);
-        self::assertSame('here', $site->get('/')->header('x-drop-in'));
-        self::assertSame($site->account->user, \fileowner($site->content('advanced-cache.php')));
-        $site->removeDropIn('advanced-cache.php');
-        $site->define([]);
-        self::assertSame('', $site->get('/')->header('x-drop-in'));
     }
 
     public function testRequestsAtTheSameTimeAreAnsweredInTheirOrder(): void

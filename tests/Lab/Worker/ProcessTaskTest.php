@@ -23,7 +23,6 @@ use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\ProcessTask;
 use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\Worker;
-use Larder\Tests\Lab\Support\FaultyDriver;
 use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -212,7 +211,7 @@ final class ProcessTaskTest extends TestCase
     #[DataProvider('faults')]
     public function aWrongValueIsNotTimed(string $fault, int $processes, string $says): void
     {
-        $found = $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyDriver::class, ['fault' => $fault]), ['read'], $processes));
+        $found = $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyMemory::class, ['fault' => $fault]), ['read'], $processes));
 
         self::assertSame([], $found[0]->samples);
         self::assertNull($found[0]->perSecond);
@@ -225,7 +224,7 @@ final class ProcessTaskTest extends TestCase
         $this->expectException(\RuntimeException::class);
         $this->expectExceptionMessageMatches('/measuring process ended with status 3/');
 
-        $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyDriver::class, ['fault' => 'exits'])));
+        $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyMemory::class, ['fault' => 'exits'])));
     }
 
     #[Test]
