@@ -6,8 +6,12 @@ namespace Larder\Lab\Report;
 
 use Larder\Lab\Run\Report;
 use Symfony\Component\Console\Formatter\OutputFormatter;
+use Symfony\Component\Console\Helper\Table as Grid;
+use Symfony\Component\Console\Helper\TableStyle;
 use Symfony\Component\Console\Output\OutputInterface;
 use Symfony\Component\Console\Terminal as Screen;
+
+use function Symfony\Component\String\u;
 
 /** A report on a terminal: what must be known first, then the tables, then who is first and where Larder loses. */
 final readonly class Terminal
@@ -70,18 +74,29 @@ final readonly class Terminal
 
             return;
         }
-        $table = $this->marked($table);
-        $table = $this->fitted($table);
+        $table = $this->fitted($this->marked($table));
         $widths = $this->widths($table);
         $this->output->writeln('');
         $this->say($table->title, $title);
         if ($table->about !== '') {
             $this->say($table->about, '');
         }
-        $this->row(\array_map(static fn(Column $column): string => $column->label, $table->columns), $table, $widths, static fn(): string => 'fg=cyan');
-        foreach ($table->rows as $row) {
-            $this->row($row->cells, $table, $widths, static fn(int $i): string => $row->bad ? $bad : (\in_array($i, $row->best, true) ? 'fg=green;options=bold' : ''));
+        $left = (new TableStyle())->setHorizontalBorderChars('')->setVerticalBorderChars('')->setDefaultCrossingChar('')->setCellHeaderFormat('%s')->setCellRowContentFormat('%s' . \str_repeat(' ', self::GAP));
+        $grid = (new Grid($this->output))->setStyle($left);
+        foreach ($table->columns as $i => $column) {
+            $column->number && $grid->setColumnStyle($i, (clone $left)->setPadType(\STR_PAD_LEFT));
         }
+        $cell = static fn(string $text, int $width, string $style): string => \implode("\n", \array_map(static fn(string $line): string => self::styled($line, $style), self::folded($text, $width)));
+        $grid->setHeaders(\array_map(static fn(Column $column, int $width): string => $cell($column->label, $width, 'fg=cyan'), $table->columns, $widths));
+        foreach ($table->rows as $row) {
+            $grid->addRow(\array_map(
+                static fn(string $text, int $width, int $i): string => $cell($text, $width, $row->bad ? $bad : (\in_array($i, $row->best, true) ? 'fg=green;options=bold' : '')),
+                $row->cells,
+                $widths,
+                \array_keys($row->cells),
+            ));
+        }
+        $grid->render();
     }
 
     /** The best are told from the others without colours too: by a star before the line. */
@@ -150,25 +165,6 @@ final readonly class Terminal
         return \array_values($widths);
     }
 
-    /**
-     * @param list<string>          $cells
-     * @param list<int>             $widths
-     * @param \Closure(int): string $style  of each column
-     */
-    private function row(array $cells, Table $table, array $widths, \Closure $style): void
-    {
-        $folded = \array_map(self::folded(...), $cells, $widths);
-        for ($line = 0; $line < \max([1, ...\array_map(\count(...), $folded)]); ++$line) {
-            $text = '';
-            foreach ($folded as $i => $lines) {
-                $part = $lines[$line] ?? '';
-                $pad = \str_repeat(' ', \max(0, $widths[$i] - \mb_strwidth($part)));
-                $text .= self::styled($table->columns[$i]->number ? $pad . $part : $part . $pad, $style($i)) . \str_repeat(' ', self::GAP);
-            }
-            $this->output->writeln(\rtrim($text));
-        }
-    }
-
     public function say(string $text, string $style): void
     {
         foreach (self::folded(Plain::line($text), \min($this->width, self::WIDTH)) as $line) {
@@ -183,31 +179,9 @@ final readonly class Terminal
         return $style === '' ? $plain : "<$style>$plain</>";
     }
 
-    /**
-     * On lines no wider than this, broken at a space, or after : or /, or where need be.
-     *
-     * @return non-empty-list<string>
-     */
+    /** @return list<string> */
     private static function folded(string $text, int $width): array
     {
-        $lines = [];
-        while (\mb_strwidth($text) > $width) {
-            $line = \mb_strimwidth($text, 0, $width);
-            if ($line === '') {
-                // A character wider than the column.
-                $line = \mb_substr($text, 0, 1);
-            }
-            $space = $text[\strlen($line)] === ' ' ? \strlen($line) : \strrpos($line, ' ');
-            if ($space !== false && $space >= \strlen($line) / 2) {
-                $line = \substr($line, 0, $space);
-            } elseif (\preg_match('~^.{4,}[:/]~us', $line, $match) === 1) {
-                $line = $match[0];
-            }
-            $lines[] = \rtrim($line);
-            $text = \ltrim(\substr($text, \strlen($line)));
-        }
-        $lines[] = $text;
-
-        return $lines;
+        return \explode("\n", u($text)->wordwrap($width, "\n", true)->toString());
     }
 }
