@@ -92,25 +92,6 @@ final readonly class Account
         return $tables;
     }
 
-    /** For programs. */
-    public function json(): string
-    {
-        $change = static fn(Change $one): array => ['verdict' => $one->verdict->value] + \array_map(static fn(mixed $value): mixed => \is_float($value) && !\is_finite($value) ? null : $value, \get_object_vars($one));
-
-        return \json_encode([
-            'failed' => $this->comparison->fails(),
-            'told' => $this->comparison->tells(),
-            'limit' => $this->comparison->limit,
-            'whole' => $this->comparison->whole === null ? null : $change($this->comparison->whole),
-            'subjects' => \array_map($change, $this->comparison->subjects),
-            'cells' => \array_map($change, $this->comparison->cells),
-            'missing' => $this->comparison->missing,
-            'added' => $this->comparison->added,
-            'disqualified' => $this->comparison->disqualified,
-            'warnings' => $this->warnings(),
-        ], \JSON_PRETTY_PRINT | \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_THROW_ON_ERROR) . "\n";
-    }
-
     /** @param list<Change> $changes */
     private function table(string $title, array $changes, int $more): Table
     {

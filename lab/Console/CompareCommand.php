@@ -9,10 +9,8 @@ use Larder\Lab\Compare\Account;
 use Larder\Lab\Compare\Comparison;
 use Larder\Lab\Compare\NotComparable;
 use Larder\Lab\Report\JsonReader;
-use Larder\Lab\Report\Markdown;
 use Larder\Lab\Report\ReportUnreadable;
 use Larder\Lab\Report\Terminal;
-use Larder\Lab\Run\NotWritable;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -31,8 +29,6 @@ final class CompareCommand extends Command
             ->addArgument('old', InputArgument::REQUIRED, 'The older report, written with --json')
             ->addArgument('new', InputArgument::REQUIRED, 'The newer report')
             ->addOption('limit', null, InputOption::VALUE_REQUIRED, 'The change that does not matter: 5%, 5 or 0.05', '10%')
-            ->addOption('json', null, InputOption::VALUE_REQUIRED, 'Write every cell to this file')
-            ->addOption('markdown', null, InputOption::VALUE_REQUIRED, 'Write the tables to this file')
             ->setHelp(<<<'HELP'
                 Compares two reports: each cell, each subject with all its cells, and everything together. Shows the ratio of
                 new to old with its 95 % interval, and one of four verdicts:
@@ -48,7 +44,7 @@ final class CompareCommand extends Command
                 also where all of them together can.
 
                   <info>bin/larder bench compare old.json new.json</info>
-                  <info>bin/larder bench compare old.json new.json --limit=5% --markdown=changes.md -v</info>
+                  <info>bin/larder bench compare old.json new.json --limit=5% -v</info>
                 HELP);
     }
 
@@ -56,7 +52,7 @@ final class CompareCommand extends Command
     {
         try {
             return $this->compare($input, $output);
-        } catch (NotComparable|NotWritable|ReportUnreadable $e) {
+        } catch (NotComparable|ReportUnreadable $e) {
             $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
             $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
@@ -68,14 +64,9 @@ final class CompareCommand extends Command
     {
         [$old, $new] = [self::text($input->getArgument('old')), self::text($input->getArgument('new'))];
         $limit = self::limit(self::text($input->getOption('limit')));
-        $files = \array_filter(['json' => $input->getOption('json'), 'markdown' => $input->getOption('markdown')], \is_string(...));
-        self::check($files, [$old, $new]);
         $reader = new JsonReader();
         $comparison = new Comparison($reader->read($old), $reader->read($new), $limit);
         $account = new Account($comparison);
-        foreach ($files as $form => $file) {
-            NotWritable::write($file, $form === 'json' ? $account->json() : (new Markdown())->of([...$account->warnings(), ...$account->verdict()], $account->tables(true)));
-        }
         $terminal = new Terminal($output);
         foreach ($account->warnings() as $line) {
             $terminal->say($line, 'fg=yellow');
@@ -93,27 +84,6 @@ final class CompareCommand extends Command
             !$comparison->tells() => Application::USAGE,
             default => Application::OK,
         };
-    }
-
-    /**
-     * Before anything is computed.
-     *
-     * @param array<string, string> $files
-     * @param list<string>          $others that must not be overwritten
-     */
-    private static function check(array $files, array $others): void
-    {
-        foreach ($files as $option => $file) {
-            if ($file === '' || \str_contains($file, "\0")) {
-                throw new NotWritable("--$option needs the name of a file.");
-            }
-            NotWritable::check($file);
-            $path = \realpath(\dirname($file)) . '/' . \basename($file);
-            if (\in_array($path, $others, true) || \in_array(\realpath($file), \array_map(\realpath(...), \array_filter($others, \is_file(...))), true)) {
-                throw new NotWritable("--$option=$file would be overwritten: it is also one of the other files.");
-            }
-            $others[] = $path;
-        }
     }
 
     /** "5%", "5" and "0.05" are the same: a bare number below 1 is a part, from 1 on it is percent. */

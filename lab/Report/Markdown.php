@@ -46,22 +46,6 @@ final class Markdown
         return \implode("\n\n", $parts) . "\n";
     }
 
-    /**
-     * Lines and tables of something else than a report.
-     *
-     * @param list<string> $lines
-     * @param list<Table>  $tables
-     */
-    public function of(array $lines, array $tables): string
-    {
-        $parts = [$this->items(\array_map(self::text(...), $lines))];
-        foreach ($tables as $table) {
-            $this->section($parts, $table);
-        }
-
-        return \implode("\n\n", $parts) . "\n";
-    }
-
     /** @param list<string> $parts */
     private function section(array &$parts, ?Table $table, string $heading = '##'): void
     {

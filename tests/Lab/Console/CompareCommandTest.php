@@ -153,13 +153,11 @@ final class CompareCommandTest extends TestCase
         $old = $this->file(Reports::report([Reports::result($cell, $rounds(1))], started: self::BEFORE), 'old.json');
         $wrong = [['subject' => Fixture::HOSTILE, 'scenario' => Fixture::HOSTILE, 'reason' => Fixture::HOSTILE]];
         $new = $this->file(Reports::report([Reports::result($cell, $rounds(9))], [Fixture::HOSTILE => 1], disqualified: $wrong, started: self::AFTER), 'new.json');
-        $markdown = $this->root->path . '/changes.md';
-        [$status, $output, $errors] = $this->tell($old, $new, ['--markdown' => $markdown]);
+        [$status, $output, $errors] = $this->tell($old, $new);
 
         self::assertSame([Application::NOT_DONE, ''], [$status, $errors]);
         self::assertStringContainsString('<fg=red>red</>', $output, 'text, not a colour');
         self::assertDoesNotMatchRegularExpression('/[^\n\P{Cc}]|[\x{202A}-\x{202E}]/u', $output);
-        self::assertDoesNotMatchRegularExpression('/(?<!\\\\)</', (string) \file_get_contents($markdown), 'no HTML');
     }
 
     private function file(Report $report, string $name): string
