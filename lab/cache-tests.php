@@ -15,7 +15,6 @@ namespace Larder\Lab;
 use Larder\Lab\CacheTests\Rig;
 use Larder\Lab\CacheTests\Score;
 use Larder\Lab\CacheTests\Suite;
-use Larder\Lab\CacheTests\Table;
 use Larder\Lab\Service\ServiceFailure;
 
 require __DIR__ . '/../vendor/autoload.php';
@@ -52,11 +51,8 @@ try {
             \file_put_contents($given['json'], \json_encode($results, \JSON_PRETTY_PRINT | \JSON_UNESCAPED_SLASHES | \JSON_THROW_ON_ERROR) . "\n");
         }
         $score = new Score($tests, $results);
-        $published = [];
-        foreach ($suite->published() as $name => $theirs) {
-            $published[$name] = new Score($tests, $theirs);
-        }
-        echo Table::of($cached ? 'Larder' : 'without a cache', $score, $published), Table::failures($score);
+        $published = \array_map(static fn(array $theirs): Score => new Score($tests, $theirs), $suite->published());
+        echo Score::table([$cached ? 'Larder' : 'without a cache' => $score] + $published), $score->failures();
     }
     \fwrite(\STDERR, $rig->complaints());
     $rig->stop();

@@ -12,9 +12,10 @@ use Symfony\Component\Process\Process;
  * The public tests for HTTP caches (github.com/http-tests/cache-tests), as npm has them.
  *
  * This folder holds what scores the page cache with them: Suite (their files), Rig (the servers), Forwarder (the
- * application behind the page cache), Score and Table (the counting).
+ * application behind the page cache), Score (the counting).
  *
  * @phpstan-import-type Results from Score
+ * @phpstan-import-type Test from Score
  */
 final readonly class Suite
 {
@@ -32,7 +33,7 @@ final readonly class Suite
         import surrogate from './tests/surrogate-control.mjs'
         console.log(JSON.stringify([...tests, surrogate].flatMap(group => group.tests
           .filter(test => test.browser_only !== true)
-          .map(test => ({ id: test.id, name: test.name, group: group.name, kind: test.kind ?? 'required', depends_on: test.depends_on ?? [] })))))
+          .map(test => ({ id: test.id, name: test.name, kind: test.kind ?? 'required', depends_on: test.depends_on ?? [] })))))
         JS;
 
     /** Published results that are not a browser's: name with version, and file, as JSON. */
@@ -69,13 +70,8 @@ final readonly class Suite
     /** @return list<Test> */
     public function tests(): array
     {
-        $tests = [];
-        /** @var array{id: string, name: string, group: string, kind: string, depends_on: list<string>} $test */
-        foreach ($this->evaluated(self::DESCRIBE) as $test) {
-            $tests[] = new Test($test['id'], $test['name'], $test['group'], Kind::from($test['kind']), $test['depends_on']);
-        }
-
-        return $tests;
+        /** @var list<Test> */
+        return $this->evaluated(self::DESCRIBE);
     }
 
     /**
