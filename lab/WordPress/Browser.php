@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
+
 /** Asks a web server, one request after the other or several at once. It keeps no cookies and follows no redirect. */
 final readonly class Browser
 {
@@ -25,7 +27,7 @@ final readonly class Browser
      *
      * @return non-empty-list<Response> in the requests' order
      *
-     * @throws SiteFailure if one gets no answer
+     * @throws ServiceFailure if one gets no answer
      */
     public function together(array $requests): array
     {
@@ -45,7 +47,7 @@ final readonly class Browser
         while (\curl_multi_info_read($all) !== false);
         $responses = [];
         foreach ($handles as $number => $handle) {
-            \curl_errno($handle) === \CURLE_OK || throw new SiteFailure("No answer to {$requests[$number]->path}: " . \curl_error($handle));
+            \curl_errno($handle) === \CURLE_OK || throw new ServiceFailure("No answer to {$requests[$number]->path}: " . \curl_error($handle));
             $responses[] = new Response(
                 \curl_getinfo($handle, \CURLINFO_RESPONSE_CODE),
                 $headers[$number],

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\WordPress;
 
 use Larder\Lab\Service\Account;
+use Larder\Lab\Service\ServiceFailure;
 use Symfony\Component\Process\Process;
 
 /** PHP on the command line, as the user that the site's php-fpm works as, and with its settings. */
@@ -39,7 +40,7 @@ final readonly class CommandLine
      * @param string $host   as a browser would name it
      * @param string $before code that runs before WordPress is loaded
      *
-     * @throws SiteFailure if anything is said on standard error, or it fails
+     * @throws ServiceFailure if anything is said on standard error, or it fails
      */
     public function run(string $code, string $host, string $path = '/', string $before = ''): string
     {
@@ -47,7 +48,7 @@ final readonly class CommandLine
         $process->wait();
         $errors = \trim($process->getErrorOutput());
         if ($errors !== '' || !$process->isSuccessful()) {
-            throw new SiteFailure('PHP on the command line ended with status ' . ($process->getExitCode() ?? '?') . ": $errors\n" . $process->getOutput());
+            throw new ServiceFailure('PHP on the command line ended with status ' . ($process->getExitCode() ?? '?') . ": $errors\n" . $process->getOutput());
         }
 
         return $process->getOutput();

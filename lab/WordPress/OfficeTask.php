@@ -7,6 +7,7 @@ namespace Larder\Lab\WordPress;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\ServiceFailure;
 
 /** What those who work on the site wait for: the list of products in wp-admin, and WordPress's start on the command line. */
 final readonly class OfficeTask extends SiteTask
@@ -49,7 +50,7 @@ final readonly class OfficeTask extends SiteTask
     private static function check(Response $page): void
     {
         if ($page->status !== 200 || !\str_contains($page->body, 'Product 0001')) {
-            throw new SiteFailure("The list of products has status $page->status, or does not show the newest.");
+            throw new ServiceFailure("The list of products has status $page->status, or does not show the newest.");
         }
     }
 }

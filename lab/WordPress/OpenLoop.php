@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
+
 /**
  * Requests that leave at fixed moments, whether or not earlier ones have come back, as visitors do.
  *
@@ -24,7 +26,7 @@ final class OpenLoop
      *
      * @return list<float> microseconds from the planned moment to the answer's end
      *
-     * @throws SiteFailure if one gets no answer
+     * @throws ServiceFailure if one gets no answer
      */
     public static function latencies(string $url, float $perSecond, int $requests, \Closure $check): array
     {
@@ -44,7 +46,7 @@ final class OpenLoop
             while (($done = \curl_multi_info_read($all)) !== false) {
                 $handle = $done['handle'];
                 \assert($handle instanceof \CurlHandle);
-                $done['result'] === \CURLE_OK || throw new SiteFailure("No answer from $url at " . \round($perSecond, 1) . ' requests a second: ' . \curl_error($handle));
+                $done['result'] === \CURLE_OK || throw new ServiceFailure("No answer from $url at " . \round($perSecond, 1) . ' requests a second: ' . \curl_error($handle));
                 $latencies[] = \round((\hrtime(true) - $planned[\spl_object_id($handle)]) / 1e3, 1);
                 $responses[] = new Response(\curl_getinfo($handle, \CURLINFO_RESPONSE_CODE), [], (string) \curl_multi_getcontent($handle));
                 \curl_multi_remove_handle($all, $handle);

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
+
 /**
  * Visits a shop as readers and its administrator do, and keeps what its object cache held: what Payload\Recording reads.
  *
@@ -61,7 +63,7 @@ final readonly class Recorder
             foreach (\array_keys($sizes) as $key) {
                 \preg_match($pattern, $key) === 1 && $named[$name] ??= $key;
             }
-            isset($named[$name]) || throw new SiteFailure("Nothing was recorded that could be called $name.");
+            isset($named[$name]) || throw new ServiceFailure("Nothing was recorded that could be called $name.");
         }
 
         return ['wordpress' => $this->site->release->version, 'named' => $named, 'objects' => $objects];
@@ -100,7 +102,7 @@ final readonly class Recorder
     private function see(string $path, array $cookies = []): void
     {
         $status = $this->site->get($path, $cookies)->status;
-        $status < 500 || throw new SiteFailure("$path has status $status: " . $this->site->errors());
+        $status < 500 || throw new ServiceFailure("$path has status $status: " . $this->site->errors());
     }
 
     /**
@@ -139,7 +141,7 @@ final readonly class Recorder
             return (object) $this->clean((array) $value, $name);
         }
         if (\is_object($value)) {
-            throw new SiteFailure("\"$name\" is, or has in it, an object of a class that no other process need know.");
+            throw new ServiceFailure("\"$name\" is, or has in it, an object of a class that no other process need know.");
         }
 
         return match (true) {

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
+
 /**
  * The site of the scenario `catalog`: 1,350 products, shown 18 a page, and two themes to show them with.
  *
@@ -33,7 +35,7 @@ final class Shop
     {
         $copy = static function (string $from, string $to): void {
             \is_dir(\dirname($to)) || \mkdir(\dirname($to), 0o755, true);
-            \copy(__DIR__ . "/Shop/$from", $to) || throw new SiteFailure("Cannot copy Shop/$from to $to.");
+            \copy(__DIR__ . "/Shop/$from", $to) || throw new ServiceFailure("Cannot copy Shop/$from to $to.");
         };
         $copy('plugin.php', $site->content('mu-plugins/larder-lab.php'));
         foreach (['style.css', 'index.php'] as $file) {
@@ -43,13 +45,13 @@ final class Shop
         $site->account->receive($site->content());
     }
 
-    /** @throws SiteFailure if the page does not show what it should */
+    /** @throws ServiceFailure if the page does not show what it should */
     public static function check(Response $page): void
     {
-        $page->status === 200 || throw new SiteFailure("The catalogue: the page has status $page->status.");
+        $page->status === 200 || throw new ServiceFailure("The catalogue: the page has status $page->status.");
         for ($i = self::PER_PAGE * (self::PAGE - 1) + 1; $i <= self::PER_PAGE * self::PAGE; ++$i) {
             $title = \sprintf('Product %04d', $i);
-            \str_contains($page->body, $title) || throw new SiteFailure("The catalogue: \"$title\" is not on the page.");
+            \str_contains($page->body, $title) || throw new ServiceFailure("The catalogue: \"$title\" is not on the page.");
         }
     }
 

@@ -123,7 +123,7 @@ final class Site
         $response = $this->post('/wp-login.php', ['log' => $user, 'pwd' => $password, 'testcookie' => '1'], ['wordpress_test_cookie' => 'WP Cookie check']);
         $cookies = $response->cookies();
         if (\preg_grep('/^wordpress_logged_in_/', \array_keys($cookies)) === []) {
-            throw new SiteFailure("$user cannot log in: status $response->status, $response->body");
+            throw new ServiceFailure("$user cannot log in: status $response->status, $response->body");
         }
 
         return $cookies;
@@ -135,7 +135,7 @@ final class Site
      * @param string $path   of a network, whose site: "/second/"
      * @param string $before code that runs before WordPress is loaded
      *
-     * @throws SiteFailure if it fails, or PHP complains of anything
+     * @throws ServiceFailure if it fails, or PHP complains of anything
      */
     public function cli(string $code, string $path = '/', string $before = ''): string
     {
@@ -169,7 +169,7 @@ final class Site
     public function putDropIn(string $file, string $name = 'object-cache.php'): void
     {
         $new = $this->content("$name.new");
-        \copy($file, $new) || throw new SiteFailure("Cannot copy $file to $new.");
+        \copy($file, $new) || throw new ServiceFailure("Cannot copy $file to $new.");
         $this->account->receive($new);
         \rename($new, $this->content($name));
     }

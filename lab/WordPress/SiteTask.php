@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\TableTask;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\ServiceFailure;
 
 /**
  * A task on a subject's own site, where nothing can be measured in turn with another side. Before and after it the site
@@ -41,7 +42,7 @@ abstract readonly class SiteTask extends TableTask
     {
         $near = $this->sides[0]->subject->parameters['LARDER_NEAR'] ?? 'none';
         if ($near !== 'none' && !Stopwatch::read($site->get('/', [], Stopwatch::HEADER))->near) {
-            throw new SiteFailure("Larder does not use $near as its near tier. " . \substr($site->errors(), -300));
+            throw new ServiceFailure("Larder does not use $near as its near tier. " . \substr($site->errors(), -300));
         }
     }
 }

@@ -12,6 +12,7 @@ use Larder\Lab\Service\Network;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\RedisServer;
 use Larder\Lab\Service\Service;
+use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Silence;
 
 /**
@@ -69,7 +70,7 @@ final class Stage
             \posix_kill($pid, \SIGQUIT);
         }
         for ($end = \hrtime(true) + 10_000_000_000; \count(\array_diff($site->fpm->workers(), $old)) < self::WORKERS;) {
-            \hrtime(true) < $end || throw new SiteFailure('php-fpm does not replace its workers.');
+            \hrtime(true) < $end || throw new ServiceFailure('php-fpm does not replace its workers.');
             \usleep(2_000);
         }
     }
@@ -122,7 +123,7 @@ final class Stage
         if ($directory !== '') {
             $name = \basename($directory);
             $copy = Command::run(['cp', '--archive', '--dereference', $directory, $site->content("plugins/$name")], 60.0);
-            $copy->succeeded || throw new SiteFailure("Cannot copy the plugin $directory: $copy->errors");
+            $copy->succeeded || throw new ServiceFailure("Cannot copy the plugin $directory: $copy->errors");
             $site->account->receive($site->content('plugins'));
         }
         $dropIn = $plugin === 'larder' ? "$directory/drop-ins/object-cache.php" : (string) ($subject->parameters['dropin'] ?? '');
@@ -138,7 +139,7 @@ final class Stage
     {
         if ($this->plugin === null) {
             $build = Command::run([\dirname(__DIR__, 2) . '/wordpress/build', "$context->directory/plugin"], 60.0);
-            $build->succeeded || throw new SiteFailure("Larder's plugin cannot be built: $build->errors");
+            $build->succeeded || throw new ServiceFailure("Larder's plugin cannot be built: $build->errors");
             $this->plugin = "$context->directory/plugin/larder";
         }
 

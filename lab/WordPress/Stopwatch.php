@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
+
 /**
  * Times what WordPress does inside its object cache, in the same way whoever's that is.
  *
@@ -83,7 +85,7 @@ final class Stopwatch
     public static function read(Response $page): Timing
     {
         if (\preg_match('/<!--larder-lab (\{.*\})-->/', $page->body, $found) !== 1) {
-            throw new SiteFailure("A page with status $page->status does not report the time of its object cache: " . \substr(\trim(\strip_tags($page->body)), -300));
+            throw new ServiceFailure("A page with status $page->status does not report the time of its object cache: " . \substr(\trim(\strip_tags($page->body)), -300));
         }
         /** @var array{nanoseconds: float, calls: int, reads: int, queries: int, below: ?int, near: bool} $figures of Shop/stopwatch.php */
         $figures = \json_decode($found[1], true, 8, \JSON_THROW_ON_ERROR);

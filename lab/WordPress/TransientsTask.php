@@ -7,6 +7,7 @@ namespace Larder\Lab\WordPress;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
+use Larder\Lab\Service\ServiceFailure;
 
 /** One request to a site that sets, gets and deletes so many transients (Shop/transients.php). */
 final readonly class TransientsTask extends SiteTask
@@ -29,7 +30,7 @@ final readonly class TransientsTask extends SiteTask
         $answer = $site->browser()->ask(new Request("/larder-lab-transients.php?count=$this->count&mark=$context->seed&payload=$payload"));
         $found = \json_decode($answer->body, true);
         if ($answer->status !== 200 || !\is_array($found)) {
-            throw new SiteFailure("The loop ended with status $answer->status: " . \substr(\trim(\strip_tags($answer->body)), -300) . $site->errors());
+            throw new ServiceFailure("The loop ended with status $answer->status: " . \substr(\trim(\strip_tags($answer->body)), -300) . $site->errors());
         }
 
         $wrong = \is_string($found['wrong'] ?? null) ? \trim("$found[wrong]. " . \substr($site->errors(), -300)) : null;

@@ -21,11 +21,11 @@ use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\Scenario\Transients;
 use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Link;
+use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
-use Larder\Lab\WordPress\SiteFailure;
 use Larder\Lab\WordPress\Stage;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
@@ -233,7 +233,7 @@ final class WordPressScenariosTest extends TestCase
         Account::ofServers()->receive($directory);
         $task = (new Transients($choice, $stage))->tasks(new Scope(Scope::QUICK), [$subject])[0];
 
-        $this->expectException(SiteFailure::class);
+        $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('Larder does not use segment as its near tier');
         $task->perform(new Context($services, $services->directory()->path, 1));
     }

@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Statistics\Quantile;
 use Larder\Lab\WordPress\Browser;
 use Larder\Lab\WordPress\OpenLoop;
 use Larder\Lab\WordPress\Request;
 use Larder\Lab\WordPress\Response;
-use Larder\Lab\WordPress\SiteFailure;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
@@ -69,14 +69,14 @@ final class OpenLoopTest extends TestCase
 
     public function testAWrongPageIsNotCounted(): void
     {
-        $this->expectException(SiteFailure::class);
+        $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('not this one');
-        OpenLoop::latencies($this->server(), 500.0, 2, static fn(Response $response) => $response->body === 'Answer 0' || throw new SiteFailure('not this one'));
+        OpenLoop::latencies($this->server(), 500.0, 2, static fn(Response $response) => $response->body === 'Answer 0' || throw new ServiceFailure('not this one'));
     }
 
     public function testWhereNobodyAnswersItSaysSo(): void
     {
-        $this->expectException(SiteFailure::class);
+        $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('No answer from http://127.0.0.1:1/ at 500 requests a second');
         OpenLoop::latencies('http://127.0.0.1:1/', 500.0, 2, static fn() => null);
     }

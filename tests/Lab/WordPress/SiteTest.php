@@ -10,7 +10,6 @@ use Larder\Lab\WordPress\Options;
 use Larder\Lab\WordPress\Request;
 use Larder\Lab\WordPress\Response;
 use Larder\Lab\WordPress\Site;
-use Larder\Lab\WordPress\SiteFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
@@ -64,7 +63,7 @@ final class SiteTest extends TestCase
             try {
                 $site->cli($code);
                 self::fail('A warning on the command line is silent.');
-            } catch (SiteFailure $failure) {
+            } catch (ServiceFailure $failure) {
                 self::assertStringContainsString('Undefined variable $nobody_set_this', $failure->getMessage());
             }
             \mkdir($site->content('mu-plugins'));

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\WordPress;
 
+use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\WordPress\Response;
-use Larder\Lab\WordPress\SiteFailure;
 use Larder\Lab\WordPress\Stopwatch;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -77,7 +77,7 @@ final class StopwatchTest extends TestCase
 
     public function testAPageThatTellsNothingIsNotReadAsNoTime(): void
     {
-        $this->expectException(SiteFailure::class);
+        $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('Fatal error: something');
         Stopwatch::read(new Response(500, [], '<b>Fatal error</b>: something'));
     }
