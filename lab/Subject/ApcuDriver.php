@@ -20,7 +20,7 @@ namespace Larder\Lab\Subject;
  *   them, do not; there this driver packs by the functions, as an application would have to: strings too, since what
  *   comes back does not say what it was.
  */
-final class ApcuDriver implements CountingDriver
+final class ApcuDriver extends Driver
 {
     private readonly string $serializer;
     private readonly bool $registered;
@@ -64,10 +64,6 @@ final class ApcuDriver implements CountingDriver
             throw EngineFailure::off("APCu's serializer is $set", "start PHP with -d apc.serializer=$needed");
         }
     }
-
-    public function disconnect(): void {}
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

@@ -9,7 +9,7 @@ namespace Larder\Lab\Subject;
  *
  * Readers so see the old value or the new one, whole. Nothing is forced to the disk (fsync). Keys are names of files.
  */
-final class FilesDriver implements Driver
+final class FilesDriver extends Driver
 {
     private readonly string $directory;
     private readonly ?Functions $functions;
@@ -30,10 +30,6 @@ final class FilesDriver implements Driver
         // One a process: it writes one value at a time.
         $this->temporary = $this->directory . '.writing-' . \getmypid();
     }
-
-    public function disconnect(): void {}
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

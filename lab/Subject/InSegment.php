@@ -7,7 +7,7 @@ namespace Larder\Lab\Subject;
 use Larder\Segment;
 
 /** A segment of this subject's own. */
-abstract class InSegment implements Afresh, Driver
+abstract class InSegment extends Driver
 {
     protected ?Segment $segment = null;
     private readonly string $path;
@@ -32,8 +32,6 @@ abstract class InSegment implements Afresh, Driver
     {
         $this->segment = null;
     }
-
-    final public function begin(): void {}
 
     /** @return array<mixed> what the segment says of itself */
     final public function stats(): array

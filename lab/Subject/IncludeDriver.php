@@ -10,7 +10,7 @@ namespace Larder\Lab\Subject;
  *
  * Where no file is there an include warns; a cache that expects that asks the file system first, which is another work.
  */
-final class IncludeDriver implements NamingDriver
+final class IncludeDriver extends Driver
 {
     private readonly string $directory;
     private readonly OpcacheDriver $files;
@@ -34,8 +34,6 @@ final class IncludeDriver implements NamingDriver
             OpcacheDriver::mustHold($this->included);
         }
     }
-
-    public function begin(): void {}
 
     public function names(array $keys): array
     {

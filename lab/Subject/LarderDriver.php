@@ -16,7 +16,7 @@ use Larder\Cache;
  * Sets are judged by Larder's table of conflicts as in any application: processes at once write keys of their own.
  * A failed part of Larder is a miss to an application: inspect() tells the two apart, outside the clock.
  */
-final class LarderDriver implements Afresh, CountingDriver, FailsOpen
+final class LarderDriver extends Driver
 {
     /** Seconds that one call waits for a part: as long as the drivers of the others. */
     private const TIMEOUT = '2';

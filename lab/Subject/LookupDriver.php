@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Larder\Lab\Subject;
 
 /** The least that PHP can do, an array look-up in a method: what a request tier is compared with. */
-final class LookupDriver implements CountingDriver
+final class LookupDriver extends Driver
 {
     private ?ArrayLookup $lookup = null;
 
     /** @param array<string, string|int> $parameters none are read */
-    public function __construct(array $parameters) {}
+    public function __construct(public readonly array $parameters) {}
 
     public function connect(): void
     {
@@ -21,8 +21,6 @@ final class LookupDriver implements CountingDriver
     {
         $this->lookup = null;
     }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

@@ -14,7 +14,7 @@ namespace Larder\Lab\Subject;
  * (memcached.compression_threshold), and kept where the result is smaller by a factor of 1.3
  * (memcached.compression_factor). Here it is fastlz or nothing, so that the name in the report is true.
  */
-final class MemcachedDriver implements Driver
+final class MemcachedDriver extends Driver
 {
     /** Milliseconds: to connect, and for each answer. */
     private const TIMEOUT = 2_000;
@@ -78,8 +78,6 @@ final class MemcachedDriver implements Driver
         $this->memcached?->quit();
         $this->memcached = null;
     }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

@@ -20,7 +20,7 @@ namespace Larder\Lab\Subject;
  * cache by key does around the include, it makes a path of the key and expects that no file is there, is timed with it;
  * IncludeDriver is the include alone.
  */
-final class OpcacheDriver implements Driver
+final class OpcacheDriver extends Driver
 {
     private readonly string $directory;
     private readonly Complaint $complaint;
@@ -53,8 +53,6 @@ final class OpcacheDriver implements Driver
             self::mustHold($this->included);
         }
     }
-
-    public function begin(): void {}
 
     /** @throws EngineFailure where a file that has been included is not in OPcache: what is timed then is the compiler */
     public static function mustHold(string $file): void

@@ -11,7 +11,7 @@ namespace Larder\Lab\Subject;
  * msgpack where they were there when it was built. Where one is missing (msgpack in Debian's build) the functions of
  * that serializer are called in the same place. Its own compression stays off.
  */
-final class PhpRedisDriver implements Driver
+final class PhpRedisDriver extends Driver
 {
     /** Seconds: to connect, and for each answer. */
     private const TIMEOUT = 2.0;
@@ -63,8 +63,6 @@ final class PhpRedisDriver implements Driver
         $this->redis?->close();
         $this->redis = null;
     }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

@@ -12,7 +12,7 @@ use Predis\Client;
  *
  * It knows no serializers; the functions are called where phpredis calls its own, for strings too.
  */
-final class PredisDriver implements Driver
+final class PredisDriver extends Driver
 {
     /** Seconds: to connect, and for each answer. */
     private const TIMEOUT = 2.0;
@@ -44,8 +44,6 @@ final class PredisDriver implements Driver
         $this->client?->disconnect();
         $this->client = null;
     }
-
-    public function begin(): void {}
 
     // A refusal of the server is thrown by Predis itself (Predis\Response\ServerException), so nothing is checked.
     public function write(array $values): void

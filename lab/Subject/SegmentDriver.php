@@ -13,7 +13,7 @@ namespace Larder\Lab\Subject;
  * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
  * so that they stay below that (Worker\Keys).
  */
-final class SegmentDriver extends InSegment implements CountingDriver
+final class SegmentDriver extends InSegment
 {
     /** As much memory as APCu has in the same scenario. */
     public const BYTES = 268_435_456;

@@ -10,7 +10,7 @@ namespace Larder\Lab\Subject;
  * Its size is what the segment says that it has taken: blocks of certain sizes, with the key and all else that belongs
  * to an entry. Serialized bytes need a place as well, which is not in their size.
  */
-final class SegmentFormDriver extends InSegment implements Sized
+final class SegmentFormDriver extends InSegment
 {
     private const KEY = 'value';
 

@@ -10,7 +10,7 @@ namespace Larder\Lab\Subject;
  * write() makes the bytes, of which only the last are kept; read() makes the value of them again. gzdeflate() and
  * zstd_compress() work at their default level (6, and 3), LZ4 has none.
  */
-final class SerializerDriver implements Sized
+final class SerializerDriver extends Driver
 {
     private readonly string $serializer;
     private readonly string $compressor;
@@ -39,10 +39,6 @@ final class SerializerDriver implements Sized
             }
         }
     }
-
-    public function disconnect(): void {}
-
-    public function begin(): void {}
 
     public function size(): int
     {

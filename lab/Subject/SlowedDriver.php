@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Lab\Subject;
 
 /** Another driver, whose operations take some percent longer: what the lab has to find. */
-final readonly class SlowedDriver implements Driver
+final class SlowedDriver extends Driver
 {
-    private Driver $driver;
-    private float $factor;
+    private readonly Driver $driver;
+    private readonly float $factor;
 
     /** @param array<string, string|int> $parameters "slowed" driver, "percent", and what that driver takes */
     public function __construct(array $parameters)

@@ -4,11 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Worker;
 
-use Larder\Lab\Subject\CountingDriver;
 use Larder\Lab\Subject\Driver;
-use Larder\Lab\Subject\FailsOpen;
-use Larder\Lab\Subject\NamingDriver;
-use Larder\Lab\Subject\Sized;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
 
@@ -59,7 +55,7 @@ final class Bench
     ) {
         $this->random = new Randomizer(new Xoshiro256StarStar($seed));
         $all = \array_values(\array_unique([...$keys->written, ...$keys->sample]));
-        $this->names = \array_combine($all, $driver instanceof NamingDriver ? $driver->names($all) : $all);
+        $this->names = \array_combine($all, $driver->names($all));
         $this->number = \abs($seed) % 4_000_000;
         $this->spent = new Spent();
     }
@@ -104,8 +100,6 @@ final class Bench
     public function sample(): float
     {
         if ($this->operation === 'size') {
-            \assert($this->driver instanceof Sized);
-
             return (float) $this->driver->size();
         }
         $time = $this->spent->time;
@@ -231,7 +225,7 @@ final class Bench
             case 'increment':
                 $driver->begin();
 
-                return $driver instanceof CountingDriver ? $driver->increment($this->keys->sample[0], \count($asked)) : throw new \LogicException($driver::class . ' does not count.');
+                return $driver->increment($this->keys->sample[0], \count($asked));
             case 'sets':
                 $driver->begin();
                 $driver->write($this->batch());
@@ -340,9 +334,10 @@ final class Bench
             // Something else lies there first, for an engine that keeps what it has must not pass.
             $this->driver->write([$this->keys->written[0] => 'something else']);
         }
-        foreach ($this->keys->written as $i => $key) {
-            // A serializer has one place, and its size must not depend on chance.
-            $this->expected[$key] = $this->driver instanceof Sized ? 0 : ++$this->number;
+        // A serializer has one place, and its size must not depend on chance.
+        $isSized = $this->driver->size() !== null;
+        foreach ($this->keys->written as $key) {
+            $this->expected[$key] = $isSized ? 0 : ++$this->number;
             $this->driver->write([$key => $this->values->of($this->expected[$key])]);
         }
     }
@@ -367,7 +362,7 @@ final class Bench
     /** A miss may be a part that has failed, and a get another tier's than it is said to be. */
     private function inspect(): void
     {
-        $this->driver instanceof FailsOpen && $this->driver->inspect();
+        $this->driver->inspect();
     }
 
     /** Of all cells, so that each is touched. */

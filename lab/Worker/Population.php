@@ -6,7 +6,6 @@ namespace Larder\Lab\Worker;
 
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Subject\Driver;
-use Larder\Lab\Subject\Sized;
 
 /** The sizes of all recorded objects, a sample each: the population of a real site's object cache. */
 final class Population
@@ -23,9 +22,6 @@ final class Population
      */
     public static function sizes(Driver $driver): array
     {
-        if (!$driver instanceof Sized) {
-            throw new \LogicException($driver::class . ' does not know what a value takes.');
-        }
         $driver->connect();
         $sizes = [];
         foreach (Recording::objects() as $name => $object) {
@@ -34,7 +30,7 @@ final class Population
             if (\serialize($driver->read(self::KEYS)) !== \serialize($object)) {
                 throw new WrongValue("$name came back as something else");
             }
-            $sizes[] = (float) $driver->size();
+            $sizes[] = (float) ($driver->size() ?? throw new \LogicException($driver::class . ' does not know what a value takes.'));
         }
         $driver->disconnect();
 

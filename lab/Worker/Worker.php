@@ -7,7 +7,6 @@ namespace Larder\Lab\Worker;
 use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Payload\Recording;
-use Larder\Lab\Subject\Afresh;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\SharedFile;
 use Random\Engine\Xoshiro256StarStar;
@@ -67,9 +66,7 @@ final readonly class Worker
     private function work(): array
     {
         foreach ($this->sides as ['driver' => $class, 'parameters' => $parameters]) {
-            if (\is_subclass_of($class, Afresh::class)) {
-                $class::clear($parameters);
-            }
+            $class::clear($parameters);
         }
         if ($this->inTurn) {
             return $this->takeTurns();

@@ -7,7 +7,7 @@ namespace Larder\Tests\Lab\Support;
 use Larder\Lab\Subject\Driver;
 
 /** An engine that does less than it should, in the way that its parameter "cheat" says. */
-final class CheatingDriver implements Driver
+final class CheatingDriver extends Driver
 {
     public const KEEPS_THREE = 'keeps three keys of 10,000';
     public const FALSE_IN_TIME = 'answers false whenever many keys are asked for';
@@ -32,16 +32,12 @@ final class CheatingDriver implements Driver
         $this->directory = (string) $parameters['directory'];
     }
 
-    public function connect(): void {}
-
     public function disconnect(): void
     {
         if ($this->cheat === self::OF_THE_PROCESS_BEFORE && $this->file !== null) {
             \file_put_contents($this->file, \serialize($this->values));
         }
     }
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

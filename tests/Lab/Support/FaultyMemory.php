@@ -4,17 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Support;
 
-use Larder\Lab\Subject\CountingDriver;
+use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\EngineFailure;
-use Larder\Lab\Subject\FailsOpen;
-use Larder\Lab\Subject\NamingDriver;
 
 /**
  * An engine in memory that says what was asked of it, and is as bad as its parameter "fault" says: "keeps the first",
  * "forgets", "forgets one", "alters", "finds everything", "counts twice", "loses count", "throws", "exits". "tells" is a good
  * one that writes into a file of its directory how many values it was given at once, if more than one.
  */
-final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
+final class FaultyMemory extends Driver
 {
     /** @var array<string, mixed> */
     public array $values = [];
@@ -28,6 +26,8 @@ final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
     public bool $isWhole = true;
     /** @var list<int> keys of each request since it began */
     public array $requests = [];
+    /** Reads that empty the last cell of a table. */
+    public int $emptied = 0;
     /** Nanoseconds of a beginning. */
     public int $cost = 0;
 
@@ -82,6 +82,10 @@ final class FaultyMemory implements CountingDriver, FailsOpen, NamingDriver
         foreach ($keys as $name) {
             $key = \substr($name, \strlen('name of '));
             $value = \array_key_exists($key, $this->values) ? $this->values[$key] : ($this->fault === 'finds everything' ? 'something' : null);
+        }
+
+        if (--$this->emptied >= 0 && \is_array($value) && \is_array($value[49])) {
+            $value[49][49] = '';
         }
 
         return $this->fault === 'alters' && \is_string($value) ? $value . ' ' : $value;

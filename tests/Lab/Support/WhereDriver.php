@@ -8,7 +8,7 @@ use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\Parameters;
 
 /** Writes into the file "where" of its directory which cores its process may use. */
-final class WhereDriver implements Driver
+final class WhereDriver extends Driver
 {
     /** @var array<string, mixed> */
     private array $values = [];
@@ -29,10 +29,6 @@ final class WhereDriver implements Driver
     {
         \file_put_contents($this->file, self::cores('self'));
     }
-
-    public function disconnect(): void {}
-
-    public function begin(): void {}
 
     public function write(array $values): void
     {

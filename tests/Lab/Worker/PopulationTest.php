@@ -13,9 +13,9 @@ use Larder\Lab\Run\Stop;
 use Larder\Lab\Scenario\Serializers;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Summary;
-use Larder\Lab\Subject\Sized;
 use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\WrongValue;
+use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
@@ -45,11 +45,9 @@ final class PopulationTest extends TestCase
 
     public function testAnObjectThatComesBackAsSomethingElseIsSaid(): void
     {
-        $driver = $this->createStub(Sized::class);
-        $driver->method('read')->willReturn('something else');
 
         $this->expectException(WrongValue::class);
         $this->expectExceptionMessageMatches('/ came back as something else$/');
-        Population::sizes($driver);
+        Population::sizes(new FaultyMemory(['fault' => 'forgets']));
     }
 }

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Worker;
 
 use Larder\Lab\Payload\Payloads;
-use Larder\Lab\Subject\Driver;
 use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\WrongValue;
+use Larder\Tests\Lab\Support\FaultyMemory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
@@ -26,45 +26,13 @@ final class WalkTest extends TestCase
     #[Test]
     public function everyCellOfEveryGetIsRead(): void
     {
-        $driver = new class implements Driver {
-            public int $emptied = 0;
-            public int $reads = 0;
-            private mixed $value = null;
-
-            public function __construct(array $parameters = []) {}
-
-            public function connect(): void {}
-
-            public function disconnect(): void {}
-
-            public function begin(): void {}
-
-            public function write(array $values): void
-            {
-                foreach ($values as $value) {
-                    $this->value = $value;
-                }
-            }
-
-            public function read(array $keys): mixed
-            {
-                $this->reads += \count($keys);
-                $got = $this->value;
-                if (--$this->emptied >= 0 && \is_array($got) && \is_array($got[49])) {
-                    $got[49][49] = '';
-                }
-
-                return $got;
-            }
-        };
+        $driver = new FaultyMemory();
         $keys = Keys::inMemory('walk', '50x50', 'own:', 'all:', self::GETS, self::GETS, new Randomizer(new Xoshiro256StarStar(1)));
         $bench = new Bench($driver, 'walk', new Values(Payloads::get('50x50')), $keys, false, 1);
         $bench->prepare();
-        $driver->reads = 0;
+        $driver->reads = [];
         $bench->sample();
-        self::assertSame(self::GETS, $driver->reads);
-        $bench->sample();
-
+        self::assertSame(\array_fill(0, self::GETS, ['name of own:0']), $driver->reads);
         $driver->emptied = 1;
         $this->expectException(WrongValue::class);
         $this->expectExceptionMessageMatches('/5 tables were walked through/');
