@@ -11,7 +11,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Run\WithItself;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\OfficeTask;
@@ -73,9 +73,9 @@ final readonly class Catalog extends Scenario
         foreach ($subjects as $subject) {
             foreach (self::THEMES as $theme) {
                 $sides = self::page($subject, $theme);
-                $tasks[] = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 3 : 2, $every ? 2 : 1);
+                $tasks[] = $task = new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", $sides, $every ? 3 : 2, $every ? 2 : 1);
                 if ($theme === 'plain' && $subject->name === WordPressSubjects::DEFAULT) {
-                    $tasks[] = new WithItself(new PagesTask($this->stage, self::NAME . "/$subject->name/$theme", [$sides[0]], 5, 1));
+                    \array_push($tasks, ...Again::of($task, $theme, 'cached'));
                 }
             }
             // What Redis keeps over a reboot is a matter of its configuration.

@@ -11,7 +11,7 @@ use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Plan\Task;
-use Larder\Lab\Run\WithItself;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
 use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\Audit;
@@ -65,7 +65,7 @@ abstract readonly class Endpoints extends Scenario
         $audit = $isFake ? null : new Audit($path, $isConsumed);
         $task = new LoadTask($this->stand, "$name/$subject->name/$payload", $sides, 'wrk', $path, [], self::check(...), 0, $seconds, self::THREADS, $audit);
 
-        return $isFake && !$isConsumed ? [$task, new WithItself($task)] : [$task];
+        return $isFake && !$isConsumed ? [$task, ...Again::of($task, $payload, 'wrk')] : [$task];
     }
 
     private static function check(Answer $answer): ?string

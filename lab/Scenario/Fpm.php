@@ -10,7 +10,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Run\WithItself;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
 use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\LoadTask;
@@ -68,7 +68,7 @@ final readonly class Fpm extends Scenario
             $task = new LoadTask($this->stand, self::NAME . "/$subject->name", $sides, 'hey', '/', [], $check, $requests, 0.0);
             $tasks[] = $task;
             if ($subject->engine === WebSubjects::EMPTY) {
-                $tasks[] = new WithItself($task);
+                \array_push($tasks, ...Again::of($task, self::PAYLOAD, 'hey'));
             }
         }
 

@@ -11,7 +11,7 @@ use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
-use Larder\Lab\Run\WithItself;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
 use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\Application;
@@ -96,7 +96,7 @@ final readonly class Pages extends Scenario
                     $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, self::SECONDS);
                     $tasks[] = $task;
                     if ($payload === 'page-35' && $subject->engine === WebSubjects::ECHO) {
-                        $tasks[] = new WithItself($task);
+                        \array_push($tasks, ...Again::of($task, $payload, 'wrk'));
                     }
                 }
             }

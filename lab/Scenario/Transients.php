@@ -9,7 +9,7 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Run\WithItself;
+use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WordPressSubjects;
 use Larder\Lab\WordPress\Choice;
 use Larder\Lab\WordPress\Stage;
@@ -55,11 +55,9 @@ final readonly class Transients extends Scenario
         foreach ($subjects as $subject) {
             foreach (self::PAYLOADS as $payload) {
                 $sides = \array_map(static fn(string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation), \array_keys(self::OPERATIONS));
-                $task = fn(int $count): TransientsTask => new TransientsTask($this->stage, self::NAME . "/$subject->name/$payload", $sides, $count);
-                $tasks[] = $task($scope->level === Scope::EVERY && $subject->connection !== Cell::NETWORK ? self::COUNT : self::FEW);
-                if ($subject->name === WordPressSubjects::DEFAULT) {
-                    $tasks[] = new WithItself($task(self::FEW));
-                }
+                $count = $scope->level === Scope::EVERY && $subject->connection !== Cell::NETWORK ? self::COUNT : self::FEW;
+                $tasks[] = $task = new TransientsTask($this->stage, self::NAME . "/$subject->name/$payload", $sides, $count);
+                \array_push($tasks, ...$subject->name === WordPressSubjects::DEFAULT ? Again::of($task, $payload, 'write') : []);
             }
         }
 

@@ -65,18 +65,22 @@ final class Services
             unset($this->services[$name]);
             throw $failure;
         }
-        foreach ($service instanceof Network ? [$service->server(), $service] : [$service] as $part) {
-            [$program, $version] = \explode(' ', ($part?->version() ?? '') . ' ', 2);
-            $this->versions[$program] = \trim($version);
-        }
+        $this->tell(...$service instanceof Network ? \array_filter([$service->server(), $service]) : [$service]);
 
         return $service;
     }
 
-    /** @param array<string, string> $versions of what a task has started by itself */
-    public function tell(array $versions): void
+    /** Notes their versions; also of what a task has started by itself. */
+    public function tell(Service ...$services): void
     {
-        $this->versions = $versions + $this->versions;
+        foreach ($services as $service) {
+            $this->note(...\explode(' ', $service->version() . ' ', 2));
+        }
+    }
+
+    public function note(string $program, string $version): void
+    {
+        $this->versions[$program] = \trim($version);
     }
 
     /** @return array<string, string> "Redis" => "7.0.15", of those started; "Network" => what makes its delay */

@@ -134,7 +134,7 @@ final class Stand
             $server = $nginx();
         }
         $server->start();
-        $this->tell($server, $fpm, $context);
+        $context->services->tell($server, $fpm);
 
         return $server;
     }
@@ -165,14 +165,6 @@ final class Stand
         $fpm->start();
 
         return $fpm;
-    }
-
-    private function tell(Server $server, PhpFpmServer $fpm, Context $context): void
-    {
-        foreach ([$server, $fpm] as $each) {
-            [$program, $version] = \explode(' ', $each->version() . ' ', 2);
-            $context->services->tell([$program => \trim($version)]);
-        }
     }
 
     private function directory(Context $context): Directory

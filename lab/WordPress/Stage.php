@@ -69,10 +69,7 @@ final class Stage
         foreach ($old as $pid) {
             \posix_kill($pid, \SIGQUIT);
         }
-        for ($end = \hrtime(true) + 10_000_000_000; \count(\array_diff($site->fpm->workers(), $old)) < self::WORKERS;) {
-            \hrtime(true) < $end || throw new ServiceFailure('php-fpm does not replace its workers.');
-            \usleep(2_000);
-        }
+        $site->fpm->awaitOthers($old);
     }
 
     /** As a machine that starts again leaves it: nothing in anybody's memory. The database goes on, and so does the boot's id. */
@@ -107,11 +104,8 @@ final class Stage
         $this->install($subject, $site, $context);
         Stopwatch::mount($site);
         $site->restart();
-        $context->services->tell(['WordPress' => $site->release->version]);
-        foreach ([$site->database, $site->nginx, $site->fpm] as $server) {
-            [$program, $version] = \explode(' ', $server->version() . ' ', 2);
-            $context->services->tell([$program => \trim($version)]);
-        }
+        $context->services->tell($site->database, $site->nginx, $site->fpm);
+        $context->services->note('WordPress', $site->release->version);
 
         return $site;
     }

@@ -100,6 +100,21 @@ final class Process
     }
 
     /**
+     * What a snippet prints as JSON on its first line.
+     *
+     * @param list<string>                    $arguments
+     * @param array<string, string|int|float> $ini
+     */
+    public static function said(string $code, array $arguments = [], array $ini = []): mixed
+    {
+        $child = self::snippet($code, $arguments, $ini);
+        $line = $child->line() ?? throw new \RuntimeException($child->errors());
+        $child->wait() === 0 || throw new \RuntimeException($child->errors());
+
+        return \json_decode($line, true, 8, \JSON_THROW_ON_ERROR);
+    }
+
+    /**
      * Whether a process ends within this time (seconds), ours or not; one that nobody has waited for has ended too.
      */
     public static function ends(int $pid, float $timeout = 30.0): bool

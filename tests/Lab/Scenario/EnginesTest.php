@@ -143,14 +143,6 @@ final class EnginesTest extends TestCase
         ], $limits);
     }
 
-    #[Test]
-    public function aSubjectThatIsNotThereIsNotPlanned(): void
-    {
-        $tasks = (new Engines())->tasks(new Scope(Scope::EVERY), \array_values(\array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->engine === 'files')));
-
-        self::assertCount(6, $tasks, 'three serializers, one and ten at once, and no pair');
-    }
-
     /** The real thing: servers, processes, network. */
     #[Test]
     #[Group('long')]

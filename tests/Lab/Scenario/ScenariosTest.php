@@ -69,6 +69,13 @@ final class ScenariosTest extends TestCase
         }
     }
 
+    #[Test]
+    #[DataProvider('scenarios')]
+    public function aSubjectThatIsNotThereIsNotPlanned(Scenario $scenario): void
+    {
+        self::assertSame([], $scenario->tasks(new Scope(Scope::EVERY), []));
+    }
+
     /** @return list<Cell> */
     private static function cells(Scenario $scenario, string $level): array
     {

@@ -118,17 +118,12 @@ final class WordPressScenariosTest extends TestCase
         $promised = [];
         foreach ([$transients, $catalog] as $scenario) {
             $cells = Tasks::cells($scenario->tasks(new Scope(Scope::EVERY), $scenario->subjects()));
-            $ids = \array_map(static fn(Cell $cell): string => $cell->id(), $cells);
             foreach ($scenario->promises($cells) as $promise) {
-                self::assertContains($promise->of, $ids);
-                self::assertContains($promise->to, $ids);
                 self::assertSame(1.0, $promise->limit);
                 $promised[] = "$promise->of < $promise->to";
             }
             foreach ($cells as $cell) {
-                $base = $scenario->base($cell);
-                self::assertSame($cell->subject === 'wordpress:process' || $cell->unit === Cell::COUNT || $cell->operation === 'latency', $base === null, $cell->id());
-                $base === null || self::assertContains($base, $ids);
+                self::assertSame($cell->subject === 'wordpress:process' || $cell->unit === Cell::COUNT || $cell->operation === 'latency', $scenario->base($cell) === null, $cell->id());
             }
             self::assertSame([], $scenario->promises(\array_values(\array_filter($cells, static fn(Cell $cell): bool => $cell->subject !== 'other:process'))));
         }

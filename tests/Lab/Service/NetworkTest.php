@@ -76,18 +76,6 @@ final class NetworkTest extends TestCase
         self::assertSame('+PONG', self::ping($network)[0]);
     }
 
-    public function testStoppingLeavesNothing(): void
-    {
-        $network = $this->network(new ProxyLink($this->directory));
-        $network->start();
-        $network->start();
-        $pid = (int) $network->server()?->pid();
-        $network->stop();
-        self::assertTrue(Process::ends($pid, 0.0));
-        self::assertSame([], \glob($this->directory->file('*')));
-        self::assertFalse($network->isAlive());
-    }
-
     public function testNamespacesReachOneAnotherAndNothingElse(): void
     {
         $this->needNamespaces();

@@ -117,15 +117,7 @@ final class ApcuDriverTest extends TestCase
      */
     private static function child(string $serializer, string $code, array $arguments = [], array $ini = []): array
     {
-        $child = Process::snippet(
-            self::CHILD . $code . self::SAY,
-            [$serializer, ...$arguments],
-            $ini + ['apc.serializer' => $serializer === 'none' ? 'default' : $serializer, 'apc.shm_size' => '64M'],
-        );
-        $line = $child->line();
-        self::assertNotNull($line, $child->errors());
-        self::assertSame(0, $child->wait(), $child->errors());
-        $said = \json_decode($line, true, 8, \JSON_THROW_ON_ERROR);
+        $said = Process::said(self::CHILD . $code . self::SAY, [$serializer, ...$arguments], $ini + ['apc.serializer' => $serializer === 'none' ? 'default' : $serializer, 'apc.shm_size' => '64M']);
         self::assertIsArray($said);
 
         return $said;

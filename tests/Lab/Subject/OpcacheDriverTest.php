@@ -105,15 +105,7 @@ final class OpcacheDriverTest extends TestCase
      */
     private function child(string $code, array $arguments = [], array $ini = []): array
     {
-        $child = Process::snippet(
-            self::CHILD . $code . self::SAY,
-            [$this->directory->path, ...$arguments],
-            $ini + ['opcache.enable' => 1, 'opcache.enable_cli' => 1],
-        );
-        $line = $child->line();
-        self::assertNotNull($line, $child->errors());
-        self::assertSame(0, $child->wait(), $child->errors());
-        $said = \json_decode($line, true, 8, \JSON_THROW_ON_ERROR);
+        $said = Process::said(self::CHILD . $code . self::SAY, [$this->directory->path, ...$arguments], $ini + ['opcache.enable' => 1, 'opcache.enable_cli' => 1]);
         self::assertIsArray($said);
 
         return $said;

@@ -21,18 +21,6 @@ final class SegmentDriverTest extends TestCase
         $this->directory?->remove();
     }
 
-    public function testEveryValueIsWrittenAndRead(): void
-    {
-        $driver = new SegmentDriver($this->parameters());
-        $driver->connect();
-        foreach (MemoryPayloads::names() as $name) {
-            $driver->write(["lab:$name" => 'before', "lab:$name:other" => 'another']);
-            $driver->write(["lab:$name" => MemoryPayloads::get($name)]);
-            self::assertEquals(MemoryPayloads::get($name), $driver->read(["lab:$name:other", "lab:$name"]));
-        }
-        self::assertSame('zero-copy', $driver->stats()['mode']);
-    }
-
     /** Seen to fail: with nothing in SharedFile::clear(). */
     public function testTheNextProcessFindsNothingOfTheLast(): void
     {

@@ -87,7 +87,8 @@ final class StopwatchTest extends TestCase
     {
         $directory = new TemporaryDirectory('lab');
         \file_put_contents($directory->file('drop-in.php'), $source);
-        $child = Process::snippet(
+        /** @var array{told: mixed, figures: array{nanoseconds: float, calls: int, reads: int, cost: float, whole: float}} */
+        return Process::said(
             '
             final class wpdb { public int $num_queries = 3; }
             $GLOBALS["wpdb"] = new wpdb();
@@ -104,11 +105,5 @@ final class StopwatchTest extends TestCase
             [\dirname(__DIR__, 3) . '/lab/WordPress/Shop/stopwatch.php', $directory->file('drop-in.php'), self::USE],
             ['error_reporting' => \E_ALL & ~\E_DEPRECATED],
         );
-        $line = $child->line();
-        self::assertNotNull($line, $child->errors());
-        /** @var array{told: mixed, figures: array{nanoseconds: float, calls: int, reads: int, cost: float, whole: float}} $found */
-        $found = \json_decode($line, true, 8, \JSON_THROW_ON_ERROR);
-
-        return $found;
     }
 }
