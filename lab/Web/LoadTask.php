@@ -8,7 +8,7 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\TableTask;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
-use Larder\Lab\Service\Processor;
+use Larder\Lab\Service\Processes;
 use Larder\Lab\Service\ServiceFailure;
 
 /**
@@ -64,14 +64,14 @@ final readonly class LoadTask extends TableTask
             $tool = \in_array($operation, ['ab', 'hey', 'wrk'], true) ? $operation : $this->tool;
             if (!isset($found["$tool $atOnce"])) {
                 $pids = $this->stand->pids($scenario, $subject, $context);
-                $before = Processor::microseconds($pids);
+                $before = Processes::microseconds($pids);
                 // A page whose length nobody knows before its end closes a connection of HTTP/1.0, as ab's is.
                 $figures = match ($tool) {
                     'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, $this->path !== Application::LOGIN, $this->fields), 'requests' => $this->requests],
                     'hey' => Load::hey($url, $this->requests, $atOnce) + ['requests' => $this->requests],
                     default => Load::wrk($url, $this->seconds, $atOnce, $this->fields, $this->stand->file('wrk.lua', $context), $this->threads),
                 };
-                $found["$tool $atOnce"] = $figures + ['cpu' => \round((Processor::microseconds($pids) - $before) / $figures['requests'], 1)];
+                $found["$tool $atOnce"] = $figures + ['cpu' => \round((Processes::microseconds($pids) - $before) / $figures['requests'], 1)];
             }
         }
         $this->check($site);

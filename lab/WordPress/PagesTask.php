@@ -8,7 +8,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
-use Larder\Lab\Service\Processor;
+use Larder\Lab\Service\Processes;
 use Larder\Lab\Web\Load;
 
 /**
@@ -53,11 +53,11 @@ final readonly class PagesTask extends SiteTask
             $atOnce = $side->cell->concurrency;
             if ($side->cell->operation === 'pages') {
                 $pids = [...$site->fpm->workers(), $site->database->pid(), ...\array_filter([$this->stage->server($subject, $context)?->pid()])];
-                $before = Processor::microseconds($pids);
+                $before = Processes::microseconds($pids);
                 $requests = \max($pages, 4 * $atOnce);
                 $rates['pages'] = Load::ab($site->url() . $path, $requests, $atOnce, false);
                 $samples["pages $atOnce"] = [$rates['pages']];
-                $samples["cpu $atOnce"] = [\round((Processor::microseconds($pids) - $before) / $requests, 1)];
+                $samples["cpu $atOnce"] = [\round((Processes::microseconds($pids) - $before) / $requests, 1)];
             } elseif ($side->cell->operation === 'latency') {
                 // For twice as long, because p99 takes a thousand requests of all rounds together.
                 $rates['latency'] = ($rates['pages'] ?? 0.0) / 2;
