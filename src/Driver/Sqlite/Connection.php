@@ -23,8 +23,12 @@ class Connection
     /** A file is shorter than another one says: the write-ahead log was deleted or cut while processes had it open. */
     private const SHORT_READ = 522;
 
-    /** PDO's own busy time-out (milliseconds), which marks a connection that is not set up yet (pdo_sqlite, sqlite_driver.c). */
-    private const UNTOUCHED = 60000;
+    /**
+     * What a kept connection is left in, noted where PDO keeps it with the connection, in the mode of fetching by default (all
+     * here name the mode that they need). PDO's own default means that nobody has set the connection up yet.
+     */
+    private const READY = \PDO::FETCH_NUM;
+    private const CHANGED = \PDO::FETCH_ASSOC;
 
     /**
      * PDO::SQLITE_ATTR_OPEN_FLAGS, whose name PHP 8.5 moves, with SQLITE_OPEN_READWRITE (never create an empty file) and
@@ -37,6 +41,9 @@ class Connection
 
     /** The first version with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
     private const OLDEST = '3.24.0';
+
+    /** Milliseconds. */
+    private const LONGEST_WAIT = 60_000;
 
     /** Seconds to wait for the lock under which a file is made, which takes milliseconds. */
     private const GATE = 5.0;
@@ -136,27 +143,22 @@ class Connection
     }
 
     /**
-     * Takes over a connection that PHP kept from an earlier request of this process.
+     * Takes over a connection that PHP kept from an earlier request of this process. Asks SQLite nothing: each statement
+     * costs more than all else here.
      *
-     * @param float $timeout seconds that a statement may wait for other processes
-     *
-     * @return bool false: the connection is not set up yet
+     * @return bool false: the connection must be set up
      */
-    public static function resume(\PDO $pdo, float $timeout): bool
+    public static function resume(\PDO $pdo): bool
     {
-        $busy = self::value($pdo, 'PRAGMA busy_timeout');
-        if ($busy === self::UNTOUCHED) {
-            return false;
-        }
-        // A request that ran out of time or memory may have left a transaction open.
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
-        $pdo->exec('ROLLBACK');
-        $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
-        if ($busy !== self::milliseconds($timeout)) {
-            $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
+        $left = $pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
+        if ($left === self::CHANGED) {
+            // A request that ran out of time or memory may have left a transaction open.
+            $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
+            $pdo->exec('ROLLBACK');
+            $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_EXCEPTION);
         }
 
-        return true;
+        return $left === self::READY;
     }
 
     /**
@@ -169,10 +171,11 @@ class Connection
      * @param float  $timeout     seconds that a statement may wait for other processes
      * @param int    $logPages    pages of the write-ahead log after which SQLite copies it into the database
      * @param string $oldest      the first version of SQLite that will do
+     * @param string $synchronous OFF, NORMAL or FULL
      *
      * @throws Failure|\PDOException
      */
-    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages, string $oldest = self::OLDEST): void
+    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages, string $oldest = self::OLDEST, string $synchronous = 'OFF'): void
     {
         $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
         if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), $oldest, '<')) {
@@ -184,8 +187,9 @@ class Connection
         if (self::value($pdo, 'PRAGMA journal_mode') !== 'wal' && self::value($pdo, 'PRAGMA journal_mode=WAL') !== 'wal') {
             throw Failure::because('sqlite', 'SQLite cannot use a write-ahead log there (a network file system?); name a local directory');
         }
-        $pdo->exec("PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$logPages;"
+        $pdo->exec("PRAGMA synchronous=$synchronous; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$logPages;"
             . ' PRAGMA journal_size_limit=' . $logPages * 4096);
+        self::leave($pdo, self::READY);
     }
 
     /** The first column of the first row; null: no row. */
@@ -285,7 +289,20 @@ class Connection
     /** @throws \PDOException */
     public function begin(): void
     {
+        self::leave($this->pdo(), self::CHANGED);
         ($this->begin ??= $this->pdo()->prepare('BEGIN IMMEDIATE'))->execute();
+        $this->inTransaction = true;
+    }
+
+    /**
+     * Begins a transaction that only reads.
+     *
+     * @throws \PDOException
+     */
+    public function beginReading(): void
+    {
+        self::leave($this->pdo(), self::CHANGED);
+        $this->statement('BEGIN')->execute();
         $this->inTransaction = true;
     }
 
@@ -294,6 +311,7 @@ class Connection
     {
         ($this->commit ??= $this->pdo()->prepare('COMMIT'))->execute();
         $this->inTransaction = false;
+        self::leave($this->pdo(), self::READY);
     }
 
     /** Rolls back a transaction. False: it is not certain that the transaction has ended. */
@@ -304,10 +322,32 @@ class Connection
             $this->run('ROLLBACK');
         } catch (\PDOException $e) {
             // After some errors SQLite has rolled back by itself: sqlite.org/lang_transaction.html, section 3.
-            return \str_contains($e->getMessage(), 'no transaction is active');
+            if (!\str_contains($e->getMessage(), 'no transaction is active')) {
+                return false;
+            }
         }
+        self::leave($this->pdo(), self::READY);
 
         return true;
+    }
+
+    /** Runs a statement that waits for other processes for another time (milliseconds) than all others. */
+    public function waiting(int $milliseconds, string $sql): int
+    {
+        $usual = $this->number('PRAGMA busy_timeout');
+        self::leave($this->pdo(), self::CHANGED);
+        $this->run("PRAGMA busy_timeout=$milliseconds");
+        $value = $this->number($sql);
+        $this->run("PRAGMA busy_timeout=$usual");
+        self::leave($this->pdo(), self::READY);
+
+        return $value;
+    }
+
+    /** Notes what the next request of this process would find. */
+    private static function leave(\PDO $pdo, int $state): void
+    {
+        $pdo->setAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE, $state);
     }
 
     public static function isDamage(\PDOException $error): bool
@@ -354,9 +394,9 @@ class Connection
         return $this->pdo ?? throw Failure::because('sqlite', 'a connection from before the fork was used');
     }
 
-    private static function milliseconds(float $timeout): int
+    /** A busy time-out as SQLite wants it. */
+    public static function milliseconds(float $timeout): int
     {
-        // Always less than PDO's own time-out, which marks a connection that is not set up (resume()).
-        return \min(self::UNTOUCHED - 1, \max(1, (int) ($timeout * 1000)));
+        return \min(self::LONGEST_WAIT, \max(1, (int) ($timeout * 1000)));
     }
 }

@@ -105,12 +105,10 @@ final class DurableDatabase
         $this->inode = $inode;
         $isKept = Connection::canPersist();
         $pid = Process::id();
-        // The name has all that resume() does not look at.
-        $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode" . ($this->isFull ? '-full' : '') : null);
-        if (!Connection::resume($pdo, $this->timeout)) {
-            Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST);
-            $pdo->exec('PRAGMA synchronous=' . ($this->isFull ? 'FULL' : 'NORMAL'));
-        }
+        // The name has all that setUp() sets and that another object may want otherwise.
+        $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
+        Connection::resume($pdo)
+            || Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
 
         return $this->connection = new Connection($pdo, $pid, $isKept);
     }

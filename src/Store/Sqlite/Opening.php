@@ -50,7 +50,7 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        if (!Connection::resume($pdo, $this->timeout)) {
+        if (!Connection::resume($pdo)) {
             return null;
         }
         $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
@@ -147,9 +147,9 @@ final class Opening
 
     private function connect(int $pid, int $inode): \PDO
     {
-        // The name contains the process id, because a fork must not share the connection, and the inode, because the file
-        // may be replaced.
-        return Connection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION : null);
+        // The name contains the process id, because a fork must not share the connection, the inode, because the file may be
+        // replaced, and the time-out, which nobody looks at again.
+        return Connection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION . '-' . Connection::milliseconds($this->timeout) : null);
     }
 
     private function isPersistent(): bool
@@ -173,7 +173,7 @@ final class Opening
     private function known(\PDO $pdo): array
     {
         $known = [];
-        foreach ($pdo->query('SELECT name, value FROM m') ?: [] as $row) {
+        foreach ($pdo->query('SELECT name, value FROM m', \PDO::FETCH_NUM) ?: [] as $row) {
             \assert(\is_array($row));
             $known[Connection::text($row[0])] = Connection::text($row[1]);
         }

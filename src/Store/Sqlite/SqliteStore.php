@@ -439,7 +439,7 @@ final class SqliteStore implements Appending, ReadsOne
     private function readMany(Database $database, array $keys): Snapshot
     {
         $several = \count($keys) > self::MOST_KEYS;
-        $several && $database->run('BEGIN');
+        $several && $database->beginReading();
         try {
             $records = [];
             $at = null;
@@ -466,7 +466,7 @@ final class SqliteStore implements Appending, ReadsOne
                 }
             }
         } finally {
-            $several && $database->run('COMMIT');
+            $several && $database->commit();
         }
         if ($floors !== '') {
             foreach ($keys as $key) {

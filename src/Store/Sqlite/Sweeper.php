@@ -381,12 +381,7 @@ final class Sweeper
      */
     private function cutLog(int $backoff): bool
     {
-        $timeout = $this->database->number('PRAGMA busy_timeout');
-        $this->database->run('PRAGMA busy_timeout=' . $backoff);
-        $isBusy = $this->database->number('PRAGMA wal_checkpoint(TRUNCATE)') !== 0;
-        $this->database->run('PRAGMA busy_timeout=' . $timeout);
-
-        return !$isBusy;
+        return $this->database->waiting($backoff, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
     }
 
     private function end(): int

@@ -20,7 +20,7 @@ final class SqliteWebTest extends TestCase
     private const SCRIPT = <<<'PHP'
         error_reporting(-1);
         set_error_handler(static function (int $level, string $message): never { throw new ErrorException($message); });
-        $store = new Larder\Store\Sqlite\SqliteStore($_GET['directory'], 8 << 20, 0.25);
+        $store = new Larder\Store\Sqlite\SqliteStore($_GET['directory'], 8 << 20, (float) ($_GET['timeout'] ?? 0.25));
         $key = $_GET['key'] ?? 'k';
         switch ($_GET['do']) {
             case 'get':
@@ -39,6 +39,20 @@ final class SqliteWebTest extends TestCase
             case 'since':
                 $seen = $store->since($_GET['epoch'], (int) $_GET['position'], $_GET['token']);
                 echo json_encode([$seen->epoch, $seen->end, $seen->token, $seen->complete, $seen->list]);
+                break;
+            case 'wait':
+                $store->read(['k']);
+                echo (new ReflectionProperty($store, 'database'))->getValue($store)->number('PRAGMA busy_timeout');
+                break;
+            case 'leave':
+                // No other shutdown function runs after this one, and PHP keeps the connection as it is.
+                register_shutdown_function(static function (): never { exit; });
+                $store->read(['k']);
+                $database = (new ReflectionProperty($store, 'database'))->getValue($store);
+                $_GET['reading'] ? $database->beginReading() : $database->begin();
+                $database->rows('SELECT count(*) FROM e');
+                $_GET['reading'] || $database->run("UPDATE e SET body = 'never committed'");
+                echo 'left';
                 break;
             case 'die':
                 // The memory runs out while the transaction is open.
@@ -115,6 +129,28 @@ final class SqliteWebTest extends TestCase
         self::assertSame('w', $this->ask('get'));
         self::assertSame('done', $this->ask('set', value: 'x'));
         self::assertSame('x', self::get($this->store(), 'k'));
+    }
+
+    public function testATransactionThatNobodyHasEndedIsEndedByTheNextRequest(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        foreach ([0, 1] as $reading) {
+            $value = $reading === 0 ? 'v' : 'x';
+            self::assertSame('left', $this->ask('leave', reading: $reading));
+            self::assertSame($value, $this->ask('get'));
+            self::put($this->store(), 'k', 'w');
+            self::assertSame('w', $this->ask('get'), 'It would read what was there when the transaction began.');
+            self::assertSame('done', $this->ask('set', value: 'x'));
+            self::assertSame('x', self::get($this->store(), 'k'));
+        }
+    }
+
+    public function testAnotherTimeOutCountsFromTheNextRequestOn(): void
+    {
+        self::put($this->store(), 'k', 'v');
+        self::assertSame('250', $this->ask('wait'));
+        self::assertSame('125', $this->ask('wait', timeout: '0.125'));
+        self::assertSame('250', $this->ask('wait'));
     }
 
     public function testADatabaseThatIsReplacedIsNoticedByTheNextRequest(): void
