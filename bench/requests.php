@@ -56,9 +56,10 @@ function counted(string $script): int
         $fpm->start();
         for ($request = 0; $request < REQUESTS; $request++) {
             $connection = new FastCgi($fpm->socket(), 60.0);
-            $answer = $connection->request($script);
+            $answer = $connection->request($script, parameters: ['HTTP_HOST' => 'example.org']);
             $connection->close();
             $answer->status === 200 && !str_contains($answer->body, 'rror') || throw new RuntimeException("$script answers $answer->status: $answer->body");
+            $request === 0 || basename($script) !== 'page.php' || str_contains($answer->headers['cache-status'][0] ?? '', 'hit') || throw new RuntimeException("$script is not answered by what is stored");
         }
         // Named .1, .2 and so on. The one after the last request may not be whole yet.
         $parts = glob("$counts.*") ?: [];

@@ -9,7 +9,6 @@ declare(strict_types=1);
     && !\class_exists('larder\queue\queueoptions', false)
     && !\class_exists('larder\queue\redisscript', false)
     && !\interface_exists('larder\queue\transport', false)
-    && !\class_exists('larder\queue\redistransport', false)
     && !\class_exists('larder\queue\retry', false)
     && !\class_exists('larder\queue\seconds', false)
     && !\class_exists('larder\system\failure', false)

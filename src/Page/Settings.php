@@ -137,7 +137,10 @@ final readonly class Settings
      */
     private static function names(array $options, string $name, array $default): array
     {
-        $value = $options[$name] ?? $default;
+        if (!isset($options[$name])) {
+            return $default;
+        }
+        $value = $options[$name];
         $names = \is_array($value) ? \array_values(\array_filter($value, static fn(mixed $one): bool => \is_string($one) && $one !== '')) : null;
         if ($names === null || \count($names) !== \count((array) $value)) {
             throw InvalidConfiguration::wrongType($name, 'a list of names, in which a * at the end stands for anything', $value);

@@ -103,8 +103,12 @@ final class Request
     {
         $this->noticeFork();
         $this->view->isBegun || $this->view->start();
+        if ($this->writer === null) {
+            \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
+            $this->writer = new Writer($this->view, $this->reader, $this->truth);
+        }
 
-        return $this->writer ??= new Writer($this->view, $this->reader, $this->truth);
+        return $this->writer;
     }
 
     public function intents(): Intents
