@@ -20,7 +20,7 @@ namespace Larder\Config;
  * Parsed by hand and not by parse_url(), which refuses several hosts, loses `#` in passwords, and costs more: each web
  * request parses its DSN.
  */
-final readonly class Dsn
+final class Dsn
 {
     /** Scheme to the extension that it needs ('': none); TIERS tells which tier it can be. */
     public const EXTENSIONS = [
@@ -52,6 +52,22 @@ final readonly class Dsn
     private const REDIS_PORT = 6379;
     private const MEMCACHED_PORT = 11211;
 
+    // Plain properties, which nothing changes after the constructor: each web request makes this object, and what it does not
+    // set costs nothing.
+    public string $path = '';
+    public string $host = '';
+    public int $port = 0;
+
+    /** @var list<array{string, int}> */
+    public array $servers = [];
+    public int $db = 0;
+    public ?string $user = null;
+    public ?string $password = null;
+
+    /** @var array<array-key, string> */
+    public array $query = [];
+    public int $bytes = 0;
+
     /**
      * @param string                     $path     the directory of sqlite and file, the file of a segment ('': the
      *                                             user's own), or a server's socket ('': none)
@@ -62,18 +78,30 @@ final readonly class Dsn
      */
     public function __construct(
         public string $scheme,
-        public string $path = '',
-        public string $host = '',
-        public int $port = 0,
-        public array $servers = [],
-        public int $db = 0,
-        public ?string $user = null,
+        string $path = '',
+        string $host = '',
+        int $port = 0,
+        array $servers = [],
+        int $db = 0,
+        ?string $user = null,
         #[\SensitiveParameter]
-        public ?string $password = null,
+        ?string $password = null,
         #[\SensitiveParameter]
-        public array $query = [],
-        public int $bytes = 0,
-    ) {}
+        array $query = [],
+        int $bytes = 0,
+    ) {
+        $path === '' || $this->path = $path;
+        $query === [] || $this->query = $query;
+        $bytes === 0 || $this->bytes = $bytes;
+        if (self::TIERS[$scheme] === 'far') {
+            $this->host = $host;
+            $this->port = $port;
+            $this->servers = $servers;
+            $this->db = $db;
+            $this->user = $user;
+            $this->password = $password;
+        }
+    }
 
     /**
      * @param ?list<string> $known schemes that the error of an unknown one names; null: those of a cache
@@ -226,7 +254,7 @@ final readonly class Dsn
         if ($rest === '') {
             return '';
         }
-        if (\preg_match('~^/?[A-Za-z]:[\\\\/]|^\\\\~', $rest) === 1) {
+        if (($rest[0] !== '/' || ($rest[2] ?? '') === ':') && \preg_match('~^/?[A-Za-z]:[\\\\/]|^\\\\~', $rest) === 1) {
             throw InvalidConfiguration::windows($text);
         }
         if ($rest[0] !== '/') {
@@ -236,7 +264,7 @@ final readonly class Dsn
                 'write three slashes and the whole path, as in ' . $scheme . ':///' . (InvalidConfiguration::isHarmless($rest) && !\str_contains($text, '@') ? $rest : 'var/cache/app'),
             );
         }
-        $path = \rawurldecode($rest);
+        $path = \str_contains($rest, '%') ? \rawurldecode($rest) : $rest;
         if (\str_contains($path, "\0")) {
             throw InvalidConfiguration::malformed($text, 'its path contains a NUL byte', 'remove it');
         }

@@ -13,7 +13,7 @@ use Psr\Log\LoggerInterface;
  * directory for files, StoreFactory builds the engines, Assembly builds the tiers, and InvalidConfiguration explains
  * mistakes. Nothing here knows what the tiers do with each other.
  */
-final readonly class Options
+final class Options
 {
     public const PREFIX = 'larder';
     public const BUDGET = 268_435_456;
@@ -31,44 +31,50 @@ final readonly class Options
 
     private const UNITS = ['' => 1, 'K' => 1024, 'M' => 1_048_576, 'G' => 1_073_741_824, 'T' => 1_099_511_627_776];
 
+    // Plain properties, which nothing changes after from(): each web request makes this object, and what is as usual costs nothing.
+    public ?Dsn $near = null;
+    public ?Dsn $disk = null;
+    public ?Dsn $far = null;
+
     /** The truth tier: the last one. */
     public Dsn $truth;
+    public string $prefix = self::PREFIX;
 
-    /**
-     * @param ?string $serializer  php, igbinary or msgpack; null: the fastest that is loaded and keeps types
-     * @param ?string $compressor  none, zstd, lz4 or gzip; null: none
-     * @param int     $budget      bytes on disk
-     * @param int     $nearBudget  bytes of a memory or segment near tier (APCu's own is apc.shm_size)
-     * @param float   $timeout     seconds that a request waits for an engine, at most
-     * @param float   $lease       seconds that a computation may take before another begins
-     * @param ?string $secret      signs the records on a far server
-     * @param bool    $cacheOnly   no database is behind this cache: the last set wins
-     * @param bool    $lazy        the request's view begins with its first read or write, not when the cache is opened
-     * @param bool    $withoutApcu the configuration says near=apcu, and APCu is disabled in this process
-     * @param string  $segment     '': no segment; 'asked': the configuration names it; 'default': nobody named it; 'missing':
-     *                             the configuration names it, and this PHP lacks the extension
-     */
-    public function __construct(
-        public ?Dsn $near = null,
-        public ?Dsn $disk = null,
-        public ?Dsn $far = null,
-        public string $prefix = self::PREFIX,
-        public ?string $serializer = null,
-        public ?string $compressor = null,
-        public int $budget = self::BUDGET,
-        public int $nearBudget = self::NEAR_BUDGET,
-        public float $timeout = self::TIMEOUT,
-        public float $lease = self::LEASE,
-        #[\SensitiveParameter]
-        public ?string $secret = null,
-        public ?LoggerInterface $logger = null,
-        public bool $cacheOnly = false,
-        public bool $withoutApcu = false,
-        public string $segment = '',
-        public bool $lazy = false,
-    ) {
-        $this->truth = $far ?? $disk ?? $near ?? new Dsn('memory');
-    }
+    /** php, igbinary or msgpack; null: the fastest that is loaded and keeps types. */
+    public ?string $serializer = null;
+
+    /** none, zstd, lz4 or gzip; null: none. */
+    public ?string $compressor = null;
+
+    /** Bytes on disk. */
+    public int $budget = self::BUDGET;
+
+    /** Bytes of a memory or segment near tier (APCu's own is apc.shm_size). */
+    public int $nearBudget = self::NEAR_BUDGET;
+
+    /** Seconds that a request waits for an engine, at most. */
+    public float $timeout = self::TIMEOUT;
+
+    /** Seconds that a computation may take before another begins. */
+    public float $lease = self::LEASE;
+
+    /** Signs the records on a far server. */
+    public ?string $secret = null;
+    public ?LoggerInterface $logger = null;
+
+    /** No database is behind this cache: the last set wins. */
+    public bool $cacheOnly = false;
+
+    /** The configuration says near=apcu, and APCu is disabled in this process. */
+    public bool $withoutApcu = false;
+
+    /** '': no segment; 'asked': the configuration names it; 'default': nobody named it; 'missing': the configuration names it, and this PHP lacks the extension. */
+    public string $segment = '';
+
+    /** The request's view begins with its first read or write, not when the cache is opened. */
+    public bool $lazy = false;
+
+    private function __construct() {}
 
     /** @return array<mixed> for print_r() and var_dump() */
     public function __debugInfo(): array
@@ -165,14 +171,8 @@ final readonly class Options
      */
     private static function checked(#[\SensitiveParameter] array $given): self
     {
-        $near = $disk = $far = null;
-        $prefix = self::PREFIX;
-        $serializer = $compressor = $secret = $logger = null;
-        $budget = self::BUDGET;
-        $nearBudget = self::NEAR_BUDGET;
-        $timeout = self::TIMEOUT;
-        $lease = self::LEASE;
-        $cacheOnly = $lazy = $none = false;
+        $options = new self();
+        $none = false;
         foreach ($given as $name => $value) {
             if ($value === null) {
                 if (!\in_array($name, self::NAMES, true)) {
@@ -183,41 +183,41 @@ final readonly class Options
             switch ($name) {
                 case 'near':
                     $none = $value === 'none';
-                    $near = $none ? null : self::tier('near', $value);
+                    $options->near = $none ? null : self::tier('near', $value);
                     break;
                 case 'disk':
-                    $disk = self::tier('disk', $value);
+                    $options->disk = self::tier('disk', $value);
                     break;
                 case 'far':
-                    $far = self::tier('far', $value);
+                    $options->far = self::tier('far', $value);
                     break;
                 case 'prefix':
-                    $prefix = self::text('prefix', $value);
-                    if (\preg_match('/^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/D', $prefix) !== 1) {
-                        throw InvalidConfiguration::prefix($prefix);
+                    $options->prefix = self::text('prefix', $value);
+                    if (\preg_match('/^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$/D', $options->prefix) !== 1) {
+                        throw InvalidConfiguration::prefix($options->prefix);
                     }
                     break;
                 case 'serializer':
-                    $serializer = self::choice('serializer', $value, self::SERIALIZERS);
+                    $options->serializer = self::choice('serializer', $value, self::SERIALIZERS);
                     break;
                 case 'compressor':
-                    $compressor = self::choice('compressor', $value, self::COMPRESSORS);
+                    $options->compressor = self::choice('compressor', $value, self::COMPRESSORS);
                     break;
                 case 'budget':
-                    $budget = self::size('budget', $value);
+                    $options->budget = self::size('budget', $value);
                     break;
                 case 'near_budget':
-                    $nearBudget = self::size('near_budget', $value);
+                    $options->nearBudget = self::size('near_budget', $value);
                     break;
                 case 'timeout':
-                    $timeout = self::seconds('timeout', $value, '0.25');
+                    $options->timeout = self::seconds('timeout', $value, '0.25');
                     break;
                 case 'lease':
-                    $lease = self::seconds('lease', $value, '30');
+                    $options->lease = self::seconds('lease', $value, '30');
                     break;
                 case 'secret':
-                    $secret = self::text('secret', $value);
-                    if ($secret === '') {
+                    $options->secret = self::text('secret', $value);
+                    if ($options->secret === '') {
                         throw InvalidConfiguration::emptySecret();
                     }
                     break;
@@ -225,60 +225,55 @@ final readonly class Options
                     if (!$value instanceof LoggerInterface) {
                         throw InvalidConfiguration::wrongType('logger', 'a Psr\Log\LoggerInterface', $value);
                     }
-                    $logger = $value;
+                    $options->logger = $value;
                     break;
                 case 'cacheOnly':
-                    $cacheOnly = self::flag('cacheOnly', $value);
+                    $options->cacheOnly = self::flag('cacheOnly', $value);
                     break;
                 case 'lazy':
-                    $lazy = self::flag('lazy', $value);
+                    $options->lazy = self::flag('lazy', $value);
                     break;
                 default:
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
             }
         }
-        $withoutApcu = $near !== null && $near->scheme === 'apcu' && !\apcu_enabled();
-        if ($withoutApcu) {
-            if ($disk === null && $far === null) {
+        if ($options->near?->scheme === 'apcu' && !\apcu_enabled()) {
+            if ($options->disk === null && $options->far === null) {
                 throw InvalidConfiguration::disabledApcu();
             }
             // APCu is disabled, as it is for the command line by default (apc.enable_cli). Go on with one tier less: the
             // command line could not see the web server's APCu anyway.
-            $near = null;
+            $options->near = null;
+            $none = $options->withoutApcu = true;
         }
+        $options->chooseSegment($none);
+        $options->truth = $options->far ?? $options->disk ?? $options->near ?? new Dsn('memory');
 
-        $segment = self::segment($near, $disk, $far, $none || $withoutApcu);
-
-        return new self($near, $disk, $far, $prefix, $serializer, $compressor, $budget, $nearBudget, $timeout, $lease, $secret, $logger, $cacheOnly, $withoutApcu, $segment, $lazy);
+        return $options;
     }
 
     /**
-     * Sets the near tier to the segment if the configuration or the default wants it; returns the value for $segment. The
-     * segment evicts, so it is never the truth tier: alone it stands before the embedded default. A missing extension is no
-     * error, since web server and command line may have different extensions and one configuration.
+     * Sets the near tier to the segment if the configuration or the default wants it. The segment evicts, so it is never the
+     * truth tier: alone it stands before the embedded default. A missing extension is no error, since web server and command
+     * line may have different extensions and one configuration.
      */
-    private static function segment(?Dsn &$near, ?Dsn &$disk, ?Dsn $far, bool $unwanted): string
+    private function chooseSegment(bool $unwanted): void
     {
-        if ($near === null) {
-            if ($unwanted || $disk === null && $far === null || !SegmentPlace::isDefault()) {
-                return '';
+        if ($this->near === null) {
+            if (!$unwanted && ($this->disk !== null || $this->far !== null) && SegmentPlace::isDefault()) {
+                $this->near = new Dsn('segment');
+                $this->segment = 'default';
             }
-            $near = new Dsn('segment');
-
-            return 'default';
+        } elseif ($this->near->scheme === 'segment') {
+            if ($this->far === null) {
+                $this->disk ??= self::embedded();
+            }
+            $this->segment = 'asked';
+            if (!SegmentPlace::isUsable()) {
+                $this->near = null;
+                $this->segment = 'missing';
+            }
         }
-        if ($near->scheme !== 'segment') {
-            return '';
-        }
-        if ($far === null) {
-            $disk ??= self::embedded();
-        }
-        if (SegmentPlace::isUsable()) {
-            return 'asked';
-        }
-        $near = null;
-
-        return 'missing';
     }
 
     private static function tier(string $tier, #[\SensitiveParameter] mixed $value): Dsn

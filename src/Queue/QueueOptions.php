@@ -92,8 +92,11 @@ final readonly class QueueOptions
     /** @param array<array-key, mixed> $options */
     private static function count(array $options, string $name, int $default): int
     {
-        $value = \filter_var($options[$name] ?? $default, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
+        if (!isset($options[$name])) {
+            return $default;
+        }
+        $value = \filter_var($options[$name], \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
 
-        return \is_int($value) ? $value : throw InvalidConfiguration::wrongType($name, 'a whole number above zero', $options[$name] ?? null);
+        return \is_int($value) ? $value : throw InvalidConfiguration::wrongType($name, 'a whole number above zero', $options[$name]);
     }
 }

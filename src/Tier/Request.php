@@ -32,6 +32,9 @@ final class Request
 
     /** @var array<int, \WeakReference<self>> the objects whose request ends with PHP's */
     private static array $open = [];
+
+    /** Calls of the truth tier when the request ended last; -1: it has not ended yet. */
+    private int $ended = -1;
     private static bool $registered = false;
 
     /**
@@ -216,6 +219,10 @@ final class Request
 
     private function finish(): void
     {
+        if ($this->writer === null && $this->truth->calls === $this->ended) {
+            // PHP ended the request, and now drops it, and nobody has used the cache in between.
+            return;
+        }
         $held = Signals::hold();
         while ($this->transaction !== null) {
             // The database rolls back a transaction that ends without COMMIT.
@@ -224,13 +231,17 @@ final class Request
         $this->commit();
         $this->intents?->end();
         $this->truth->tidy();
+        $this->ended = $this->truth->calls;
     }
 
     /** @param bool $last false: other shutdown functions may still commit a transaction */
     private static function shutdown(bool $last = false): void
     {
-        $open = \array_filter(\array_map(static fn(\WeakReference $reference): ?self => $reference->get(), self::$open));
-        foreach ($open as $request) {
+        foreach (self::$open as $reference) {
+            $request = $reference->get();
+            if ($request === null) {
+                continue;
+            }
             if ($last || $request->transaction === null) {
                 $request->finish();
             } else {
