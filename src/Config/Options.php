@@ -337,6 +337,20 @@ final class Options
         return $seconds > 0.0 && $seconds < 1e9 ? $seconds : throw InvalidConfiguration::seconds($option, $value, $example);
     }
 
+    /**
+     * The option "persistent" of queues and counters.
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function persistent(object $dsn, mixed $value): bool
+    {
+        if (!$dsn instanceof Dsn || !\in_array($dsn->scheme, ['redis', 'rediss'], true)) {
+            throw new InvalidConfiguration('The option "persistent" is for redis:// and rediss://. Leave it out: PHP keeps connections to SQLite in any case, and those of Predis and ZeroMQ never.');
+        }
+
+        return self::flag('persistent', $value);
+    }
+
     public static function flag(string $option, mixed $value): bool
     {
         return match (true) {

@@ -99,8 +99,9 @@ final class StoreFactory
      * A connection to Redis by its extension or, if that is not loaded, by Predis.
      *
      * @param float $timeout seconds for connecting and for each answer
+     * @param bool  $isKept  whether PHP keeps the connection for its process's next request
      */
-    public static function redis(Dsn $dsn, float $timeout): PhpRedisConnection|PredisConnection
+    public static function redis(Dsn $dsn, float $timeout, bool $isKept = false): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(
             host: $dsn->host,
@@ -111,6 +112,7 @@ final class StoreFactory
             password: $dsn->password,
             tls: $dsn->scheme === 'rediss' || $dsn->scheme === 'predis+tls',
             timeout: $timeout,
+            isKept: $isKept,
         );
         if (($dsn->scheme === 'redis' || $dsn->scheme === 'rediss') && \extension_loaded('redis')) {
             return new PhpRedisConnection($endpoint);

@@ -16,7 +16,7 @@ use Larder\System\WrongUser;
 /** Makes the engine that a DSN and options name; every default of a counter stands here. */
 final class Engines
 {
-    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout'];
+    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout', 'persistent'];
 
     private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
 
@@ -48,6 +48,7 @@ final class Engines
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
+        $isKept = isset($options['persistent']) && Options::persistent($dsn, $options['persistent']);
         switch ($dsn->scheme) {
             case 'sqlite':
                 return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
@@ -61,7 +62,7 @@ final class Engines
 
                 $dsn->needs();
 
-                return new RedisEngine(StoreFactory::redis($dsn, $timeout), $name);
+                return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept), $name);
             default:
                 throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold a counter, because it may forget. Write sqlite:///directory or redis://host; for a number that may vanish use Cache::increment().");
         }

@@ -38,8 +38,8 @@ final class RedisTransport implements Transport
     private int $look = RedisScript::LOOK;
 
     /**
-     * @param \Closure(float): Connection $connect gives one that waits so many seconds for an answer
-     * @param float                       $timeout of a call, in seconds
+     * @param \Closure(float, bool): Connection $connect gives one that waits so many seconds for an answer; whether PHP keeps it
+     * @param float                             $timeout of a call, in seconds
      */
     public function __construct(
         private readonly \Closure $connect,
@@ -47,8 +47,9 @@ final class RedisTransport implements Transport
         private readonly string $queue,
         private readonly int $limit,
         private readonly Retry $retry,
+        bool $isKept = false,
     ) {
-        $this->connection = $connect($timeout);
+        $this->connection = $connect($timeout, $isKept);
         $this->base = "larder:queue:{{$queue}}";
     }
 
@@ -183,7 +184,7 @@ final class RedisTransport implements Transport
         }
         // An idle server looks for the end of a client's time only ten times a second (hz in redis.conf). So this wait has a
         // connection of its own, and closes it when the time is over.
-        $connection = ($this->connect)(\max(1, $milliseconds) / 1000);
+        $connection = ($this->connect)(\max(1, $milliseconds) / 1000, false);
         try {
             $connection->ready();
             $connection->run([$command], 1);

@@ -45,6 +45,12 @@ final class Process
             || (\extension_loaded('ffi') && \filter_var(\ini_get('ffi.enable'), \FILTER_VALIDATE_BOOL));
     }
 
+    /** Whether PHP may keep connections: not on the command line, where a process has one request and forked children must be able to close. */
+    public static function canKeep(): bool
+    {
+        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
+    }
+
     public static function pause(int $microseconds): void
     {
         if (\function_exists('usleep')) {

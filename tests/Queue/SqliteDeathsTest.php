@@ -44,6 +44,7 @@ final class SqliteDeathsTest extends TestCase
         $run = new KillRun($this->queue(...), $messages, $producers, $workers, $pause);
         $run->run();
         self::assertSame([[], [], []], [$run->lost, $run->madeUp, $run->repeated]);
+        \getenv('LARDER_TOLD') !== '1' || \fwrite(\STDERR, "\nsqlite: $run->accepted accepted, $run->unknown unknown, $run->kills kills, $run->duplicates handled again\n");
         self::assertGreaterThan(0, $run->kills);
         self::assertSame(0, $run->unknown);
         self::assertSame([0, []], [$this->queue()->size(), $this->queue()->dead()]);

@@ -49,8 +49,12 @@ abstract class Connection
         $this->forks = Process::forks();
     }
 
-    /** Connects and sends nothing yet. Throws the library's exceptions. */
-    abstract protected function open(): void;
+    /**
+     * Connects. Throws the library's exceptions.
+     *
+     * @return bool whether the greeting has been said
+     */
+    abstract protected function open(): bool;
 
     /**
      * Sends all commands at once and reads all replies.
@@ -171,6 +175,18 @@ abstract class Connection
         }
     }
 
+    /**
+     * Closes this connection when the request ends if that happens in the middle of a command (out of time or memory): PHP must
+     * not keep it, nor the server block for it any longer.
+     */
+    final protected function closeIfCutOff(): void
+    {
+        // It lives until then: whatever else the request had may be gone.
+        \register_shutdown_function(function (): void {
+            $this->busy && $this->close();
+        });
+    }
+
     final public function failure(string $what, ?\Throwable $cause = null): Failure
     {
         $told = $cause === null ? '' : $cause->getMessage();
@@ -222,8 +238,7 @@ abstract class Connection
         $this->process = Process::id();
         Quiet::begin();
         try {
-            $this->open();
-            $greeting = $this->endpoint->greeting();
+            $greeting = $this->open() ? [] : $this->endpoint->greeting();
             if ($greeting !== []) {
                 $this->exchange($greeting, 0);
             }

@@ -12,6 +12,7 @@ final class Endpoint
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
      * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
      * @param float   $timeout  seconds, above zero, for connecting and for each answer
+     * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
         public readonly string $host = '127.0.0.1',
@@ -23,6 +24,7 @@ final class Endpoint
         public readonly ?string $password = null,
         public readonly bool $tls = false,
         public readonly float $timeout = 0.25,
+        public readonly bool $isKept = false,
     ) {}
 
     /** The address for messages, without the password. */

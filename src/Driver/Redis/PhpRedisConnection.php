@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 use Larder\System\Failure;
+use Larder\System\Process;
 
 /**
  * A connection by the extension "redis" (phpredis), version 5.3 or newer.
@@ -23,22 +24,63 @@ final class PhpRedisConnection extends Connection
     /** Replies among which the time-out is shared now. */
     private int $shares = 1;
 
-    protected function open(): void
+    protected function open(): bool
+    {
+        if ($this->endpoint->isKept && Process::canKeep() && \filter_var(\ini_get('redis.pconnect.pooling_enabled'), \FILTER_VALIDATE_BOOL) && $this->takeOver()) {
+            return true;
+        }
+        $redis = new \Redis();
+        $redis->connect(...$this->address(null));
+        $this->use($redis);
+
+        return false;
+    }
+
+    /**
+     * Takes over a connection that PHP has kept, or makes one that it will keep. All that uses phpredis in this process shares
+     * them, whatever its user and database are: so the server has to forget both (RESET, Redis 6.2), and an answer that nobody
+     * else can have asked for shows that no other one has been left there.
+     *
+     * @return bool false: it is not fit, and is closed
+     */
+    private function takeOver(): bool
+    {
+        $redis = new \Redis();
+        $redis->pconnect(...$this->address('larder'));
+        $this->use($redis);
+        $this->closeIfCutOff();
+        $mark = \bin2hex(\random_bytes(8));
+        try {
+            $redis->pipeline();
+            foreach ([['RESET'], ...$this->endpoint->greeting(), ['ECHO', $mark]] as $command) {
+                $redis->rawCommand(...$command);
+            }
+            $replies = $redis->exec();
+            $isFit = \is_array($replies) && \end($replies) === $mark && !\in_array(false, $replies, true);
+        } catch (\RedisException) {
+            $isFit = false;
+        }
+        $isFit || $redis->close();
+
+        return $isFit;
+    }
+
+    /** @return array{string, int, float, ?string, int, float} */
+    private function address(?string $kept): array
     {
         $e = $this->endpoint;
-        $redis = new \Redis();
-        $redis->connect(
-            $e->socket ?? ($e->tls ? 'tls://' : '') . $e->host,
-            $e->socket === null ? $e->port : 0,
-            $e->timeout,
-            null,
-            0,
-            $e->timeout,
-        );
+
+        return [$e->socket ?? ($e->tls ? 'tls://' : '') . $e->host, $e->socket === null ? $e->port : 0, $e->timeout, $kept, 0, $e->timeout];
+    }
+
+    private function use(\Redis $redis): void
+    {
         // Otherwise phpredis would reconnect up to ten times, unnoticed (library.c, redis_check_eof). connect() forgets
         // options that were set before it. phpredis sets TCP_NODELAY by itself (library.c, redis_sock_connect).
         $redis->setOption(\Redis::OPT_MAX_RETRIES, 0);
         $redis->setOption(\Redis::OPT_TCP_KEEPALIVE, 1);
+        // One that was kept has its last user's.
+        $this->endpoint->isKept && $redis->setOption(\Redis::OPT_READ_TIMEOUT, $this->endpoint->timeout);
         $this->redis = $redis;
         $this->shares = 1;
     }

@@ -17,7 +17,7 @@ final class PredisConnection extends Connection
 {
     private ?StreamConnection $stream = null;
 
-    protected function open(): void
+    protected function open(): bool
     {
         $e = $this->endpoint;
         $stream = new StreamConnection(Parameters::create([
@@ -34,6 +34,8 @@ final class PredisConnection extends Connection
         ]));
         $stream->connect();
         $this->stream = $stream;
+
+        return false;
     }
 
     protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array

@@ -136,12 +136,6 @@ class Connection
         }
     }
 
-    /** Whether PHP may keep connections: not on the command line, where a process has one request and forked children must be able to close. */
-    public static function canPersist(): bool
-    {
-        return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
-    }
-
     /**
      * Takes over a connection that PHP kept from an earlier request of this process. Asks SQLite nothing: each statement
      * costs more than all else here.

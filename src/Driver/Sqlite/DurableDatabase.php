@@ -103,7 +103,7 @@ final class DurableDatabase
             $inode = $this->inode();
         }
         $this->inode = $inode;
-        $isKept = Connection::canPersist();
+        $isKept = Process::canKeep();
         $pid = Process::id();
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);

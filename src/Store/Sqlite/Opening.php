@@ -154,7 +154,7 @@ final class Opening
 
     private function isPersistent(): bool
     {
-        return !$this->spare && Connection::canPersist();
+        return !$this->spare && Process::canKeep();
     }
 
     /** @throws Failure|\PDOException */
