@@ -20,7 +20,7 @@ use PHPUnit\Framework\TestCase;
 final class ScenariosTest extends TestCase
 {
     /** What a scenario's times are compared with, where one subject is it. */
-    private const BASES = ['engines' => 'apcu:process:php', 'serializers' => 'php:none', 'loop' => 'apcu:process'];
+    private const BASES = ['engines' => 'apcu:process:php', 'serializers' => 'php:none', 'loop' => 'apcu:process', 'segment' => 'apcu:process:php'];
 
     /** @return iterable<string, array{Scenario}> */
     public static function scenarios(): iterable
@@ -46,8 +46,10 @@ final class ScenariosTest extends TestCase
                 self::assertNotSame($cell->id(), $base);
                 $base === null || self::assertArrayHasKey($base, $ids);
                 if (isset(self::BASES[$name]) && $cell->payload !== 'population') {
-                    self::assertSame($cell->subject === self::BASES[$name], $base === null, $cell->id());
-                    $base === null || self::assertStringStartsWith("$name/" . self::BASES[$name] . '/', $base);
+                    // What several do in a second is compared with what one does.
+                    $of = $cell->moreIsBetter() ? $cell->subject : self::BASES[$name];
+                    self::assertSame($cell->moreIsBetter() ? $cell->concurrency === 1 : $cell->subject === $of, $base === null, $cell->id());
+                    $base === null || self::assertStringStartsWith("$name/$of/", $base);
                 }
             }
             foreach ($scenario->promises($cells) as $promise) {
