@@ -339,7 +339,7 @@ final class Cache
             } else {
                 // Keep this key's place in the answer: the truth tier is asked for all missing keys at once.
                 $found[$key] = $this->request;
-                $names[$key] = $this->space->key($key);
+                $names[$key] = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
             }
         }
         if ($names === []) {
@@ -347,14 +347,12 @@ final class Cache
         }
         $held = Signals::hold();
         $changes = $this->view->changes;
-        $entries = $this->request->reader()->fetchMany(\array_values($names), $this->space);
-        foreach ($names as $key => $name) {
-            $there = false;
-            if (isset($entries[$name])) {
-                $found[$key] = $this->copies->put((string) $key, $entries[$name], $there);
+        $values = $this->request->reader()->values($names, $this->space, $this->copies);
+        foreach ($names as $key => $_) {
+            if (\array_key_exists($key, $values)) {
+                $found[$key] = $values[$key];
                 $changes === $this->view->changes || $this->copies->drop((string) $key);
-            }
-            if (!$there) {
+            } else {
                 unset($found[$key]);
             }
         }
@@ -818,8 +816,11 @@ final class Cache
     /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */
     private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
-        $held = Signals::hold();
         $this->lookups++;
+        if (!$below && $this->view->nears === [] && !isset($this->copies->entries[$key])) {
+            return $default;
+        }
+        $held = Signals::hold();
         if (isset($this->copies->entries[$key])) {
             $value = $this->copies->decode($key, $found);
             if ($found) {
@@ -829,7 +830,8 @@ final class Cache
         $name = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         $view = $this->view;
         $changes = $view->changes;
-        $reader = $this->request->reader();
+        $request = $this->request;
+        $reader = $request->forks ? $request->reader() : $request->reader;
         $isAsked = $this->version === $view->version && ($this->segment !== null || $this->near !== null);
         $entry = $view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
         if ($entry !== null) {

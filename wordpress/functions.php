@@ -35,9 +35,13 @@ function wp_cache_get($key, $group = '', $force = false, &$found = null)
     $cache = $GLOBALS['wp_object_cache'];
     // Most gets of a page ask for what the request already has. get() looks at the clock too, and counts that hit itself.
     if (!$force && (is_string($key) || is_int($key)) && is_string($group)) {
-        $value = $cache->cache[$group][$key] ?? null;
         // Another class's object, which somebody has put in the place of ours, has no mask.
-        if ($value !== null && ($mask = $cache->mask ?? 0) !== 0) {
+        $mask = $cache->mask ?? 0;
+        if ($mask !== 0) {
+            $value = $cache->cache[$group][$key] ?? null;
+            if ($value === null) {
+                return $cache->first($key, $group, false, $found);
+            }
             if ((++$cache->cache_hits & $mask) !== 0) {
                 $found = true;
 

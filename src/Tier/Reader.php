@@ -104,32 +104,59 @@ final class Reader
     }
 
     /**
-     * Reads the valid entries of these keys from the truth tier, all at one position.
+     * As value(), for several keys, all at one position.
      *
-     * @param non-empty-list<string> $keys
+     * @param non-empty-array<array-key, string> $names of the entries, by key
      *
-     * @return array<string, Entry>
+     * @return array<array-key, mixed> those that were found, by key
      */
-    public function fetchMany(array $keys, Space $space): array
+    public function values(array $names, Space $space, RequestTier $copies): array
     {
-        $snapshot = $this->read($keys, $space);
-        $found = [];
+        $snapshot = $this->read(\array_values($names), $space);
         if ($snapshot === null) {
             return [];
         }
-        $tags = [];
-        foreach ($keys as $key) {
-            $tags += isset($snapshot->records[$key]) ? \array_flip($this->signer->tags($snapshot->records[$key]->body)) : [];
+        $history = $this->history;
+        $isQuick = $this->nears === [] && $this->isUnsigned;
+        $floor = $this->view->floor($space);
+        $now = $this->truth->now();
+        $values = $others = $tags = [];
+        $found = false;
+        $left = 0;
+        foreach ($names as $key => $name) {
+            $record = $snapshot->records[$name] ?? null;
+            $body = $record->body ?? '';
+            $at = 0;
+            if ($isQuick && $record !== null && $record->position > $floor && isset($body[Entry::PLAIN]) && $snapshot->epoch === $history->epoch) {
+                $left = 0;
+                $at = $body[0] === 'v' ? Entry::PLAIN : Entry::timed($body, $now, $left);
+            }
+            if ($record === null || $at === 0) {
+                $others[$key] = $name;
+                foreach ($record === null ? [] : $this->signer->tags($body) as $tag) {
+                    $tags[$tag] = true;
+                }
+                continue;
+            }
+            $this->truth->hits++;
+            $record->position > $history->start && $history->hit($name, $record->position, false);
+            $value = $copies->putBody((string) $key, $body, $at, $left, $found);
+            if ($found) {
+                $values[$key] = $value;
+            }
         }
         $this->view->learnMarkers(\array_keys($tags));
-        foreach ($keys as $key) {
-            $entry = $this->judgeRecord($key, $snapshot->records[$key] ?? null, $snapshot, $space);
+        foreach ($others as $key => $name) {
+            $entry = $this->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
             if ($entry !== null) {
-                $found[$key] = $entry;
+                $value = $copies->put((string) $key, $entry, $found);
+                if ($found) {
+                    $values[$key] = $value;
+                }
             }
         }
 
-        return $found;
+        return $values;
     }
 
     /**

@@ -24,7 +24,8 @@ final class Request
     private ?Intents $intents = null;
     private ?Remember $remember = null;
     private readonly Leases $leases;
-    private readonly bool $forks;
+    /** Whether this process may be forked: if not, $reader may be used as it is. */
+    public readonly bool $forks;
     private int $process;
 
     /** The open database transaction, if any. */

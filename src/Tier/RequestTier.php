@@ -146,11 +146,14 @@ final class RequestTier
                 return null;
             }
             if (\is_array($value)) {
-                $bytes = \memory_get_usage() - $before;
+                $bytes = \max(0, \memory_get_usage() - $before);
             }
         }
         $found = true;
-        $this->room($bytes);
+        $this->bytes += $bytes;
+        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) + \count($this->waiting) >= self::MANY) {
+            $this->room(0);
+        }
         unset($this->entries[$key], $this->waiting[$key]);
         if ($left === 0) {
             unset($this->ends[$key]);

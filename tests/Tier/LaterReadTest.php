@@ -53,6 +53,11 @@ final class LaterReadTest extends TestCase
         foreach (['plain', 'timed'] as $kind) {
             self::assertNotSame($reader->get("$kind o"), $reader->get("$kind o"), 'Each reader has an object of its own.');
         }
+        $all = [];
+        foreach ($values as $key => $value) {
+            $all += ["plain $key" => $value, "timed $key" => $value, "tagged $key" => $value];
+        }
+        self::assertEquals($all + ['null' => null], self::reader($open)->getMultiple([...\array_keys($all), 'nothing', 'null']));
         self::assertNull($reader->get('null', 'none'));
         self::assertTrue($reader->has('null'));
         self::assertSame('none', $reader->get('nothing', 'none'));
@@ -93,6 +98,7 @@ final class LaterReadTest extends TestCase
         $reader->get('another');
         self::assertNull($reader->get('plain'));
         self::assertNull($reader->get('timed'));
+        self::assertSame([], $reader->getMultiple(['plain', 'timed', 'tagged']));
     }
 
     /** @param \Closure(string): (\Closure(): Cache) $engine */
@@ -104,6 +110,13 @@ final class LaterReadTest extends TestCase
             $reader = self::reader($open);
             $open()->set($key, 'from another', $life, $tags);
             self::assertSame('from another', $reader->get($key));
+            self::assertTrue($reader->set($key, 'from what it read'));
+            self::assertSame('from what it read', $open()->get($key), $key);
+
+            $open()->set($key, 'from another', $life, $tags);
+            $reader = self::reader($open);
+            $open()->set($key, 'from a third', $life, $tags);
+            self::assertSame([$key => 'from a third'], $reader->getMultiple([$key]));
             self::assertTrue($reader->set($key, 'from what it read'));
             self::assertSame('from what it read', $open()->get($key), $key);
         }

@@ -818,8 +818,12 @@ class ObjectCache
         return $place === '' ? $sites : $sites->group($place);
     }
 
-    /** What this request has not read yet, or what is to be read anew. */
-    private function first(mixed $key, mixed $group, bool $force, mixed &$found): mixed
+    /**
+     * What this request has not read yet, or what is to be read anew.
+     *
+     * @internal for get() and wp_cache_get()
+     */
+    public function first(mixed $key, mixed $group, bool $force, mixed &$found): mixed
     {
         $found = false;
         // Without calls: groups that are not persistent come here for each miss.
@@ -839,7 +843,7 @@ class ObjectCache
             return \is_object($value) ? clone $value : $value;
         }
         if ($space !== null) {
-            $name = self::name($key);
+            $name = \is_string($key) && $key[0] !== 's' && !isset($key[self::LONGEST]) ? $key : self::name($key);
             if ($force) {
                 // What was added in this request may still wait to be stored.
                 $space->commit();
