@@ -1,8 +1,9 @@
 /*
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
- * Where to look: larder_segment.c has the class Larder\Segment; persist.c and readout.c turn values into shared memory
- * and back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
+ * Where to look: larder_segment.c has the class Larder\Segment; front.c has Larder\Tier\Front, the way of a hit of the
+ * library's Cache; persist.c and readout.c turn values into shared memory and back; segment/ is the shared memory itself,
+ * in plain C. README.md explains all of it.
  */
 #ifdef HAVE_CONFIG_H
 # include "config.h"

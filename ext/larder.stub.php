@@ -2,7 +2,7 @@
 
 /** @generate-class-entries */
 
-namespace Larder;
+namespace Larder {
 
 /**
  * Values in memory that all processes of a user share. Readers read them in place.
@@ -108,3 +108,38 @@ final class Segment
 }
 
 class SegmentException extends \RuntimeException {}
+
+}
+
+namespace Larder\Tier {
+
+/** The library's class of this name, which says what all of it means (src/Tier/Front.php): the same properties in the same order. */
+abstract class Front
+{
+    /** @var int */
+    protected const RUN = 0;
+
+    /** @var array<array-key, mixed> */
+    protected array $values;
+
+    /** @var array<array-key, int> */
+    protected array $own;
+    protected int $due;
+    protected int $ends;
+    protected int $current;
+    protected int $version = 0;
+    protected ?\Larder\Segment $segment = null;
+    protected string $nearPrefix = '';
+    protected int $floorAt = 0;
+    protected int $ceilingAt = 0;
+    protected int $nearHits = 0;
+    protected int $free = 0;
+
+    public function get(string $key, mixed $default = null): mixed {}
+
+    abstract protected function check(): void;
+
+    abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed;
+}
+
+}

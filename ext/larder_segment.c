@@ -284,15 +284,15 @@ static outcome read_lone(const seg *segment, const seg_item *copy, seg_offset of
 	return larder_read_copy(&lone, copy, to) ? FOUND : THROWN;
 }
 
-static outcome fetch(seg *segment, zend_string *key, zval *to)
+static outcome fetch(seg *segment, const char *key, uint32_t length, zval *to)
 {
-	uint64_t hash = hash_of(segment, key);
+	uint64_t hash = seg_hash(segment, key, length);
 	seg_offset offset;
 	outcome result;
 	bool in_place;
 
 	if (UNEXPECTED(segment->slot < 0)) {
-		seg_item *copy = seg_find_copy(segment, hash, ZSTR_VAL(key), length_of(key), &offset);
+		seg_item *copy = seg_find_copy(segment, hash, key, length, &offset);
 		if (!copy) {
 			return MISSING;
 		}
@@ -300,7 +300,7 @@ static outcome fetch(seg *segment, zend_string *key, zval *to)
 		free(copy);
 		return result;
 	}
-	const seg_item *item = seg_find(segment, hash, ZSTR_VAL(key), length_of(key), &in_place);
+	const seg_item *item = seg_find(segment, hash, key, length, &in_place);
 	if (!item) {
 		return MISSING;
 	}
@@ -323,6 +323,11 @@ static outcome fetch(seg *segment, zend_string *key, zval *to)
 	return result;
 }
 
+bool larder_fetch(zend_object *object, const char *key, uint32_t length, zval *to)
+{
+	return fetch(((segment_object *) ((char *) object - XtOffsetOf(segment_object, std)))->segment, key, length, to) != THROWN;
+}
+
 ZEND_METHOD(Larder_Segment, get)
 {
 	zend_string *key;
@@ -334,7 +339,7 @@ ZEND_METHOD(Larder_Segment, get)
 		Z_PARAM_ZVAL(fallback)
 	ZEND_PARSE_PARAMETERS_END();
 
-	if (fetch(segment_of(ZEND_THIS), key, return_value) == MISSING && fallback) {
+	if (fetch(segment_of(ZEND_THIS), ZSTR_VAL(key), length_of(key), return_value) == MISSING && fallback) {
 		ZVAL_COPY_DEREF(return_value, fallback);
 	}
 }
@@ -356,7 +361,7 @@ ZEND_METHOD(Larder_Segment, getMultiple)
 		}
 		/* Of our own: a reference's value may be another one, and gone, when an object has run its code. */
 		zend_string *name = zval_get_string(key);
-		outcome found = fetch(segment_of(ZEND_THIS), name, &value);
+		outcome found = fetch(segment_of(ZEND_THIS), ZSTR_VAL(name), length_of(name), &value);
 		if (found == FOUND) {
 			/* As an array of the caller's would: "12" is the key 12. */
 			zend_symtable_update(Z_ARRVAL_P(return_value), name, &value);
@@ -766,6 +771,7 @@ ZEND_METHOD(Larder_Segment, open)
 void larder_register_class(void)
 {
 	segment_class = register_class_Larder_Segment();
+	register_class_Larder_Tier_Front();
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);

@@ -31,6 +31,9 @@ void larder_enter_all(void);
 void larder_leave_all(void);
 void larder_keep_stream_names(void);
 void larder_close_all(zend_larder_globals *globals);
+
+/* What is in a Larder\Segment under the key; if nothing is, *to stays as it was. False: an exception is thrown. */
+bool larder_fetch(zend_object *object, const char *key, uint32_t length, zval *to);
 #ifdef LARDER_DEBUG
 void larder_hide_all(bool hidden);
 #endif

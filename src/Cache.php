@@ -12,6 +12,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
+use Larder\Tier\Front;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
@@ -23,6 +24,9 @@ use Larder\Tier\Transaction;
 use Larder\Tier\Verdict;
 use Larder\Tier\View;
 
+// Before this class, since the parent is one of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
+\PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
+
 /**
  * The public interface: one cache over up to four tiers.
  *
@@ -33,45 +37,29 @@ use Larder\Tier\View;
  * A key is any non-empty string of up to 65,536 bytes. Times are in seconds; 0 means no expiry, a negative time has
  * already expired.
  *
- * This file is longer than others because it holds the whole public interface, its documentation and its hot path. The
- * hot path cannot move to a class of its own: a hit is one array look-up, and a call costs as much again.
+ * This file is longer than others because it holds the whole public interface, its documentation and the way of a get. That
+ * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the parent's,
+ * which the extension has in C.
  */
-final class Cache
+final class Cache extends Front
 {
-    /**
-     * Each get checks the clock. Only after STREAK gets within CLOSE nanoseconds of one another, as in a loop that does
-     * nothing else, does one get in RUN + 1 check it.
-     */
-    private const RUN = 31;
+    /** STREAK gets within CLOSE nanoseconds of one another are a loop that does nothing else: see RUN. */
     private const STREAK = 512;
     private const CLOSE = 500;
 
-    /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
-    private array $values;
     private readonly RequestTier $copies;
-
-    /** @var array<array-key, int> the request tier's $own, by reference */
-    private array $own;
-
-    /** Gets left that need not check the clock. Below zero: minus the number of gets not yet added to $gets. */
-    private int $free = 0;
     private int $granted = 0;
     private int $checked = 0;
     private int $streak = 0;
     private int $lookups = 0;
 
-    /** The nearest tier, if it is APCu or the segment: lookup() reads it directly, which saves a call. derive() sets it for each version of the view. */
+    /** The nearest tier, if it is APCu: lookup() reads it directly, which saves a call. derive() sets it for each version of the view. */
     private ?ApcuNear $near = null;
-    private ?Segment $segment = null;
-    private int $version = 0;
-    private string $nearPrefix = '';
-    /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
+
+    /** As $floorAt and $ceilingAt, in the form of APCu's copies. */
     private string $floor = '';
     private string $ceiling = '';
-    private int $floorAt = 0;
-    private int $ceilingAt = 0;
     private int $gets = 0;
-    private int $nearHits = 0;
 
     /** The view's $news when learn() was last called. */
     private int $news;
@@ -90,6 +78,9 @@ final class Cache
         $this->copies = $copies;
         $this->values = &$copies->values;
         $this->own = &$copies->own;
+        $this->ends = &$copies->due;
+        $this->due = &$this->view->due;
+        $this->current = &$this->view->version;
     }
 
     /**
@@ -101,20 +92,10 @@ final class Cache
      */
     public static function open(#[\SensitiveParameter] string|array|null $source = null): self
     {
-        \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
         $held = Signals::hold();
         [$request, $space] = Assembly::build($source);
 
         return new self($request, $space);
-    }
-
-    public function get(string $key, mixed $default = null): mixed
-    {
-        if (--$this->free < 0) {
-            $this->check();
-        }
-
-        return $this->values[$key] ?? $this->lookup($key, $default);
     }
 
     /**
@@ -707,14 +688,13 @@ final class Cache
         return Report::entries($this->request);
     }
 
-    /** Checks the clock: drops expired copies, and once a second asks the journal what others changed. */
-    private function check(): void
+    protected function check(): void
     {
         $now = \hrtime(true);
-        if ($now >= $this->view->due) {
+        if ($now >= $this->due) {
             $this->request->renew();
         }
-        if ($now >= $this->copies->due) {
+        if ($now >= $this->ends) {
             $this->copies->expire();
         }
         $this->streak = $now - $this->checked < self::CLOSE * ($this->granted + 1) ? $this->streak + 1 : 0;
@@ -722,15 +702,11 @@ final class Cache
         if ($this->streak > self::STREAK || $this->granted !== 0) {
             // Otherwise, or if a copy has an expiry, $free stays below zero and each get checks the clock.
             $this->gets += $this->granted - $this->free;
-            $this->free = $this->granted = $this->streak > self::STREAK && $this->copies->due === \PHP_INT_MAX ? self::RUN : 0;
+            $this->free = $this->granted = $this->streak > self::STREAK && $this->ends === \PHP_INT_MAX ? self::RUN : 0;
         }
     }
 
-    /**
-     * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only about what it can tell by
-     *                     itself. The caller passes the request itself as default, since no cache can hold it
-     */
-    private function lookup(string $key, mixed $default, ?bool $below = true): mixed
+    protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed
     {
         if (isset($this->copies->waiting[$key])) {
             $this->lookups++;
@@ -739,12 +715,13 @@ final class Cache
                 return $value;
             }
         }
-        if ($this->version !== $this->view->version) {
+        if ($this->version !== $this->current) {
             $this->derive();
+            $copy = false;
         }
         if ($this->segment !== null) {
             /** @var array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool}|null $copy */
-            $copy = $this->segment->get($this->nearPrefix . $key);
+            $copy = $copy === false ? $this->segment->get($this->nearPrefix . $key) : $copy;
             if (isset($copy[1]) && $copy[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $copy[0] === $this->own[$key] : $copy[0] <= $this->ceilingAt)) {
                 if ((++$this->nearHits & 1023) === 0) {

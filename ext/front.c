@@ -1,0 +1,168 @@
+/*
+ * The class Larder\Tier\Front: get() of the library's Cache, which extends it (src/Tier/Front.php says the same in PHP).
+ *
+ * What answers most gets is here: a look at the clock, the request's copies, a compact copy in the segment. Everything
+ * else is the library's, by the methods check() and lookup(), so that what a copy means is written once.
+ */
+#ifdef HAVE_CONFIG_H
+# include "config.h"
+#endif
+
+#include <time.h>
+
+#include "php.h"
+#include "php_larder.h"
+
+/* The properties, in the order of larder.stub.php. */
+enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE };
+
+/*
+ * Nanoseconds that the coarse clock may be behind: it is set at the machine's ticks, and ticks of a busy virtual machine
+ * came up to 50 ms late. So close to the time at which something is due, the fine clock is asked, which costs four times
+ * as much; it is that by which the library says when (hrtime()).
+ */
+#define BEHIND 100000000
+
+/* After so many hits in the segment, a power of two, the library looks whether the request has too many copies. */
+#define TRIM 1024
+
+/* A key that is longer, its prefix included, is put together by the library. */
+#define LONGEST 512
+
+/* Some properties are references to properties of other objects. */
+static inline zval *property(zend_object *object, int number)
+{
+	zval *value = OBJ_PROP_NUM(object, number);
+
+	ZVAL_DEREF(value);
+
+	return value;
+}
+
+static inline zend_long number(zend_object *object, int number)
+{
+	return Z_LVAL_P(property(object, number));
+}
+
+static inline int64_t clock_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+
+	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline bool is_due(zend_object *object)
+{
+	int64_t due = MIN(number(object, DUE), number(object, ENDS));
+
+	return UNEXPECTED(clock_of(CLOCK_MONOTONIC_COARSE) + BEHIND >= due) && clock_of(CLOCK_MONOTONIC) >= due;
+}
+
+static void call(zend_object *object, const char *name, size_t length, zval *result, uint32_t count, zval *arguments)
+{
+	zend_function *method = zend_hash_str_find_ptr(&object->ce->function_table, name, length);
+
+	zend_call_known_instance_method(method, object, result, count, arguments);
+}
+
+/* A copy without conditions whose position lies where it must: its value. NULL: the library judges it. */
+static zval *compact(zend_object *object, const zval *copy, zend_string *key)
+{
+	if (Z_TYPE_P(copy) != IS_ARRAY) {
+		return NULL;
+	}
+	zval *at = zend_hash_index_find(Z_ARRVAL_P(copy), 0), *value = zend_hash_index_find(Z_ARRVAL_P(copy), 1);
+	if (!at || Z_TYPE_P(at) != IS_LONG || Z_LVAL_P(at) <= number(object, FLOOR) || !value || Z_TYPE_P(value) == IS_NULL) {
+		return NULL;
+	}
+	HashTable *own = Z_ARRVAL_P(property(object, OWN));
+	zval *changed = zend_hash_num_elements(own) ? zend_symtable_find(own, key) : NULL;
+
+	return (changed ? Z_LVAL_P(at) == Z_LVAL_P(changed) : Z_LVAL_P(at) <= number(object, CEILING)) ? value : NULL;
+}
+
+typedef enum { ANSWERED, FAILED, UNUSUAL } answer;
+
+/* UNUSUAL: what the segment holds is in *copy; false there: it was not asked. */
+static answer ask_segment(zend_object *object, zend_string *key, zval *copy, zval *to)
+{
+	zval *segment = property(object, SEGMENT), *prefix = property(object, PREFIX);
+	char name[LONGEST];
+
+	ZVAL_FALSE(copy);
+	if (Z_TYPE_P(segment) != IS_OBJECT || number(object, VERSION) != number(object, CURRENT)
+		|| ZSTR_LEN(key) > LONGEST || Z_STRLEN_P(prefix) > LONGEST - ZSTR_LEN(key)) {
+		return UNUSUAL;
+	}
+	memcpy(name, Z_STRVAL_P(prefix), Z_STRLEN_P(prefix));
+	memcpy(name + Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key));
+	ZVAL_NULL(copy);
+	if (!larder_fetch(Z_OBJ_P(segment), name, (uint32_t) (Z_STRLEN_P(prefix) + ZSTR_LEN(key)), copy)) {
+		return FAILED;
+	}
+	zval *value = compact(object, copy, key), *hits = property(object, HITS);
+	if (!value || !((Z_LVAL_P(hits) + 1) & (TRIM - 1))) {
+		return UNUSUAL;
+	}
+	Z_LVAL_P(hits)++;
+	/* Even a long value costs no copy: what is read in place is only pointed at. */
+	zval *values = property(object, VALUES);
+	SEPARATE_ARRAY(values);
+	ZVAL_COPY(to, value);
+	Z_TRY_ADDREF_P(value);
+	zend_symtable_update(Z_ARRVAL_P(values), key, value);
+	zval_ptr_dtor_nogc(copy);
+
+	return ANSWERED;
+}
+
+ZEND_METHOD(Larder_Tier_Front, get)
+{
+	zend_string *key;
+	zval *fallback = NULL, *value, arguments[4];
+	zend_object *object = Z_OBJ_P(ZEND_THIS);
+
+	/* As a function in PHP does, and not as one in C: null is no string. */
+	if (UNEXPECTED(ZEND_NUM_ARGS() && Z_TYPE_P(ZEND_CALL_ARG(execute_data, 1)) == IS_NULL)) {
+		zend_argument_type_error(1, "must be of type string, null given");
+		RETURN_THROWS();
+	}
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(fallback)
+	ZEND_PARSE_PARAMETERS_END();
+
+	if (UNEXPECTED(Z_TYPE_P(property(object, VALUES)) != IS_ARRAY || Z_TYPE_P(property(object, OWN)) != IS_ARRAY)) {
+		zend_throw_error(NULL, "The cache was not constructed");
+		RETURN_THROWS();
+	}
+	Z_LVAL_P(property(object, FREE))--;
+	if (UNEXPECTED(is_due(object))) {
+		call(object, ZEND_STRL("check"), NULL, 0, NULL);
+		if (EG(exception)) {
+			RETURN_THROWS();
+		}
+	}
+	value = zend_symtable_find(Z_ARRVAL_P(property(object, VALUES)), key);
+	if (EXPECTED(value && Z_TYPE_P(value) != IS_NULL)) {
+		RETURN_COPY(value);
+	}
+	answer answered = ask_segment(object, key, &arguments[3], return_value);
+	if (EXPECTED(answered == ANSWERED)) {
+		return;
+	}
+	if (answered == UNUSUAL) {
+		ZVAL_STR(&arguments[0], key);
+		if (fallback) {
+			ZVAL_COPY_VALUE(&arguments[1], fallback);
+		} else {
+			ZVAL_NULL(&arguments[1]);
+		}
+		ZVAL_TRUE(&arguments[2]);
+		call(object, ZEND_STRL("lookup"), return_value, 4, arguments);
+	}
+	zval_ptr_dtor(&arguments[3]);
+}

@@ -1,0 +1,152 @@
+--TEST--
+What get() of the library's cache answers by itself, and what it asks the library
+--FILE--
+<?php
+
+declare(strict_types=1);
+
+require __DIR__ . '/../setup.inc';
+
+final class Library extends Larder\Tier\Front
+{
+    public array $copies = [];
+    public array $changed = [];
+    public int $renewal = PHP_INT_MAX, $end = PHP_INT_MAX, $view = 0;
+    public array $calls = [];
+    public ?Closure $work = null;
+
+    public function __construct(?Larder\Segment $segment)
+    {
+        $this->values = &$this->copies;
+        $this->own = &$this->changed;
+        $this->due = &$this->renewal;
+        $this->ends = &$this->end;
+        $this->current = &$this->view;
+        $this->segment = $segment;
+        $this->nearPrefix = 'p:';
+        $this->floorAt = 10;
+        $this->ceilingAt = 20;
+    }
+
+    public function counted(): array
+    {
+        return [-$this->free, $this->nearHits];
+    }
+
+    protected function check(): void
+    {
+        $this->calls[] = 'check';
+        $this->renewal = $this->end = PHP_INT_MAX;
+        $this->work && ($this->work)($this);
+    }
+
+    protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed
+    {
+        $this->calls[] = [$key, $below, $copy];
+        $this->work && ($this->work)($this);
+
+        return $default;
+    }
+
+    public function called(): array
+    {
+        [$calls, $this->calls] = [$this->calls, []];
+
+        return $calls;
+    }
+}
+
+$segment = segment();
+$cache = new Library($segment);
+foreach (['k', '123', '-7', '007'] as $i => $key) {
+    $value = ["$i" => str_repeat('v', 100 + $i), 'list' => [1, 2, [3]]];
+    $segment->set("p:$key", [15, $value]);
+    same("$key out of the segment", $value, $cache->get($key));
+    $mine = $cache->get($key);
+    $inner = &$mine['list'][2][0];
+    $inner = 'mine';
+    unset($inner);
+    same("$key out of the copies", $value, $cache->get($key));
+    same("$key is kept", [$value, []], [$cache->copies[$key], $cache->called()]);
+}
+same('counted', [12, 4], $cache->counted());
+
+// Out of the copies, whatever it is; but null is none.
+foreach (['', 0, false, 1.5, str_repeat('s', 1000), [[]], [new stdClass]] as $value) {
+    $cache->copies['c'] = $value;
+    same('a copy', $value, $cache->get('c'));
+}
+$cache->copies['c'] = null;
+same('null is none', ['d', [['c', true, null]]], [$cache->get('c', 'd'), $cache->called()]);
+
+// Judged by the library.
+foreach ([[10, 'x'], [21, 'x'], [15, null], [15, null, 'x'], ['15', 'x'], [15], [], 'x', 7, false, [1 => 'x'], ['a' => 15, 'b' => 'x']] as $copy) {
+    $segment->set('p:odd', $copy);
+    same('an odd one', [null, [['odd', true, $copy]]], [$cache->get('odd'), $cache->called()]);
+}
+$cache->changed['odd'] = 33;
+foreach ([[15, null], [33, 'own'], [34, null], [32, null]] as [$at, $answer]) {
+    $segment->set('p:odd', [$at, 'own']);
+    same("own change, $at", $answer, $cache->get('odd'));
+    unset($cache->copies['odd']);
+}
+$cache->called();
+
+// Not asked at all: another version of the view, a key that is too long, no segment.
+$cache->view = 1;
+same('another view', [null, [['l', true, false]]], [$cache->get('l'), $cache->called()]);
+$cache->view = 0;
+$long = str_repeat('k', 600);
+same('a long key', [null, [[$long, true, false]]], [$cache->get($long), $cache->called()]);
+$without = new Library(null);
+same('no segment', [null, [['k', true, false]]], [$without->get('k'), $without->called()]);
+
+// The clock: as soon as one of the two is due, before the copies are looked at.
+$cache->copies['c'] = 'old';
+$cache->work = static function (Library $cache): void { $cache->copies = ['c' => 'new']; };
+$cache->renewal = hrtime(true);
+same('renewed', ['new', ['check']], [$cache->get('c'), $cache->called()]);
+$cache->end = hrtime(true) + 50_000_000;
+same('not yet', ['new', []], [$cache->get('c'), $cache->called()]);
+usleep(51_000);
+same('expired', ['new', ['check']], [$cache->get('c'), $cache->called()]);
+
+// Exceptions of the library's pass on, and nothing is lost or freed twice.
+$cache->work = static function (): void { throw new DomainException('thrown'); };
+foreach (['renewal' => 'c', 'end' => 'c', 'view' => 'none'] as $property => $key) {
+    $cache->$property = 0;
+    try {
+        $cache->get($key, [str_repeat('d', 100)]);
+        echo "no exception\n";
+    } catch (DomainException $thrown) {
+        same('thrown', 'get', $thrown->getTrace()[2]['function'] ?? $thrown->getTrace()[1]['function']);
+    }
+}
+$cache->work = null;
+foreach ([null, []] as $key) {
+    try {
+        array_map([$cache, 'get'], [$key]);
+        echo "no error\n";
+    } catch (TypeError $error) {
+        echo $error->getMessage(), "\n";
+    }
+}
+try {
+    (new ReflectionClass(Library::class))->newInstanceWithoutConstructor()->get('k');
+} catch (Error $error) {
+    echo $error->getMessage(), "\n";
+}
+// Often enough that the library bounds its copies.
+$cache = new Library($segment);
+for ($i = 0; $i < 3000; $i++) {
+    $cache->copies = [];
+    $cache->get('k');
+}
+same('every 1024th', 1977, count($cache->called()));
+same('counted', [3000, 1023], $cache->counted());
+echo "done\n";
+--EXPECT--
+Larder\Tier\Front::get(): Argument #1 ($key) must be of type string, null given
+Larder\Tier\Front::get(): Argument #1 ($key) must be of type string, array given
+The cache was not constructed
+done

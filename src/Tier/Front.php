@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tier;
+
+use Larder\Segment;
+
+/**
+ * The way of a hit, which most calls of a cache take: Cache::get(), and what it looks at.
+ *
+ * The extension declares this class too, with get() in C (ext/front.c); then nobody loads this file. Both hold the same
+ * properties in the same order, and Cache extends whichever is there. Whoever changes what is declared here gives the class
+ * another name, in both places: a server may have an extension that is older or newer than the library.
+ */
+abstract class Front
+{
+    /**
+     * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1
+     * check it. In C it costs next to nothing, so each get checks it there and RUN is 0.
+     */
+    protected const RUN = 31;
+
+    /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
+    protected array $values;
+
+    /** @var array<array-key, int> the request tier's $own, by reference */
+    protected array $own;
+
+    /** The view's $due and the request tier's, by reference. */
+    protected int $due;
+    protected int $ends;
+
+    /** The view's $version, by reference; and the one for which Cache::derive() has set what follows. */
+    protected int $current;
+    protected int $version = 0;
+
+    /** The nearest tier, if it is the segment. */
+    protected ?Segment $segment = null;
+    protected string $nearPrefix = '';
+
+    /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
+    protected int $floorAt = 0;
+    protected int $ceilingAt = 0;
+    protected int $nearHits = 0;
+
+    /** Gets left that need not check the clock. Below zero: minus the number of gets not yet added to Cache's $gets. */
+    protected int $free = 0;
+
+    public function get(string $key, mixed $default = null): mixed
+    {
+        if (--$this->free < 0) {
+            $this->check();
+        }
+
+        return $this->values[$key] ?? $this->lookup($key, $default);
+    }
+
+    /** Checks the clock: drops expired copies, and once a second asks the journal what others changed. */
+    abstract protected function check(): void;
+
+    /**
+     * Answers what is no copy in $values.
+     *
+     * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only
+     *                     about what it can tell by itself. The caller passes the request itself as
+     *                     default, since no cache can hold it
+     * @param mixed $copy  what the segment holds for the key; false: it was not asked
+     */
+    abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed;
+}
