@@ -15,15 +15,15 @@ export COMPOSER_NO_INTERACTION := 1
 # apc.enable_cli and apc.shm_size can only be set when PHP starts, so neither phpunit.xml.dist nor ini_set() can.
 # With the extension, where `make ext` has built it (LARDER_EXT=0: without all the same).
 PHP_OPTIONS := -d apc.enable_cli=1 -d apc.shm_size=128M -d memory_limit=1G -d zend.assertions=1 -d error_reporting=-1
-PHP := ext/with php $(PHP_OPTIONS) -d larder.segment=/dev/shm/larder-test-$$$$-%u/segment
+PHP := ext/with php $(PHP_OPTIONS) -d larder.segment=/dev/shm/larder-test-$$$$-%u/segment -d larder.state=/tmp/larder-test-$$$$-state-%u
 # Last in what CI prints is to be what has failed.
 DISPLAY := $(if $(CI),,--display-skipped)
 PHPUNIT := $(PHP) vendor/bin/phpunit $(DISPLAY)
-# Test classes side by side, each process with a segment of its own (PHP puts in TEST_TOKEN, the process's number).
+# Test classes side by side, each process with a segment and a state of its own (PHP puts in TEST_TOKEN, the process's number).
 # Twice as many as there are cores: half of the time tests wait, for a server, for another process or for an end.
 # By name: what lasts longest (Coherence, Faults, Model, Reentrancy, Segment) does not come last then.
 PROCESSES := $(shell echo $$((2 * $$(nproc))))
-PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --order-by=default --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment'"
+PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --order-by=default --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment' -d 'larder.state=/tmp/larder-test-$$$$-\$${TEST_TOKEN}-state-%u'"
 # With one of these, which Paratest does not know, PHPUnit runs them one after the other.
 ONLY_PHPUNIT := --exclude-filter --fail-on-empty-test-suite --list- --debug --extension
 RUN_TESTS = $(if $(strip $(foreach option,$(ONLY_PHPUNIT),$(findstring $(option),$(ARGS)))),$(PHPUNIT),$(PARATEST))

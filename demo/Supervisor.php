@@ -40,9 +40,9 @@ final class Supervisor
         $traces = new Traces();
         $directory = new TemporaryDirectory('larder-demo');
         $shared = self::sharedMemory($directory->path);
-        // What is started, php-fpm too, has the segment there and not where the user's own is.
+        // What is started, php-fpm too, has segment and state there and not where the user's own are.
         \mkdir($directory->file('settings'));
-        $settings = $directory->write('settings/larder.ini', 'larder.segment="' . $shared . "/segment\"\n");
+        $settings = $directory->write('settings/larder.ini', 'larder.segment="' . $shared . "/segment\"\nlarder.state=\"" . $directory->file('state') . "\"\n");
         $signal = 0;
         \pcntl_async_signals(true);
         foreach ([\SIGINT, \SIGTERM, \SIGHUP, \SIGQUIT] as $number) {

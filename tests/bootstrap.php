@@ -13,27 +13,30 @@ if (extension_loaded('apcu') && !apcu_enabled()) {
         . "php -d apc.enable_cli=1 -d apc.shm_size=128M vendor/bin/phpunit\n\n");
 }
 
-if (extension_loaded('larder')) {
-    // Nor the segment of the user: the processes that tests start get one of their own by their php.ini; this process
-    // has it where `-d larder.segment=` names it.
+// Nor the state and the segment of the user: the processes that tests start get their own by their php.ini; this process
+// has them where `-d larder.state=` and `-d larder.segment=` name them.
+(static function (): void {
     $owner = getmypid();
-    $usual = '/dev/shm/larder-' . posix_geteuid();
-    $ends = is_dir($usual) ? [] : [$usual];
-    $segment = get_cfg_var('larder.segment');
-    if (!is_string($segment) || $segment === '') {
-        $segment = '/dev/shm/larder-test-' . $owner . '-%u/segment';
-    }
+    $named = static function (string $setting, string $otherwise): string {
+        $value = get_cfg_var($setting);
+
+        return is_string($value) && $value !== '' ? $value : $otherwise;
+    };
+    $state = $named('larder.state', "/tmp/larder-test-$owner-state-%u");
+    $segment = $named('larder.segment', "/dev/shm/larder-test-$owner-%u/segment");
     $settings = sys_get_temp_dir() . '/larder-test-' . $owner . '.ini.d';
     mkdir($settings);
-    file_put_contents($settings . '/larder.ini', 'larder.segment="' . $segment . "\"\n");
+    file_put_contents($settings . '/larder.ini', "larder.state=\"$state\"\nlarder.segment=\"$segment\"\n");
     putenv('PHP_INI_SCAN_DIR=' . getenv('PHP_INI_SCAN_DIR') . ':' . $settings);
-    register_shutdown_function(static function () use ($owner, $ends, $segment, $settings): void {
+    $usual = '/dev/shm/larder-' . posix_geteuid();
+    $ends = [$settings, ...is_dir($usual) || !extension_loaded('larder') ? [] : [$usual]];
+    register_shutdown_function(static function () use ($owner, $ends, $segment, $state): void {
         if (getmypid() !== $owner) {
             return;
         }
-        foreach ([$settings, ...$ends, ...glob(str_replace('%u', '*', dirname($segment))) ?: []] as $directory) {
-            array_map('unlink', glob($directory . '/*') ?: []);
-            is_dir($directory) && rmdir($directory);
+        foreach ([$state, dirname($segment)] as $pattern) {
+            array_push($ends, ...glob(str_replace('%u', '*', $pattern)) ?: []);
         }
+        exec('rm -rf ' . implode(' ', array_map(escapeshellarg(...), $ends)));
     });
-}
+})();

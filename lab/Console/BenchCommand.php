@@ -135,6 +135,7 @@ final class BenchCommand extends Command
             $errors->writeln('Resuming where the last run was stopped. ' . $ledger->keeps());
         }
         $scratch = Directory::temporary($state);
+        $traces = self::apart($scratch);
         $services = new Services();
         $stop = new Stop();
         $stop->listen(static fn(bool $atOnce) => $errors->writeln($atOnce
@@ -151,6 +152,8 @@ final class BenchCommand extends Command
         } finally {
             $services->stopAll();
             $scratch->remove();
+            \array_map(Directory::clear(...), \glob($traces) ?: []);
+            \array_map(\rmdir(...), \glob($traces) ?: []);
             $stop->ignore();
         }
         $files->write($report);
@@ -188,5 +191,22 @@ final class BenchCommand extends Command
         }
 
         return $directory;
+    }
+
+    /**
+     * Gives the processes that measure a state of their own, whatever user they run as: the user's would keep a file for each
+     * private server.
+     *
+     * @return string pattern of the directories that they may make
+     */
+    private static function apart(Directory $scratch): string
+    {
+        $state = '/tmp/larder-bench-' . \getmypid() . '-state-';
+        $settings = $scratch->path . '/settings';
+        \mkdir($settings);
+        \file_put_contents("$settings/larder.ini", "larder.state=\"$state%u\"\n");
+        \putenv('PHP_INI_SCAN_DIR=' . \getenv('PHP_INI_SCAN_DIR') . ':' . $settings);
+
+        return "$state*";
     }
 }

@@ -21,12 +21,20 @@ use Larder\System\WrongUser;
  */
 final class Directory
 {
+    /** In php.ini: another directory, with %u for the user's id. */
+    private const SETTING = 'larder.state';
+
     /**
-     * The user's own directory: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a writable home (such as
+     * The directory that php.ini names, or the user's own: ~/.local/state/larder, or /var/tmp/larder-<uid> for a user without a writable home (such as
      * www-data). Neither checks nor creates it.
      */
     public static function default(): string
     {
+        $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
+        if (\is_string($set) && ($set[0] ?? '') === '/') {
+            return \rtrim(\str_replace('%u', (string) Ownership::user(), $set), '/');
+        }
+
         return Quiet::call(static function (): string {
             $uid = Ownership::user();
             $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;

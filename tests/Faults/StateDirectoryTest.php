@@ -10,6 +10,9 @@ namespace Larder\Tests\Faults;
  */
 final class StateDirectoryTest extends FaultCase
 {
+    /** The state where it is without the setting that tests run with. */
+    private const USUAL = ['larder.state' => ''];
+
     private ?FarServer $server = null;
     private int $user;
     private string $directory;
@@ -36,7 +39,7 @@ final class StateDirectoryTest extends FaultCase
 
     public function testItIsMadeAndPrivate(): void
     {
-        $client = new Client($this->options(), $this->user);
+        $client = new Client($this->options(), $this->user, self::USUAL);
         self::assertTrue($client->call('set', 'k', 'v'));
         self::assertSame($this->user, \fileowner($this->directory));
         self::assertSame('700', \decoct((int) \fileperms($this->directory) & 0o777));
@@ -49,12 +52,12 @@ final class StateDirectoryTest extends FaultCase
     {
         \mkdir($this->directory, 0o500);
         \chown($this->directory, $this->user);
-        $client = new Client($this->options(), $this->user);
+        $client = new Client($this->options(), $this->user, self::USUAL);
         self::assertTrue($client->call('set', 'k', 'old'));
         self::assertTrue($client->call('set', 'k', 'v'));
         $client->call('refresh');
         self::assertSame('v', $client->call('get', 'k'));
-        self::assertTrue((new Client($this->options(), $this->user))->call('set', 'k', 'others'));
+        self::assertTrue((new Client($this->options(), $this->user, self::USUAL))->call('set', 'k', 'others'));
         $client->call('refresh');
         self::assertSame('others', $client->call('get', 'k'));
         self::assertSame(1, $client->call('increment', 'count'));
@@ -69,13 +72,13 @@ final class StateDirectoryTest extends FaultCase
         self::rest();
         $client->call('refresh');
         self::assertNull($client->call('get', 'k'));
-        self::assertNull((new Client($this->options(), $this->user))->call('get', 'k'));
+        self::assertNull((new Client($this->options(), $this->user, self::USUAL))->call('get', 'k'));
     }
 
     public function testGoneUnderARunningProcess(): void
     {
-        $client = new Client($this->options(), $this->user);
-        $other = new Client($this->options(), $this->user);
+        $client = new Client($this->options(), $this->user, self::USUAL);
+        $other = new Client($this->options(), $this->user, self::USUAL);
         self::assertTrue($client->call('set', 'k', 'old'));
         \exec('rm -rf ' . \escapeshellarg($this->directory));
         self::assertTrue($client->call('set', 'k', 'new'));
@@ -95,18 +98,18 @@ final class StateDirectoryTest extends FaultCase
         self::rest();
         $client->call('refresh');
         self::assertNull($client->call('get', 'k'));
-        self::assertNull((new Client($this->options(), $this->user))->call('get', 'k'));
+        self::assertNull((new Client($this->options(), $this->user, self::USUAL))->call('get', 'k'));
         self::assertTrue($client->call('set', 'k', 'newest'));
-        self::assertSame('newest', (new Client($this->options(), $this->user))->call('get', 'k'));
+        self::assertSame('newest', (new Client($this->options(), $this->user, self::USUAL))->call('get', 'k'));
     }
 
     public function testNobodyElseCanEvenLookIntoIt(): void
     {
-        $client = new Client($this->options(), $this->user);
+        $client = new Client($this->options(), $this->user, self::USUAL);
         $this->server?->hang();
         self::assertFalse($client->call('delete', 'a secret key'));
         $this->server?->resume();
-        $other = new Client([], $this->user + 1);
+        $other = new Client([], $this->user + 1, self::USUAL);
         $files = \glob($this->directory . '/kept-*') ?: [];
         self::assertNotSame([], $files);
         // Another user gets no cache there, and is told what to type.
@@ -126,18 +129,18 @@ final class StateDirectoryTest extends FaultCase
         \chown($this->directory, $this->user + 1);
         \touch($this->directory . '/victim');
         foreach ([$this->options(), ['near' => 'none'] + $this->options(), ['near' => 'memory'] + $this->options()] as $i => $options) {
-            $client = new Client($options, $this->user);
+            $client = new Client($options, $this->user, self::USUAL);
             self::assertTrue($client->call('set', 'k', "v$i"));
             $client->call('refresh');
             self::assertSame("v$i", $client->call('get', 'k'));
-            self::assertSame("v$i", (new Client($options, $this->user))->call('get', 'k'));
+            self::assertSame("v$i", (new Client($options, $this->user, self::USUAL))->call('get', 'k'));
             self::assertCount(1, $client->log(), $client->process->errors());
             self::assertStringContainsString('belongs to #' . ($this->user + 1), \implode('', $client->log()));
         }
         self::assertSame(['victim'], \array_values(\array_diff(\scandir($this->directory) ?: [], ['.', '..'])));
         // Where it was asked for, there is a refusal with what to do.
         $this->expectExceptionMessage('WrongUser');
-        (new Client([], $this->user))->call('open', ['disk' => 'sqlite://']);
+        (new Client([], $this->user, self::USUAL))->call('open', ['disk' => 'sqlite://']);
     }
 
     /** @return array<string, mixed> */

@@ -294,9 +294,9 @@ final class PrivateDirectoryTest extends TestCase
     public function testTheDefaultIsTheUsersAndDoesNotAskTheEnvironment(): void
     {
         $code = 'echo Larder\Config\Directory::default();';
-        $here = Child::php($code)->output;
+        $here = Child::php($code, null, ['-d', 'larder.state='])->output;
         $elsewhere = Child::run(
-            [\PHP_BINARY, '-r', 'require "' . \dirname(__DIR__, 2) . '/vendor/autoload.php"; ' . $code],
+            [\PHP_BINARY, '-d', 'larder.state=', '-r', 'require "' . \dirname(__DIR__, 2) . '/vendor/autoload.php"; ' . $code],
             ['HOME' => '/nonexistent', 'XDG_CACHE_HOME' => '/tmp/x', 'TMPDIR' => $this->root],
         )->output;
 
@@ -307,7 +307,7 @@ final class PrivateDirectoryTest extends TestCase
     public function testAUserWithoutAHomeHasADirectoryByNumber(): void
     {
         $this->needRoot();
-        $child = Child::php('echo Larder\Config\Directory::default();', 65534);
+        $child = Child::php('echo Larder\Config\Directory::default();', 65534, ['-d', 'larder.state=']);
 
         self::assertSame('/var/tmp/larder-65534', $child->output . $child->errors);
     }
