@@ -8,6 +8,7 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Promise;
 use Larder\Lab\Plan\Scope;
+use Larder\Lab\Queue\LaravelPile;
 use Larder\Lab\Queue\Pile;
 use Larder\Lab\Queue\QueueTask;
 use Larder\Lab\Subject\QueueSubjects;
@@ -62,8 +63,10 @@ final readonly class Queues extends Endpoints
         $share = $scope->level === Scope::EVERY ? 1 : 10;
         foreach ($subjects as $subject) {
             if (\is_a($subject->driver, Pile::class, true)) {
-                foreach (self::PROCESSES as $processes) {
-                    $tasks[] = new QueueTask(self::NAME . "/$subject->name/$processes", QueueTask::measures(self::NAME, $subject, self::MESSAGE, $processes), \intdiv(self::MESSAGES, $share), \intdiv(self::PILE, $share));
+                // Laravel takes messages one by one, and pushes raw ones so.
+                $isSlow = $subject->driver === LaravelPile::class;
+                foreach ($isSlow ? [1] : self::PROCESSES as $processes) {
+                    $tasks[] = new QueueTask(self::NAME . "/$subject->name/$processes", QueueTask::measures(self::NAME, $subject, self::MESSAGE, $processes), \intdiv(self::MESSAGES, $share), \intdiv(self::PILE, $isSlow ? 100 * $share : $share));
                 }
                 continue;
             }

@@ -7,6 +7,7 @@ namespace Larder\Lab\Subject;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Queue\LaravelPile;
 use Larder\Lab\Queue\LarderPile;
 use Larder\Lab\Queue\Pile;
 use Larder\Lab\Queue\RedisPile;
@@ -24,11 +25,16 @@ final class QueueSubjects
         $sqlite = Need::sqlite();
         $redis = [Need::extension('redis'), Need::program(['redis-server'], 'redis-server')];
 
+        $laravel = Need::that(\is_file(LaravelPile::LOADER), 'laravel/framework', 'make frameworks');
+
         return [
             self::subject(self::FLOOR, SqlitePile::class, '{directory}', [$sqlite]),
             self::subject('larder-sqlite', LarderPile::class, 'sqlite://{directory}?limit=100000000', [$sqlite]),
             self::subject('redis', RedisPile::class, '{socket}', $redis, 'redis'),
             self::subject('larder-redis', LarderPile::class, 'redis://{socket}?limit=100000000', $redis, 'redis'),
+            self::subject('laravel-larder-sqlite', LaravelPile::class, 'larder sqlite://{directory}?limit=100000000', [$sqlite, $laravel]),
+            self::subject('laravel-redis', LaravelPile::class, 'redis {socket}', [...$redis, $laravel], 'redis'),
+            self::subject('laravel-larder-redis', LaravelPile::class, 'larder redis://{socket}?limit=100000000', [...$redis, $laravel], 'redis'),
         ];
     }
 

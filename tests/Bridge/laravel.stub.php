@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// What src/Bridge/Laravel uses of Laravel, with its signatures, for PHPStan. The tests use the real one.
+// What src/Bridge/Laravel and lab/Queue/LaravelPile.php use of Laravel, with its signatures, for PHPStan. The tests use the
+// real one.
 
 namespace Illuminate\Container {
     class Container {}
@@ -37,6 +38,9 @@ namespace Illuminate\Queue\Jobs {
         /** @return void */
         public function delete() {}
 
+        /** @return array<array-key, mixed> */
+        public function payload() {}
+
         /**
          * @param int $delay
          *
@@ -63,11 +67,35 @@ namespace Illuminate\Queue {
         protected function enqueueUsing(mixed $job, string $payload, ?string $queue, mixed $delay, callable $callback): mixed {}
 
         protected function secondsUntil(mixed $delay): int {}
+
+        /** @return void */
+        public function setContainer(\Illuminate\Container\Container $container) {}
+
+        /** @return void */
+        public function setConnectionName(string $name) {}
+    }
+    class RedisQueue extends Queue
+    {
+        public function __construct(\Illuminate\Redis\RedisManager $redis, string $default) {}
+
+        public function pushRaw(string $payload): mixed {}
+
+        public function pop(): ?Jobs\Job {}
+
+        public function clear(string $queue): int {}
     }
     class QueueManager
     {
         /** @param \Closure(): Connectors\ConnectorInterface $resolver */
         public function addConnector(string $driver, \Closure $resolver): void {}
+    }
+}
+
+namespace Illuminate\Redis {
+    class RedisManager
+    {
+        /** @param array<string, mixed> $config */
+        public function __construct(\Illuminate\Container\Container $app, string $driver, array $config) {}
     }
 }
 

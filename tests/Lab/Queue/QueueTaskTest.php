@@ -36,6 +36,9 @@ final class QueueTaskTest extends TestCase
     #[TestWith(['redis', 1])]
     #[TestWith(['redis', 4])]
     #[TestWith(['larder-redis', 4])]
+    #[TestWith(['laravel-larder-sqlite', 1])]
+    #[TestWith(['laravel-redis', 1])]
+    #[TestWith(['laravel-larder-redis', 1])]
     public function testEachFigureIsThere(string $engine, int $processes): void
     {
         foreach (QueueSubjects::all() as $subject) {
