@@ -70,6 +70,20 @@ abstract class Connection
      */
     abstract protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array;
 
+    /**
+     * Sends one command and reads its reply.
+     *
+     * @param non-empty-list<string> $command
+     *
+     * @return mixed null for a script that the server does not know (NOSCRIPT)
+     *
+     * @throws Failure for every other error reply
+     */
+    protected function exchangeOne(#[\SensitiveParameter] array $command): mixed
+    {
+        return $this->exchange([$command], 0)[0];
+    }
+
     /** Forgets the library's object and returns it. */
     abstract protected function release(): ?object;
 
@@ -137,7 +151,7 @@ abstract class Connection
         Quiet::begin();
         try {
             // Inside the try, since a signal handler may throw right after it.
-            $replies = $this->exchange($commands, $attempts);
+            $replies = $attempts === 0 && \count($commands) === 1 ? [$this->exchangeOne($commands[0])] : $this->exchange($commands, $attempts);
         } catch (\Throwable $e) {
             $this->close();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
@@ -148,6 +162,36 @@ abstract class Connection
         $this->busy = false;
 
         return $replies;
+    }
+
+    /**
+     * Does what ready() and run() do for one command, as long as the connection is the one with this number.
+     *
+     * @param non-empty-list<string> $command
+     *
+     * @return mixed the reply, null for a script that the server does not know; false: nothing was sent, call ready() first
+     *
+     * @throws Failure
+     */
+    final public function ask(array $command, int $number): mixed
+    {
+        if ($this->number !== $number || !$this->open || $this->busy || \hrtime(true) - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
+            return false;
+        }
+        $this->busy = true;
+        Quiet::begin();
+        try {
+            $reply = $this->exchangeOne($command);
+        } catch (\Throwable $e) {
+            $this->close();
+            throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
+        } finally {
+            Quiet::end();
+        }
+        $this->used = (int) \hrtime(true);
+        $this->busy = false;
+
+        return $reply;
     }
 
     /** Disconnects; the next ready() connects anew. Drops a parent's connection without sending anything. */

@@ -104,17 +104,20 @@ final class PhpRedisConnection extends Connection
         }
     }
 
+    protected function exchangeOne(#[\SensitiveParameter] array $command): mixed
+    {
+        $redis = $this->redis ?? throw $this->failure('not connected');
+        $this->shares === 1 || $this->share($redis, 1);
+        $reply = $redis->rawCommand(...$command);
+
+        return $reply === false ? $this->error($redis) : $reply;
+    }
+
     protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array
     {
         $redis = $this->redis;
         if ($redis === null) {
             throw $this->failure('not connected');
-        }
-        if (\count($commands) === 1 && $attempts === 0) {
-            $this->shares === 1 || $this->share($redis, 1);
-            $reply = $redis->rawCommand(...$commands[0]);
-
-            return [$reply === false ? $this->error($redis) : $reply];
         }
         $this->share($redis, \count($commands));
         $redis->pipeline();

@@ -78,15 +78,14 @@ final class RedisStore implements Store
     private readonly string $sweep;
     private readonly Script $open;
     private readonly Script $write;
-    private readonly Script $put;
 
     /** Number of the connection on which $epoch was last confirmed; 0: must be confirmed again. */
     private int $connectionNumber = 0;
     private string $epoch = '';
-    /** Begins the names of the epoch's keys. */
+    /** Begins the names of the epoch's records. */
     private string $base = '';
     /**
-     * The newest end that this store has seen in $epoch, and the same end with its nonce. Both are written in one step: a
+     * The newest end that this store has seen in $epoch, and how the head began then: epoch, end and nonce. Both are written in one step: a
      * signal handler may throw anywhere, and an end with another end's nonce would look like a server that was set back.
      *
      * @var array{int, string}
@@ -114,54 +113,42 @@ final class RedisStore implements Store
         $this->sweep = $prefix . ':sweep';
         $this->open = Script::open();
         $this->write = Script::write();
-        $this->put = Script::put();
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $reply = $this->open($epoch, $position, $token, []);
         $list = [];
-        if (\is_array($reply[4])) {
-            foreach ($reply[4] as $entry) {
-                if (\is_array($entry) && \is_string($entry[0] ?? null) && \is_array($entry[1] ?? null)) {
-                    [, $key, , $writer, , $kind] = $entry[1] + ['', '', '', '', '', ''];
-                    if (\is_string($key) && \is_string($writer) && \is_string($kind)) {
-                        $list[] = [$key, (int) $entry[0], \substr($writer, 0, 12), $kind];
-                    }
-                }
-            }
+        foreach (\is_array($reply[4]) ? $reply[4] : [] as $entry) {
+            $change = self::change($entry);
+            $list[] = [\substr($change, Script::HEADER + 12), (int) \substr($change, 0, 16), \substr($change, 32, 12), $change[44] ?? ''];
         }
 
-        return new JournalSlice($this->told = $this->epoch, $this->seen[0], $this->seen[1], $reply[3] === 1, $list);
+        return new JournalSlice($this->told = $this->epoch, $this->seen[0], \substr($this->seen[1], 17), $reply[3] === 1, $list);
     }
 
     public function read(array $keys): Snapshot
     {
-        $beside = $values = null;
-        for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
+        $beside = null;
+        for ($attempt = 0; ($values = $this->fetch($keys)) === null; ++$attempt) {
+            if ($attempt === self::ATTEMPTS) {
+                throw $this->failure('its data are replaced again and again');
+            }
             if ($this->connection->ready() !== $this->connectionNumber) {
-                $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 6);
-                if (\count($values) > \count($keys)) {
+                $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 5);
+                if (\count($values) > \count($keys) + 1) {
                     $beside = \array_pop($values);
                     break;
                 }
             }
-            $values = $this->fetch($keys);
-            if ($values !== null) {
-                break;
-            }
-            $this->connectionNumber = 0;
-        }
-        if ($values === null) {
-            throw $this->failure('its data are replaced again and again');
         }
         $records = [];
         foreach ($keys as $i => $key) {
-            $value = $values[$i] ?? null;
-            if (\is_string($value) && \strlen($value) >= Script::HEADER) {
+            $value = $values[$i + 1] ?? null;
+            if (\is_string($value) && ($length = \strlen($value)) >= Script::HEADER) {
                 $records[$key] = new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
-                if (\strlen($value) === Script::HEADER + 1 && \count($this->markers) < 64) {
-                    $this->markers[$this->base . 'r:' . $key] = true;
+                if ($length === Script::HEADER + 1 && \count($this->markers) < 64) {
+                    $this->markers[$this->base . $key] = true;
                 }
             }
         }
@@ -185,16 +172,20 @@ final class RedisStore implements Store
 
     public function write(array $changes): array
     {
-        $outcomes = [];
-        foreach (\count($changes) <= self::BATCH ? [$changes] : \array_chunk($changes, self::BATCH) as $some) {
-            $made = $this->put($some);
-            $others = \array_slice($some, \count($made));
-            /** @var non-empty-list<Outcome> $all */
-            $all = $others === [] ? $made : [...$made, ...$this->apply($others)];
-            $outcomes[] = $all;
+        if (\count($changes) === 1) {
+            return $this->apply($changes);
         }
+        $outcomes = $some = [];
+        foreach ($changes as $change) {
+            if ($some !== [] && ($change->writer !== $some[0]->writer || \count($some) === self::BATCH)) {
+                $outcomes[] = $this->apply($some);
+                $some = [];
+            }
+            $some[] = $change;
+        }
+        $last = $this->apply($some);
 
-        return \count($outcomes) === 1 ? $outcomes[0] : \array_merge(...$outcomes);
+        return $outcomes === [] ? $last : \array_merge(...$outcomes, ...[$last]);
     }
 
     public function now(): int
@@ -228,9 +219,8 @@ final class RedisStore implements Store
                 return;
             }
             $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
-            $call = ['2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)];
-            [$more] = $this->evaluate([[Script::sweep(), $call]]);
-            $this->unswept = $more === 1;
+            $sweep = Script::sweep();
+            $this->unswept = $this->evaluate($sweep, ['EVALSHA', $sweep->sha, '2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)]) === 1;
         } catch (Failure) {
             $this->unswept = false;
         }
@@ -242,7 +232,7 @@ final class RedisStore implements Store
         $cursor = '0';
         do {
             $this->ready();
-            $base = $this->base . 'r:';
+            $base = $this->base;
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($base) . '*', 'COUNT', '500']]);
             if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
                 throw $this->failure('SCAN was answered by something else');
@@ -266,7 +256,8 @@ final class RedisStore implements Store
     public function stats(): array
     {
         $this->ready();
-        [$reply] = $this->evaluate([[Script::stats(), ['0', $this->base . 'r:']]]);
+        $stats = Script::stats();
+        $reply = $this->evaluate($stats, ['EVALSHA', $stats->sha, '0', $this->base]);
         [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
 
         return [
@@ -296,7 +287,7 @@ final class RedisStore implements Store
             $own = [];
             foreach ($page[1] as $name) {
                 // Another cache's longer prefix may look like this prefix with an epoch.
-                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([fij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
+                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
                     $own[] = $name;
                 }
             }
@@ -316,7 +307,7 @@ final class RedisStore implements Store
      *
      * @param non-empty-list<string> $keys
      *
-     * @return ?list<mixed> values of the records; null: the epoch must be confirmed again
+     * @return ?array<mixed> the head and the values of the records; null: the epoch must be confirmed again
      *
      * @throws Failure
      */
@@ -324,33 +315,43 @@ final class RedisStore implements Store
     {
         $command = ['MGET', $this->head];
         foreach ($keys as $key) {
-            $command[] = $this->base . 'r:' . $key;
+            $command[] = $this->base . $key;
         }
         [$end, $seen] = $this->seen;
+        $entry = null;
         if ($this->moving > 0 && $end > 0) {
             --$this->moving;
+            if ($this->connection->ready() !== $this->connectionNumber) {
+                return null;
+            }
             [$values, $entry] = $this->connection->run([$command, $this->seeking($end)]);
         } else {
-            [$values] = $this->connection->run([$command]);
-            $entry = null;
+            $values = $this->connection->ask($command, $this->connectionNumber);
         }
-        $head = \is_array($values) ? \array_shift($values) : null;
-        if (!\is_array($values) || !\array_is_list($values) || !\is_string($head)) {
+        // The store has no command that answers with false: another connection is needed.
+        if ($values === false) {
+            return null;
+        }
+        $head = \is_array($values) ? $values[0] ?? null : null;
+        if (!\is_array($values) || !\is_string($head)) {
+            $this->connectionNumber = 0;
+
             return null;
         }
         $now = (int) \hrtime(true);
-        if (!\str_starts_with($head, $this->epoch . ' ' . $seen . ' ')) {
-            [$epoch, $last] = \explode(' ', $head) + ['', ''];
-            if ($epoch !== $this->epoch || (int) $last <= $end) {
+        if (!\str_starts_with($head, $seen)) {
+            $last = (int) \substr($head, 17, 16);
+            $lost = !\str_starts_with($head, $this->epoch . ' ') || $last <= $end;
+            if (!$lost && $end > 0 && $now - $this->compared > self::COMPARED) {
+                $entry ??= $this->connection->run([$this->seeking($end)])[0];
+                $lost = \substr(self::change(\is_array($entry) ? $entry[0] ?? null : null), Script::HEADER, 12) !== \substr($seen, 34);
+            }
+            if ($lost) {
+                $this->connectionNumber = 0;
+
                 return null;
             }
-            if ($end > 0 && $now - $this->compared > self::COMPARED) {
-                $entry ??= $this->connection->run([$this->seeking($end)])[0];
-                if ($end . '-' . self::nonceOf($entry) !== $seen) {
-                    return null;
-                }
-            }
-            $this->seen = [(int) $last, $last];
+            $this->seen = [$last, \substr($head, 0, 46)];
             $this->moving = self::BUSY;
         }
         $this->compared = $now;
@@ -361,168 +362,133 @@ final class RedisStore implements Store
     /** @return non-empty-list<string> the command that asks for the journal's entry at an end that was seen */
     private function seeking(int $end): array
     {
-        return ['XRANGE', $this->base . 'j', $end . '-0', $end . '-0'];
+        return ['XRANGE', $this->prefix . ':' . $this->epoch . ':j', (string) $end, (string) $end];
     }
 
     /**
-     * Makes the first of these changes by one call of Script::put(), up to one that must be compared with more than PUT does.
+     * Makes changes by one call of Script::write().
      *
-     * @param non-empty-list<Change> $changes
-     *
-     * @return list<Outcome> of those that were made
-     *
-     * @throws Failure
-     */
-    private function put(array $changes): array
-    {
-        $this->ready();
-        if ($this->told === '') {
-            $this->told = $this->epoch;
-        }
-        $knows = $this->told === $this->epoch;
-        $nonce = $this->nonce();
-        $writer = $changes[0]->writer;
-        $records = $this->base . 'r:';
-        $keys = [$this->head, $this->base . 'j', $this->base . 'i'];
-        $arguments = [$this->epoch . ' ' . $this->seen[1] . ' ', $writer . $nonce];
-        $bodies = [];
-        foreach ($changes as $change) {
-            $limited = $change->limit !== Change::ALWAYS;
-            $guards = $change->guards;
-            if (!$change->logged || $change->strict || $change->writer !== $writer || ($change->epoch !== '' && $change->epoch !== $this->epoch)
-                || (!$knows && ($limited || $guards !== []))) {
-                return [];
-            }
-            $body = $change->body;
-            $end = $body === null ? '-' : $this->end($change);
-            if ($body !== null && \strlen($body) >= self::LARGE) {
-                $bodies[] = $sent = $this->ahead($body);
-                $body = $sent[1];
-                $end = '@' . $end;
-            }
-            $keys[] = $records . $change->key;
-            $arguments[] = $change->key;
-            $arguments[] = $change->kind;
-            $arguments[] = $limited ? (string) $change->limit : '';
-            $arguments[] = (string) \count($guards);
-            $arguments[] = $end;
-            $arguments[] = $body ?? '';
-            foreach ($guards as $key => $limit) {
-                $keys[] = $records . $key;
-                $arguments[] = (string) $limit;
-            }
-        }
-        $command = ['EVALSHA', $this->put->sha, (string) \count($keys), ...$keys, ...$arguments];
-        try {
-            if ($bodies !== [] && \count($changes) > 1) {
-                // With several changes it must be known which were made, even if a body is refused.
-                $this->connection->run($bodies, \count($bodies));
-                $bodies = [];
-            }
-            $replies = $this->connection->run($bodies === [] ? [$command] : [...$bodies, $command], \count($bodies));
-        } catch (Refused) {
-            return [];
-        }
-        $reply = $replies[\count($bodies)];
-        if ($reply === null) {
-            [$reply] = $this->connection->run([['EVAL', $this->put->lua, ...\array_slice($command, 2)]]);
-        }
-        if (!\is_string($reply) || $reply === '') {
-            $this->connectionNumber = 0;
-
-            return [];
-        }
-        $told = \explode(' ', $reply);
-        $end = (int) $told[0];
-        $made = \intdiv(\count($told), 3);
-        $outcomes = [];
-        for ($i = 1, $position = $end - $made; ++$position <= $end; $i += 3) {
-            $outcomes[] = new Outcome(true, $position, $told[$i + 1], (int) $told[$i], $told[$i + 2]);
-        }
-        if ($outcomes !== [] && $end > $this->seen[0]) {
-            $this->seen = [$end, $end . '-' . $nonce];
-        }
-
-        return $outcomes;
-    }
-
-    /**
-     * Makes changes by one call of Script::write() each.
-     *
-     * @param non-empty-list<Change> $changes
+     * @param non-empty-list<Change> $changes of one writer
      *
      * @return non-empty-list<Outcome>
+     *
+     * @throws Failure
      */
     private function apply(array $changes): array
     {
         $outcomes = [];
-        $refusal = null;
-        $inline = false;
-        $nonce = $this->nonce();
-        $told = $this->told;
+        $large = self::LARGE;
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
-            $this->ready();
-            $calls = $bodies = [];
+            if ($this->connectionNumber === 0) {
+                $this->ready();
+            }
+            $epoch = $this->epoch;
+            $this->told === '' && $this->told = $epoch;
+            // Of one call: see Script.
+            $nonce = \dechex(++$this->nonce);
+            $command = ['EVALSHA', $this->write->sha, '1', $this->head, $this->seen[1] . $changes[0]->writer . $nonce];
+            $bodies = $asked = [];
             foreach ($changes as $i => $change) {
-                if (isset($outcomes[$i])) {
+                $guards = $change->guards;
+                $limit = $change->limit === Change::ALWAYS ? '' : (string) $change->limit;
+                // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
+                if (($change->epoch !== '' && $change->epoch !== $epoch) || ($this->told !== $epoch && ($limit !== '' || $guards !== []))) {
+                    $outcomes[$i] = new Outcome(false, -1);
                     continue;
                 }
-                // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
-                $limited = $change->limit !== Change::ALWAYS || $change->guards !== [];
-                if (!$change->isOf($this->epoch) || ($limited && $told !== $this->epoch)) {
-                    $outcomes[$i] = new Outcome(false, -1);
-                } else {
-                    $large = '';
-                    if (!$inline && $change->body !== null && \strlen($change->body) >= self::LARGE) {
-                        $bodies[] = $sent = $this->ahead($change->body);
-                        $large = $sent[1];
+                $asked[] = $i;
+                $body = $change->body;
+                $place = '-';
+                $life = ' ';
+                $until = '';
+                if ($body !== null) {
+                    $place = '1';
+                    if ($change->expiry !== 0) {
+                        $life = '=';
+                        $until = (string) \max(1, \min($change->expiry, self::LONGEST));
+                    } elseif ($body === '' || !\in_array($body[0], Change::KEPT, true)) {
+                        $life = '+';
+                        $until = self::LONGEST;
+                    } elseif ($body[0] !== Change::HELD) {
+                        $life = '+';
+                        $until = self::MARKER;
                     }
-                    $calls[$i] = [$this->write, $this->call($change, $large, $nonce)];
+                    if (\strlen($body) >= $large) {
+                        // Past Lua.
+                        $place = '2';
+                        $key = $this->prefix . ':' . $epoch . ':t:' . \bin2hex(\random_bytes(8));
+                        $bodies[] = ['SET', $key, \str_repeat('.', Script::HEADER) . $body, 'PX', self::UNDER_WAY];
+                        $body = $key;
+                    }
+                }
+                $command[] = $change->kind . ($change->logged ? ($change->strict ? 's' : '-') : 'u') . $place
+                    . ($guards === [] ? "\0\0" : \pack('n', \count($guards))) . $life . \chr(\strlen((string) $until)) . \chr(\strlen($limit)) . $until . $limit . $change->key;
+                if ($body !== null) {
+                    $command[] = $body;
+                }
+                foreach ($guards as $key => $position) {
+                    $command[] = \chr(\strlen((string) $position)) . $position . $key;
                 }
             }
-            if ($calls === []) {
+            if ($asked === []) {
                 break;
             }
             try {
-                if ($bodies !== [] && \count($calls) > 1) {
+                if ($bodies !== [] && \count($asked) > 1) {
                     // With several changes it must be known which were made, even if a body is refused.
+                    $this->ready();
                     $this->connection->run($bodies, \count($bodies));
                     $bodies = [];
                 }
-                $replies = $this->evaluate($calls, $bodies);
+                $reply = $bodies === [] ? $this->connection->ask($command, $this->connectionNumber) : false;
+                if ($reply === false) {
+                    $this->ready();
+                    if ($this->epoch !== $epoch) {
+                        continue;
+                    }
+                    $reply = $this->evaluate($this->write, $command, $bodies);
+                } elseif ($reply === null) {
+                    $reply = $this->evaluate($this->write, $command);
+                }
             } catch (Refused) {
-                if (\count($calls) > 1) {
-                    $inline = true;
+                if (\count($asked) > 1) {
+                    $large = \PHP_INT_MAX;
                     continue;
                 }
-                $outcomes[\array_key_first($calls)] = Outcome::refused();
+                $outcomes[$asked[0]] = Outcome::refused();
                 break;
             }
-            $lost = false;
-            foreach ($replies as $i => $reply) {
-                if (!\is_array($reply) || $reply[0] === 2) {
-                    $lost = true;
-                } elseif ($reply[0] === 3) {
-                    $error = \is_string($reply[1]) ? $reply[1] : '';
-                    // A full server still answers the others.
-                    $refusal ??= \str_contains($error, 'OOM') ? null : $error;
-                    $outcomes[$i] = Outcome::refused();
+            $conflicts = \is_array($reply) && \is_array($reply[1] ?? null) ? $reply[1] : [];
+            $words = \is_array($reply) ? $reply[0] ?? '' : $reply;
+            if (!\is_string($words) || \strlen($words) !== \count($asked) * 46) {
+                $this->connectionNumber = 0;
+                continue;
+            }
+            $end = 0;
+            foreach ($asked as $n => $i) {
+                $word = $asked === [0] ? $words : \substr($words, $n * 46, 46);
+                if ($word[0] === '1') {
+                    $position = (int) \substr($word, 1, 16);
+                    if ($changes[$i]->logged) {
+                        $end = $position;
+                    }
+                    $previous = (int) \substr($word, 17, 16);
+                    $outcomes[$i] = new Outcome(true, $position, $previous === 0 ? '' : \substr($word, 33, 12), $previous, $word[45] === ' ' ? '' : $word[45]);
                 } else {
-                    $outcomes[$i] = $this->outcome($changes[$i], $reply, $nonce);
+                    $outcomes[$i] = $word[0] === '0' ? self::conflict($changes[$i], \array_shift($conflicts)) : Outcome::refused();
                 }
             }
-            if (!$lost) {
-                break;
+            if ($end > $this->seen[0]) {
+                $this->seen = [$end, $epoch . ' ' . \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce];
             }
-            $this->connectionNumber = 0;
-        }
-        if ($refusal !== null) {
-            throw $this->connection->refusal($refusal);
+            break;
         }
         if (\count($outcomes) !== \count($changes)) {
             throw $this->failure('its data are replaced again and again');
         }
-        \ksort($outcomes);
+        if (\count($outcomes) > 1) {
+            \ksort($outcomes);
+        }
 
         return \array_values($outcomes);
     }
@@ -545,7 +511,9 @@ final class RedisStore implements Store
     {
         $number = $this->connection->ready();
         $sent = Clock::now();
-        [$reply] = $this->evaluate([[$this->open, [
+        $reply = $this->evaluate($this->open, [
+            'EVALSHA',
+            $this->open->sha,
             '2',
             $this->head,
             $this->sweep,
@@ -553,21 +521,21 @@ final class RedisStore implements Store
             \substr(\bin2hex(\random_bytes(3)), 1),
             $number === $this->connectionNumber ? '' : '1',
             $this->epoch,
-            $this->seen[1],
+            \substr($this->seen[1], 17),
             $epoch,
             (string) $position,
             $token,
             ...$keys,
-        ]]]);
+        ]);
         if (!\is_array($reply) || !\is_string($reply[0] ?? null) || !\is_string($reply[1] ?? null) || !\is_int($reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }
         if ($this->epoch !== $reply[0]) {
             $this->seen = [0, ''];
             $this->epoch = $reply[0];
-            $this->base = $this->prefix . ':' . $this->epoch . ':';
+            $this->base = $this->prefix . ':' . $this->epoch . ':r:';
         }
-        $this->seen = [(int) $reply[1], $reply[1]];
+        $this->seen = [(int) $reply[1], $reply[0] . ' ' . $reply[1]];
         $this->compared = (int) \hrtime(true);
         $this->unswept = ($reply[2] ?? 0) === 1;
         $this->learnClock($reply[5], $sent, $number !== $this->connectionNumber);
@@ -588,124 +556,37 @@ final class RedisStore implements Store
         $this->ahead = $this->ahead === null || $anew || $time + 1 - $sent < $this->ahead ? $least : \max($this->ahead, $least);
     }
 
-    /**
-     * @param string $large the key that holds the body; '': the call contains it
-     *
-     * @return non-empty-list<string> keys and arguments of Script::write()
-     */
-    private function call(Change $change, string $large, string $nonce): array
+    /** @param mixed $told of Script::write() */
+    private static function conflict(Change $change, mixed $told): Outcome
     {
-        $base = $this->base;
-        $keys = [$this->head, $base . 'j', $base . 'i', $base . 'r:' . $change->key];
-        $guards = [];
-        foreach ($change->guards as $key => $limit) {
-            $keys[] = $base . 'r:' . $key;
-            $guards[] = (string) $key;
-            $guards[] = (string) $limit;
-        }
-
-        return [
-            (string) \count($keys),
-            ...$keys,
-            $this->epoch,
-            $change->key,
-            $change->writer,
-            $change->kind,
-            $change->limit === Change::ALWAYS ? '' : (string) $change->limit,
-            $this->end($change),
-            $change->logged ? ($change->strict ? 's' : '') : 'u',
-            $change->body === null ? '' : ($large === '' ? '1' : '2'),
-            $large === '' ? $change->body ?? '' : $large,
-            $this->seen[1],
-            $nonce,
-            ...$guards,
-        ];
-    }
-
-    /**
-     * The command that brings a large body past Lua.
-     *
-     * @return array{string, string, string, string, string} the second names the key that will hold it
-     */
-    private function ahead(string $body): array
-    {
-        return ['SET', $this->base . 't:' . \bin2hex(\random_bytes(8)), \str_repeat('.', Script::HEADER) . $body, 'PX', self::UNDER_WAY];
-    }
-
-    /** Of one call of write(): see Script. */
-    private function nonce(): string
-    {
-        return \dechex(++$this->nonce);
-    }
-
-    /** The record's expiry on the server, in the form that the scripts take. */
-    private function end(Change $change): string
-    {
-        return match (true) {
-            $change->expiry !== 0 => (string) \max(1, \min($change->expiry, self::LONGEST)),
-            ($change->body[0] ?? '') === Change::HELD => '',
-            \in_array($change->body[0] ?? '', Change::KEPT, true) => '+' . self::MARKER,
-            default => '+' . self::LONGEST,
-        };
-    }
-
-    /** @param array<mixed> $reply of Script::write(), 0 or 1 first */
-    private function outcome(Change $change, array $reply, string $nonce): Outcome
-    {
-        $reply += ['', 0, '', '', '', 0];
-        $position = \is_int($reply[1]) ? $reply[1] : -1;
-        if ($reply[0] === 1) {
-            if ($change->logged && $position > $this->seen[0]) {
-                $this->seen = [$position, $position . '-' . $nonce];
-            }
-
-            return new Outcome(true, $position, \is_string($reply[3]) ? $reply[3] : '', \is_int($reply[2]) ? $reply[2] : 0, \is_string($reply[4] ?? null) ? $reply[4] : '');
-        }
+        [$position, $writer, $kind, $record, $guard] = (\is_array($told) ? $told : []) + [-1, '', '', null, 0];
 
         return new Outcome(
             false,
-            $position,
-            writer: \is_string($reply[2]) ? $reply[2] : '',
-            kind: \is_string($reply[3]) ? $reply[3] : '',
-            record: \is_string($reply[4]) && \strlen($reply[4]) >= Script::HEADER ? self::record($reply[4]) : null,
-            guard: \is_int($reply[5]) && $reply[5] > 0 ? (string) \array_keys($change->guards)[$reply[5] - 1] : null,
+            \is_int($position) ? $position : -1,
+            writer: \is_string($writer) ? $writer : '',
+            kind: \is_string($kind) ? $kind : '',
+            record: \is_string($record) && \strlen($record) >= Script::HEADER ? self::record($record) : null,
+            guard: \is_int($guard) && $guard > 0 ? (string) \array_keys($change->guards)[$guard - 1] : null,
         );
     }
 
     /**
-     * Runs a script for each call, all in one round trip; in two if the server does not know the script yet.
+     * Runs a script, in a second round trip if the server does not know it yet.
      *
-     * @param non-empty-array<int, array{Script, non-empty-list<string>}> $calls  number of keys, keys, arguments
-     * @param list<non-empty-list<string>>                                $before commands to send first, in the same round trip
-     *
-     * @return array<int, mixed> a reply for each
+     * @param non-empty-list<string>       $command EVALSHA
+     * @param list<non-empty-list<string>> $before  commands to send first, in the same round trip
      *
      * @throws Failure
-     * @throws Refused      one of $before was
+     * @throws Refused one of $before was
      */
-    private function evaluate(array $calls, array $before = []): array
+    private function evaluate(Script $script, array $command, array $before = []): mixed
     {
-        $commands = $before;
-        foreach ($calls as [$script, $call]) {
-            $commands[] = ['EVALSHA', $script->sha, ...$call];
-        }
-        $replies = \array_combine(\array_keys($calls), \array_slice($this->connection->run($commands, \count($before)), \count($before)));
-        $commands = $brought = [];
-        foreach ($replies as $i => $reply) {
-            if ($reply === null) {
-                // The first call sends the script, the others name it.
-                [$script, $call] = $calls[$i];
-                $commands[$i] = isset($brought[$script->sha]) ? ['EVALSHA', $script->sha, ...$call] : ['EVAL', $script->lua, ...$call];
-                $brought[$script->sha] = true;
-            }
-        }
-        if ($commands !== []) {
-            foreach (\array_combine(\array_keys($commands), $this->connection->run(\array_values($commands))) as $i => $reply) {
-                $replies[$i] = $reply;
-            }
-        }
+        $attempts = \count($before);
+        $before[] = $command;
+        $reply = $this->connection->run($before, $attempts)[$attempts];
 
-        return $replies;
+        return $reply ?? $this->connection->run([['EVAL', $script->lua, ...\array_slice($command, 2)]])[0];
     }
 
     private function failure(string $what): Failure
@@ -718,14 +599,13 @@ final class RedisStore implements Store
         return new Record(\substr($value, Script::HEADER), (int) \substr($value, 0, 16), \substr($value, 32, 12));
     }
 
-    /** The nonce of the journal's entry in a reply of XRANGE. */
-    private static function nonceOf(mixed $reply): string
+    /** The field of an entry of the journal: see Script. */
+    private static function change(mixed $entry): string
     {
-        $entry = \is_array($reply) ? $reply[0] ?? null : null;
         $fields = \is_array($entry) ? $entry[1] ?? null : null;
-        $writer = \is_array($fields) ? $fields[3] ?? '' : '';
+        $change = \is_array($fields) ? $fields[1] ?? null : null;
 
-        return \is_string($writer) ? \substr($writer, 12) : '';
+        return \is_string($change) ? $change : '';
     }
 
     /** Quotes a name for SCAN's MATCH. */

@@ -13,15 +13,13 @@ namespace Larder\Store\Redis;
  *                   eviction takes all of it or nothing, and a process that reads it knows that the rest still counts.
  *                   <server> is its run id and its replication id, 20 digits of each with a dot between
  *   <p>:sweep       a SCAN cursor; exists while keys of former epochs may be left
- *   <p>:<e>:r:<key> a record: position (16 decimal digits), position of the last change before it by another writer
- *                   (16), writer (12), kind (1), body
- *   <p>:<e>:j       the journal, a stream: entry <position>-0 with k(ey), w(riter and nonce), t (kind), p (as in the record)
- *   <p>:<e>:i       its index, a sorted set: key to position; the member '' has the position after which the index
- *                   is complete. With it the last change of a key without a record is one look-up, however busy
- *                   the journal is.
- *   <p>:<e>:f       "<position> <position> <writer>": the newest change that the index has forgotten (as its member ''
- *                   says), the newest forgotten one by any other writer, and the first one's writer: a writer's own
- *                   changes do not count against it
+ *   <p>:<e>:r:<key> a record: its header, then the body. A header: position of the key's last change, position of the last
+ *                   change before it by another writer, writer (12 bytes), kind (1)
+ *   <p>:<e>:j       the journal, a stream: entry <position>-0 with one field: header, nonce, key
+ *   <p>:<e>:i       its index, a hash: key to the header of its last change. With it the last change of a key without a
+ *                   record is one look-up, however busy the journal is. The index is complete after a position that its
+ *                   member '' has: the newest change that it has forgotten, the newest forgotten one by any other writer,
+ *                   and the first one's writer, since a writer's own changes do not count against it
  *   <p>:<e>:t:<id>  a body under way: HEADER bytes to be filled in, then the body. Lua hashes every byte of every
  *                   string that it gets or makes, 1.7 ns a byte on a machine where SET needs 0.1. So a large body is sent
  *                   past Lua, and the script fills in the header and renames the key.
@@ -33,8 +31,8 @@ namespace Larder\Store\Redis;
  * An epoch is 11 hexadecimal digits of the milliseconds at which it began, and five random ones. A process that finds an
  * older epoch than it knows has come to a server that was left behind (an address that moved away and back).
  *
- * Positions stay below 2^53, where a Lua number is exact; they are written by %.0f, for ".." would round them
- * from 10^14 on.
+ * Positions have 16 digits and stay below 2^53, where a Lua number is exact; they are written by %016d, for ".." would round
+ * them from 10^14 on.
  */
 final class Script
 {
@@ -81,8 +79,8 @@ final class Script
           elseif p > n then
             lost = true
           elseif p > 0 then
-            local e = redis.call('XRANGE', ARGV[1] .. ':' .. epoch .. ':j', at .. '-0', at .. '-0')[1]
-            if not e then unsure = true elseif string.sub(e[2][4], 13) ~= was then lost = true end
+            local e = redis.call('XRANGE', ARGV[1] .. ':' .. epoch .. ':j', at, at)[1]
+            if not e then unsure = true elseif string.sub(e[2][2], 46, 57) ~= was then lost = true end
           end
         end
         compare(ARGV[4], ARGV[5])
@@ -105,9 +103,9 @@ final class Script
           if lost or (hereRun ~= '' and hereRun ~= run) then
             local start = math.max(now, begun(epoch or '') + 1, begun(ARGV[4]) + 1, begun(ARGV[6]) + 1)
             epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. ARGV[2]
-            n, nonce = 0, '0'
+            n, nonce = 0, '000000000000'
             redis.call('DEL', KEYS[1])
-            redis.call('SET', KEYS[1], epoch .. ' 0-0 0 ' .. hereRun .. '.' .. hereData)
+            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d ', epoch, n, nonce, n) .. hereRun .. '.' .. hereData)
             redis.call('SET', KEYS[2], '0')
           end
         end
@@ -118,11 +116,11 @@ final class Script
           if from == n then
             complete = 1
           elseif from < n and n - from < 12000 then
-            list = redis.call('XRANGE', base .. 'j', string.format('%.0f', from + 1), string.format('%.0f', n))
+            list = redis.call('XRANGE', base .. 'j', string.format('%d', from + 1), string.format('%d', n))
             if #list == n - from then complete = 1 else list = {} end
           end
         end
-        local reply = {epoch, string.format('%.0f-', n) .. nonce, redis.call('EXISTS', KEYS[2]), complete, list, now}
+        local reply = {epoch, string.format('%016d-', n) .. nonce, redis.call('EXISTS', KEYS[2]), complete, list, now}
         local size = 0
         for i = 9, #ARGV do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
         if size < 131072 then
@@ -154,338 +152,240 @@ final class Script
         return reply
         LUA;
 
-    /** Every 256 changes the index forgets those that are older than the last 10,000, and the journal those before them. */
-    private const TRIM = <<<'LUA'
-
-          if n % 256 == 0 and n > 10000 then
-            local low, forgotten = n - 10000, string.sub(KEYS[3], 1, -2) .. 'f'
-            local floor = tonumber(redis.call('ZSCORE', KEYS[3], '') or 0)
-            local p, o, by = string.match(redis.call('GET', forgotten) or '', '^(%d+) (%d+) (%x+)$')
-            local last, other = floor, tonumber(p) == floor and tonumber(o) or floor
-            local list = redis.call('XRANGE', KEYS[2], string.format('%.0f', floor + 1), string.format('%.0f', low))
-            for _, e in ipairs(list) do
-              local w = string.sub(e[2][4], 1, 12)
-              if w ~= by then other, by = last, w end
-              last = last + 1
-            end
-            if last == low then
-              redis.call('SET', forgotten, string.format('%.0f %.0f ', low, other) .. by)
-            end
-            redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', '10400')
-            redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', low))
-            redis.call('ZADD', KEYS[3], string.format('%.0f', low), '')
-          end
-        LUA;
-
     /**
-     * One conditional write. Its 'i' is Change::HELD.
+     * Makes changes, each if nothing is in its way. Its 'i' is Change::HELD. It judges all of them before it writes anything, so
+     * that an error leaves nothing half made.
      *
-     * KEYS: head, journal, index, the record, records of the guards... ARGV: epoch, key, writer, kind, limit or '' for
-     * none, its end (see PUT), 's'trict or 'u'nlogged or '', where the body is ('' if there is none, '1' next,
-     * '2' next is the name of a key that has it), the body or the name, the end with its nonce that this store has
-     * seen, the nonce of this call, then key and limit of each guard...
-     * Gives: 1, position, position and writer of the change before, kind of the record there was; or 0, position, writer and kind of the change
-     * in conflict, the record, number of the guard in conflict; or 2 for another epoch; or 3 and an error.
+     * Each argument costs the server as much as a third of a command. So the names of keys are made here, and a change comes
+     * as one string.
+     *
+     * KEYS: head. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), writer, nonce of
+     * this call; then for each change:
+     *   kind (one letter), '-' or 's'trict or 'u'nlogged, '-' for a removal or '1' for a body or '2' for a key that has the body,
+     *   number of guards (two bytes), '+' for milliseconds to live or '=' for the millisecond of its end or ' ' for neither,
+     *   length of that number and of the limit (a byte each; no limit: 0), that number, the limit, the key;
+     *   the body or the name of the key that has it, unless it is a removal;
+     *   for each guard the length of its limit (a byte), its limit, its key.
+     * Gives '' for another epoch, or 46 bytes for each change, with conflicts beside it if there are any. The bytes:
+     *   '1' for a change that was made, '0' for a conflict, 'r' for one that the full server refused; its position (16);
+     *   position (16) and writer (12) of the change before, kind of the record there was (each blank if there was none).
+     * A conflict: position, writer and kind of the change in conflict, the record, number of the guard in conflict.
      */
     private const WRITE = <<<'LUA'
-        local epoch, n, nonce, v, run
-        local head = redis.call('GET', KEYS[1])
-        if head then epoch, n, nonce, v, run = string.match(head, '^(%x+) (%d+)%-(%x+) (%d+) (.*)$') end
-        if epoch ~= ARGV[1] then return {2} end
-        n, v = tonumber(n), tonumber(v)
-        -- The end that this store has seen must still be in the journal. No check if this call made the last change.
-        if nonce ~= ARGV[11] then
-          local at, was = string.match(ARGV[10], '^(%d+)%-(%x+)$')
-          local p = tonumber(at)
-          if p == n then
-            if was ~= nonce then return {2} end
-          elseif p > n then
-            return {2}
-          elseif p > 0 then
-            local e = redis.call('XRANGE', KEYS[2], at .. '-0', at .. '-0')[1]
-            if not e or string.sub(e[2][4], 13) ~= was then return {2} end
-          end
-        end
-        local key, writer, kind, mode, where = ARGV[2], ARGV[3], ARGV[4], ARGV[7], ARGV[8]
-
-        local function id(position) return string.format('%.0f-0', position) end
-
-        local function entry(position)
-          local e = redis.call('XRANGE', KEYS[2], id(position), id(position))[1]
-          if e then return string.sub(e[2][4], 1, 12), e[2][6], tonumber(e[2][8]) end
-        end
-
-        -- The last change of a key: position, writer ('' if unknown), kind, the last one before it by another writer.
-        -- Position 0: none is known, and the fourth is the last position at which there may have been one. The fifth is
-        -- the first byte of the record's body, if there is a record.
-        local function last(key, record)
-          local r = redis.call('GETRANGE', record, 0, 45)
-          if #r > 44 then
-            return tonumber(string.sub(r, 1, 16)), string.sub(r, 33, 44), string.sub(r, 45, 45),
-              tonumber(string.sub(r, 17, 32)), string.sub(r, 46)
-          end
-          local at = redis.call('ZSCORE', KEYS[3], key)
-          if at then
-            at = tonumber(at)
-            local w, t, before = entry(at)
-            return at, w or '', t or '', before or at
-          end
-          return 0, '', '', n > 0 and tonumber(redis.call('ZSCORE', KEYS[3], '') or n) or 0
-        end
-
-        -- The last position at which there may have been a forgotten change by another writer.
-        local forgotten = string.sub(KEYS[3], 1, -2) .. 'f'
-        local function others(before)
-          local p, o, w = string.match(redis.call('GET', forgotten) or '', '^(%d+) (%d+) (%x+)$')
-          return tonumber(p) == before and w == writer and tonumber(o) or before
-        end
-
-        -- The conflicting change, if there is one. The writer's own changes conflict only if `own` is true.
-        local function inTheWay(own, limit, at, w, t, before)
-          if at == 0 then
-            if before > limit and (own or others(before) > limit) then return -1, '', '' end
-          elseif at > limit then
-            if w ~= writer or own then return at, w, t end
-            if before > limit then
-              w, t = entry(before)
-              if w then return before, w, t end
-              return -1, '', ''
-            end
-          end
-        end
-
-        local at, w, t, before, first = 0, '', '', 0, ''
-        if mode ~= 'u' or redis.call('EXISTS', KEYS[4]) == 1 then at, w, t, before, first = last(key, KEYS[4]) end
-        local limit = tonumber(ARGV[5])
-        local p, pw, pt
-        if mode == '' and first == 'i' then
-          p, pw, pt = at, w, t
-        elseif limit then
-          p, pw, pt = inTheWay(mode ~= '', limit, at, w, t, before)
-          if not p and mode ~= 'u' and limit > n then p, pw, pt = -1, '', '' end
-        end
-        local function stop(guard)
-          if where == '2' then redis.call('UNLINK', ARGV[9]) end
-          return {0, p, pw, pt, redis.call('GET', KEYS[4]), guard}
-        end
-        if p then return stop(0) end
-        for i = 5, #KEYS do
-          local g = 2 * i + 2
-          local at, w, t, before, first = last(ARGV[g], KEYS[i])
-          p, pw, pt = inTheWay(false, tonumber(ARGV[g + 1]), at, w, t, before)
-          if p then return stop(i - 4) end
-          -- A marker expires long after its last use.
-          if (first == 'm' or first == 'c') and redis.call('PTTL', KEYS[i]) < 1296000000 then
-            redis.call('PEXPIRE', KEYS[i], '2592000000')
-          end
-        end
-
-        local function count()
-          return redis.pcall('SET', KEYS[1], string.format('%s %.0f-%s %.0f %s', epoch, n, nonce, v, run))
-        end
-        local position
-        if mode == 'u' then
-          -- Not below the journal's end, so that a guard's limit means about the same for records of both sorts.
-          v = math.max(v, n) + 1
-          position = v
-        else
-          n = n + 1
-          nonce = ARGV[11]
-          position = n
-        end
-
-        local refused
-        if where == '2' and redis.call('STRLEN', ARGV[9]) < 45 then
-          -- The body's SET was refused, or the server evicted it at once: treat the record the same way.
-          local done = redis.pcall('SET', KEYS[1], head)
-          if type(done) == 'table' and done.err then
-            refused = done.err
-          elseif mode ~= '' then
-            return {0, -1, '', '', redis.call('GET', KEYS[4]), 0}
-          else
-            where = ''
-          end
-        end
-        if not refused then
-          local done = count()
-          if type(done) == 'table' and done.err then refused = done.err end
-        end
-        if refused then
-          -- The server is full. Remove the old record too, unless it must stay for the next try (a counter, a lock). The
-          -- server checks its memory at a script's first write only (script.c, scriptVerifyOOM), and never for DEL. So
-          -- records that say which values must not be served (removals, markers, intents) are never refused, nor are
-          -- leases, which are short and expire.
-          local needed = where == '' or (where == '1' and (mode == 'u' or string.find(ARGV[9], '^[imc]')))
-          if not string.find(refused, 'OOM', 1, true) or (mode ~= '' and not needed) then return {3, refused} end
-          redis.call('DEL', KEYS[4])
-          count()
-          if needed then refused = nil else where, kind = '', 'x' end
-        end
-        local other = before
-        if at > 0 then
-          if w ~= writer then other = at end
-        elseif other > 0 then
-          other = others(other)
-        end
-        if mode ~= 'u' then
-          local logged = redis.pcall('XADD', KEYS[2], id(n),
-            'k', key, 'w', writer .. nonce, 't', kind, 'p', string.format('%.0f', other))
-          if type(logged) == 'table' and logged.err then
-            -- The journal was damaged: nothing of this epoch can be trusted.
-            redis.call('DEL', KEYS[1])
-            return {2}
-          end
-          if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('ZADD', KEYS[3], string.format('%.0f', n - 1), '') end
-          redis.call('ZADD', KEYS[3], string.format('%.0f', n), key)
-        LUA . self::TRIM . <<<'LUA'
-
-        end
-        if where == '' then
-          redis.call('DEL', KEYS[4])
-        else
-          local header = string.format('%016.0f%016.0f', position, other) .. writer .. kind
-          if where == '2' then
-            redis.call('SETRANGE', ARGV[9], 0, header)
-            redis.call('RENAME', ARGV[9], KEYS[4])
-            if ARGV[6] == '' then redis.call('PERSIST', KEYS[4]) end
-          else
-            redis.call('SET', KEYS[4], header .. ARGV[9])
-          end
-          if ARGV[6] ~= '' then
-            if string.byte(ARGV[6]) == 43 then
-              redis.call('PEXPIRE', KEYS[4], string.sub(ARGV[6], 2))
-            else
-              redis.call('PEXPIREAT', KEYS[4], ARGV[6])
-            end
-          end
-        end
-        if refused then return {3, refused} end
-        return {1, position, at, w, (first or '') ~= '' and t or ''}
-        LUA;
-
-    /**
-     * Changes that nothing is in the way of, in less time than WRITE takes to judge them. It stops before the first change that
-     * it cannot make: for that one and those behind it the caller must use WRITE.
-     *
-     * KEYS: head, journal, index, then for each change the record and those of its guards. ARGV: how the head begins if nobody
-     * has moved the end that this store has seen ("<epoch> <end>-<nonce> "), the writer and the nonce of this call, then for
-     * each change: key, kind, limit or '' for none, number of guards, its end ('' none, '+' and the milliseconds to live, the
-     * millisecond by the server's clock, or '-' for a removal; before it '@' if a key has the body), the body or that key's
-     * name, and the limit of each guard.
-     * Gives words: the journal's end, then for each change that was made position, writer and kind as WRITE does. '' for
-     * another epoch.
-     */
-    private const PUT = <<<'LUA'
         local call, pcall, sub, byte, format = redis.call, redis.pcall, string.sub, string.byte, string.format
-        local head, known = call('GET', KEYS[1]), ARGV[1]
-        local n, rest
-        if head and string.find(head, known, 1, true) == 1 then
-          n, rest = tonumber(string.match(known, '^%d+', 18)), sub(head, #known)
-        else
-          local epoch, last, nonce
-          if head then epoch, last, nonce, rest = string.match(head, '^(%x+) (%d+)%-(%x+)( .*)$') end
-          local ours, at, was = string.match(known, '^(%x+) (%d+)%-(%x+)')
-          n = tonumber(last)
-          local p = tonumber(at)
-          if epoch ~= ours or p >= n then return '' end
-          if p > 0 then
-            local e = call('XRANGE', KEYS[2], at .. '-0', at .. '-0')[1]
-            if not e or sub(e[2][4], 13) ~= was then return '' end
+        local head, meta = call('GET', KEYS[1]), ARGV[1]
+        if not head then return '' end
+        local base, begun = sub(KEYS[1], 1, -5) .. sub(meta, 1, 16) .. ':', tonumber(sub(head, 18, 33))
+        local stream, index, records = base .. 'j', base .. 'i', base .. 'r:'
+        if sub(head, 1, 46) ~= sub(meta, 1, 46) then
+          -- Others have moved the end. The one that this store has seen must still be in the journal.
+          local seen = sub(meta, 18, 33)
+          if sub(head, 1, 17) ~= sub(meta, 1, 17) or tonumber(seen) >= begun then return '' end
+          if tonumber(seen) > 0 then
+            local e = call('XRANGE', stream, seen, seen)[1]
+            if not e or sub(e[2][2], 46, 57) ~= sub(meta, 35, 46) then return '' end
           end
         end
-        local signed = ARGV[2]
-        local writer, first, told, k, a = sub(signed, 1, 12), n + 1, {''}, 4, 3
-        local function note(position)
-          return pcall('SET', KEYS[1], sub(known, 1, 17) .. position .. '-' .. sub(signed, 13) .. rest)
-        end
+        local writer, nonce = sub(meta, 47, 58), sub(meta, 59)
+        local n, v, floor, ends, fresh, gone, told, conflicts, todo, count, litter, markers
 
-        while KEYS[k] do
-          local record, key, limit, guards, finish, body = KEYS[k], ARGV[a], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), ARGV[a + 4], ARGV[a + 5]
-          local at, w, t, other, complete = '0', '', '', '0', nil
-          local r = call('GETRANGE', record, 0, 45)
-          if #r > 44 then
-            -- An intent.
-            if byte(r, 46) == 105 then break end
-            at, w, t = sub(r, 1, 16), sub(r, 33, 44), sub(r, 45, 45)
-            other = w == writer and sub(r, 17, 32) or at
-          else
-            local score = call('ZSCORE', KEYS[3], key)
-            if score then
-              at, other = score, score
-              local e = call('XRANGE', KEYS[2], score .. '-0', score .. '-0')[1]
-              if e then
-                w = sub(e[2][4], 1, 12)
-                if w == writer then other = e[2][8] end
+        local full = false
+        repeat
+          n, v, ends, fresh, gone, told, conflicts, todo, count, litter, markers = begun, nil, nil, nil, nil, {}, nil, nil, 0, nil, nil
+          local a = 2
+          local spec = ARGV[a]
+          while spec do
+            local mode, place, high, low, life, digits, length = byte(spec, 2, 8)
+            local key = sub(spec, 9 + digits + length)
+            local body, own, guards = nil, mode ~= 45, high * 256 + low
+            if place ~= 45 then
+              a = a + 1
+              body = ARGV[a]
+            end
+            local kind, at, was, other, is, known, p, pw, pt, guard = sub(spec, 1, 1)
+            -- The key, then its guards.
+            for g = 0, guards do
+              local name, limit = key, nil
+              if g > 0 then
+                local it = ARGV[a + g]
+                local from = byte(it) + 2
+                name, limit, own = sub(it, from), tonumber(sub(it, 2, from - 1)), false
+              elseif length > 0 then
+                limit = tonumber(sub(spec, 9 + digits, 8 + digits + length))
               end
-            else
-              complete = call('ZSCORE', KEYS[3], '')
-              if n > 0 then other = complete or format('%.0f', n) end
-              if n >= 10000 and complete then
-                local p, o, by = string.match(call('GET', sub(KEYS[3], 1, -2) .. 'f') or '', '^(%d+) (%d+) (%x+)$')
-                if p == complete and by == writer then other = o end
-              end
-            end
-          end
-          if limit and (limit > n or tonumber(other) > limit) then break end
-          local free = true
-          for g = 1, guards do
-            local m = call('GETRANGE', KEYS[k + g], 0, 45)
-            if #m < 45 or tonumber(sub(m, 1, 16)) > tonumber(ARGV[a + 5 + g]) then
-              free = false
-              break
-            end
-            -- A marker expires long after its last use. One call in sixteen sees to that.
-            if byte(signed, -1) == 48 and string.find(m, '^[mc]', 46) and call('PTTL', KEYS[k + g]) < 1296000000 then
-              call('PEXPIRE', KEYS[k + g], '2592000000')
-            end
-          end
-          local how = byte(finish)
-          if not free or (how == 64 and call('STRLEN', body) < 45) then break end
-          if how == 45 then
-            -- A full server must not refuse removals, so DEL comes before any other write (see WRITE).
-            local done = pcall('DEL', record)
-            if type(done) == 'table' and done.err then break end
-          end
-          local position = format('%.0f', n + 1)
-          if n < first and note(position).err then break end
-          n = n + 1
-          local kind = ARGV[a + 1]
-          local logged = pcall('XADD', KEYS[2], position .. '-0', 'k', key, 'w', signed, 't', kind, 'p', other)
-          if type(logged) == 'table' and logged.err then
-            call('DEL', KEYS[1])
-            return ''
-          end
-          if call('ZADD', KEYS[3], position, key) == 1 and not complete and call('ZCARD', KEYS[3]) == 1 then
-            call('ZADD', KEYS[3], format('%.0f', n - 1), '')
-          end
-        LUA . self::TRIM . <<<'LUA'
-
-          if how ~= 45 then
-            local header = string.rep('0', 16 - #position) .. position .. string.rep('0', 16 - #other) .. other .. writer .. kind
-            if how == 64 then
-              call('SETRANGE', body, 0, header)
-              call('RENAME', body, record)
-              finish = sub(finish, 2)
-              if finish == '' then
-                call('PERSIST', record)
-              elseif byte(finish) == 43 then
-                call('PEXPIRE', record, sub(finish, 2))
+              -- h: the header of the last change; if that is not known, of the last one that may have been.
+              local h, there, sure = fresh and fresh[name], true, true
+              if h then
+                there = not gone[name]
               else
-                call('PEXPIREAT', record, finish)
+                h = call('GETRANGE', records .. name, 0, 45)
+                if #h < 45 then
+                  there = false
+                  if g == 0 and mode == 117 then
+                    h, sure = '0000000000000000', false
+                  else
+                    local found = call('HMGET', index, name, '')
+                    floor = found[2]
+                    h, sure = found[1], found[1] and true
+                    if not sure then h = floor or sub(head, 18, 33) end
+                  end
+                end
               end
-            elseif how == 43 then
-              call('SET', record, header .. body, 'PX', sub(finish, 2))
+              local position, by = sub(h, 1, 16), sub(h, 33, 44)
+              local before = by == writer and sub(h, 17, 32) or position
+              if g == 0 then at, was, other, is, known = position, h, before, there, sure end
+              if p then
+                break
+              elseif g == 0 and not own and there and byte(h, 46) == 105 then
+                p, pw, pt = tonumber(position), by, sub(h, 45, 45)
+              elseif limit and tonumber(own and position or before) > limit then
+                p, pw, pt, guard = -1, '', '', g
+                if sure and (own or by ~= writer) then
+                  p, pw, pt = tonumber(position), by, sub(h, 45, 45)
+                elseif sure then
+                  -- One before the writer's own.
+                  local e = call('XRANGE', stream, before, before)[1]
+                  if e then p, pw, pt = tonumber(before), sub(e[2][2], 33, 44), sub(e[2][2], 45, 45) end
+                end
+              elseif g == 0 and limit and limit > n and mode ~= 117 then
+                p, pw, pt = -1, '', ''
+              elseif g > 0 and there and byte(nonce, -1) == 48 and string.find(h, '^[mc]', 46) then
+                markers = markers or {}
+                markers[#markers + 1] = records .. name
+              end
+            end
+            own = mode ~= 45
+            if not p and full and place ~= 45 and not (place == 49 and (mode == 117 or string.find(body, '^[imc]'))) then
+              -- The server is full. Remove the old record too, unless it must stay for the next try (a counter, a lock).
+              -- Records that say which values must not be served (removals, markers, intents) are never refused, nor are
+              -- leases, which are short and expire.
+              kind, place = 'x', own and 0 or 45
+            elseif not p and place == 50 and call('STRLEN', body) < 45 then
+              -- The server refused the body's SET, or evicted it at once: treat the record the same way.
+              if own then p, pw, pt = -1, '', '' else place = 45 end
+            end
+            if p then
+              told[#told + 1] = '0' .. string.rep(' ', 45)
+              conflicts, litter = conflicts or {}, litter or {}
+              local made = fresh and fresh[key]
+              conflicts[#conflicts + 1] = {p, pw, pt, not made and call('GET', records .. key), guard or 0, made and records .. key}
+              if place == 50 then litter[#litter + 1] = body end
+            elseif place == 0 then
+              told[#told + 1] = 'r' .. string.rep(' ', 45)
             else
-              call('SET', record, header .. body)
-              if how then call('PEXPIREAT', record, finish) end
+              local position
+              if mode == 117 then
+                -- Not below the journal's end, so that a guard's limit means about the same for records of both sorts.
+                v = math.max(v or tonumber(sub(head, 48, 63)), n) + 1
+                position = format('%016d', v)
+              else
+                n = n + 1
+                position = format('%016d', n)
+                ends = position
+              end
+              local header = position .. other .. writer .. kind
+              if todo then
+                todo[count + 1], todo[count + 2], todo[count + 3], todo[count + 4], todo[count + 5], todo[count + 6] = key, place, header, body or '', spec, mode
+              else
+                todo = {key, place, header, body or '', spec, mode}
+              end
+              count = count + 6
+              told[#told + 1] = (kind == 'x' and full and body and 'r' or '1') .. position
+                .. (known and at .. sub(was, 33, 44) .. (is and sub(was, 45, 45) or ' ') or '0000000000000000             ')
+              if ARGV[a + guards + 1] then
+                fresh, gone = fresh or {}, gone or {}
+                fresh[key] = header .. (place == 49 and sub(body, 1, 1) or place == 50 and call('GETRANGE', body, 45, 45) or '')
+                gone[key] = place == 45
+              end
+            end
+            a = a + guards + 1
+            spec = ARGV[a]
+          end
+          if count == 0 then break end
+          -- The server checks its memory at a script's first write only (script.c, scriptVerifyOOM), and never for DEL.
+          for t = 1, full and count or 0, 6 do call('DEL', records .. todo[t]) end
+          local done = pcall('SETRANGE', KEYS[1], '17', (ends and ends .. '-' .. nonce or sub(head, 18, 46)) .. (v and format(' %016d', v) or ''))
+          local again = type(done) == 'table'
+          if again then
+            if full or not string.find(done.err, 'OOM', 1, true) then return done end
+            full = true
+          end
+        until not again
+
+        if n > begun then
+          local fields = count > 6 and {}
+          for t = 1, count, 6 do
+            if todo[t + 5] ~= 117 then
+              local header, key = todo[t + 2], todo[t]
+              local logged = pcall('XADD', stream, sub(header, 1, 16) .. '-0', '', header .. nonce .. key)
+              if type(logged) == 'table' then
+                -- The journal was damaged: nothing of this epoch can be trusted.
+                call('DEL', KEYS[1])
+                return ''
+              end
+              if fields then fields[#fields + 1], fields[#fields + 2] = key, header end
             end
           end
-          told[#told + 1] = at .. ' ' .. w .. ' ' .. t
-          k, a = k + 1 + guards, a + 6 + guards
+          local added = fields and call('HSET', index, unpack(fields)) or call('HSET', index, todo[1], todo[3])
+          if added > 0 and not floor and call('HLEN', index) == added then
+            -- Longer than the fields of a list (hash-max-listpack-value): this hash soon has too many for one.
+            call('HSET', index, '', format('%016d%016d', begun, begun) .. string.rep('-', 48))
+          end
+          -- Every 256 changes the index forgets those that are older than the last 10,000, and the journal those before them.
+          if n > 10000 and math.floor(n / 256) > math.floor(begun / 256) then
+            local known = call('HGET', index, '') or ''
+            local from, by, low = tonumber(sub(known, 1, 16)) or n, sub(known, 33, 44), n - 10000
+            local list = from < low and call('XRANGE', stream, format('%d', from + 1), format('%d', low)) or {}
+            if from < low and #list == low - from then
+              -- The newest change that the index forgets, and the newest of them that is not by the same writer, whose own
+              -- changes do not count against it.
+              local before, other, keys, old = sub(known, 1, 16), sub(known, 17, 32), {}, {}
+              for i, e in ipairs(list) do
+                e = e[2][2]
+                if sub(e, 33, 44) ~= by then by, other = sub(e, 33, 44), before end
+                before, keys[i] = sub(e, 1, 16), sub(e, 58)
+              end
+              for i, header in ipairs(call('HMGET', index, unpack(keys))) do
+                if header and tonumber(sub(header, 1, 16)) <= low then old[#old + 1] = keys[i] end
+              end
+              if #old > 0 then call('HDEL', index, unpack(old)) end
+              call('HSET', index, '', before .. other .. by .. string.rep('-', 36))
+            elseif from < low then
+              -- The journal was damaged.
+              call('DEL', index)
+            end
+            call('XTRIM', stream, 'MAXLEN', '~', '10400')
+          end
         end
-        told[1] = format('%.0f', n)
-        if n > first then note(told[1]) end
-        return table.concat(told, ' ')
+        for t = 1, count, 6 do
+          local record, place, body, spec = records .. todo[t], todo[t + 1], todo[t + 3], todo[t + 4]
+          local life, digits = byte(spec, 6, 7)
+          local finish = sub(spec, 9, 8 + digits)
+          if place == 45 then
+            call('DEL', record)
+          elseif place == 50 then
+            call('SETRANGE', body, '0', todo[t + 2])
+            call('RENAME', body, record)
+            if life == 43 then call('PEXPIRE', record, finish) elseif life == 61 then call('PEXPIREAT', record, finish) else call('PERSIST', record) end
+          elseif life == 43 then
+            call('SET', record, todo[t + 2] .. body, 'PX', finish)
+          else
+            call('SET', record, todo[t + 2] .. body)
+            if life == 61 then call('PEXPIREAT', record, finish) end
+          end
+        end
+        -- A marker expires long after its last use. One call in sixteen sees to that.
+        for _, marker in ipairs(markers or {}) do
+          if call('PTTL', marker) < 1296000000 then call('PEXPIRE', marker, '2592000000') end
+        end
+        local words = told[2] and table.concat(told) or told[1]
+        if not conflicts then return words end
+        for _, body in ipairs(litter) do call('UNLINK', body) end
+        for _, c in ipairs(conflicts) do
+          -- A record that this call has made.
+          if c[6] then c[4] = call('GET', c[6]) end
+        end
+        return {words, conflicts}
         LUA;
 
     /**
@@ -504,7 +404,7 @@ final class Script
           local theirs, rest = string.sub(key, from, from + 15), string.sub(key, from + 17)
           -- Another cache's longer prefix may look like this prefix with an epoch; the rest of the name tells.
           if theirs ~= epoch and string.match(theirs, '^%x+$')
-            and (string.match(rest, '^[fij]$') or string.match(rest, '^[rt]:')) then redis.call('UNLINK', key) end
+            and (string.match(rest, '^[ij]$') or string.match(rest, '^[rt]:')) then redis.call('UNLINK', key) end
         end
         redis.call('DEL', KEYS[2])
         if page[1] == '0' then return 0 end
@@ -555,11 +455,6 @@ final class Script
     public static function write(): self
     {
         return new self(self::WRITE);
-    }
-
-    public static function put(): self
-    {
-        return new self(self::PUT);
     }
 
     public static function sweep(): self
