@@ -23,9 +23,11 @@ final class WatchedRedis extends Connection
     public int $longest = 0;
     private ?StreamConnection $stream = null;
 
-    protected function open(): void
+    protected function open(): bool
     {
         $this->stream = new StreamConnection(Parameters::create(['scheme' => 'unix', 'path' => $this->endpoint->socket, 'read_write_timeout' => 10]));
+
+        return false;
     }
 
     protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array
