@@ -32,6 +32,11 @@ final class Clients
                 $client->follow('k');
                 $client->follow('k');
             },
+            'looks, sets another' => static function (object $client): void {
+                $client->follow('l');
+                $client->set('l', 'vanother');
+            },
+            'fills what was set and forgotten' => static fn(object $client) => $client->fillForgotten('k', 'vfill'),
             // Not a process of the cache: SQLite rebuilds the index of its log.
             'recovers' => static fn() => Machine::step('recover'),
             'waits, follows twice' => static function (object $client): void {
@@ -40,6 +45,8 @@ final class Clients
                 $client->follow('other');
                 Machine::step('wait', 6000);
                 $client->follow('k');
+                // Until it no longer waits for the writer that was given up.
+                Machine::step('wait', 2000);
                 $client->follow('k');
             },
         ];

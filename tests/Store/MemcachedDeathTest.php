@@ -36,7 +36,9 @@ final class MemcachedDeathTest extends TestCase
         self::assertSame($slot ? ['k'] : [], \array_column($changes->list, 0), 'What may be readable is in the log.');
         // Others go on meanwhile, and who looks again from the log's end misses none of them.
         $next = self::put($store, 'next', 'n', self::B);
-        self::assertContains('next', \array_column($this->store()->since($start->epoch, $changes->end, '')->list, 0));
+        // The next writer may have guessed the position that was never announced, and then says that nothing is known of it.
+        $since = $this->store()->since($start->epoch, $changes->end, '');
+        self::assertTrue(!$since->complete || \in_array('next', \array_column($since->list, 0), true));
         self::assertTrue($store->write([new Change('other', 'p', self::A, $other->position)])[0]->done);
 
         $this->age();
@@ -52,7 +54,7 @@ final class MemcachedDeathTest extends TestCase
         }
         $all = $this->store()->since($start->epoch, $start->end, $start->token);
         if ($slot) {
-            self::assertTrue($all->complete);
+            self::assertTrue(!$all->complete || \in_array('k', \array_column($all->list, 0), true));
             self::assertFalse($store->write([new Change('k', 'late', self::A, $old->position)])[0]->done);
         }
         self::assertTrue($store->write([new Change('k', 'again', self::A, $this->store()->read(['k'])->at)])[0]->done);
@@ -189,6 +191,44 @@ final class MemcachedDeathTest extends TestCase
         $this->heal();
         self::assertFalse($this->store()->since($before->epoch, $before->end, '')->complete);
         self::assertGreaterThanOrEqual(self::put($store, 'end', 'e')->position, $this->store()->read(['k'])->at);
+    }
+
+    /** @return iterable<string, array{?string}> */
+    public static function bodies(): iterable
+    {
+        yield 'a set' => ['v'];
+        yield 'a deletion' => [null];
+    }
+
+    #[DataProvider('bodies')]
+    public function testAWriteTakesTwoRoundTripsWhereNobodyElseWrites(?string $body): void
+    {
+        self::put($this->store(), 'there', 'old');
+        foreach (['there', 'new'] as $key) {
+            $packets = 0;
+            [$pid, $file] = $this->stopAt(['incr '], static fn(MemcachedStore $own): mixed => self::put($own, $key, $body), static function (string $bytes) use (&$packets): string {
+                $packets += $bytes === '' ? 0 : 1;
+
+                return $bytes;
+            });
+            $packets = 0;
+            self::assertTrue($this->goOn($pid, $file)->done);
+            self::assertSame(2, $packets, $key);
+            $this->relay?->end();
+        }
+        $this->relay = null;
+    }
+
+    /** A position that was guessed, and whose writer was given up, is doubtful only until that writer goes on. */
+    public function testASlowWritersGuessStopsNobodyAfterItHasGoneOn(): void
+    {
+        $store = $this->store();
+        $at = $store->read(['computed'])->at;
+        [$pid, $file] = $this->stopAt(['incr ', 'add ', 'cas '], static fn(MemcachedStore $own): array => $own->write([new Change('k', 'v', self::DEAD)]));
+        $this->age();
+        $this->heal();
+        self::assertTrue($this->goOn($pid, $file)[0]->done);
+        self::assertTrue($this->store()->write([new Change('computed', 'c', self::A, $at)])[0]->done);
     }
 
     /** Who was only slow says that it changed nothing at the positions that were given up: else no fill of that time counted. */

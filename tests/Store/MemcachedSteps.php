@@ -151,7 +151,8 @@ trait MemcachedSteps
             $text = self::get($socket, $base . "j:$n");
             $slot = $text === null ? null : Slot::decode([$text, '']);
             if ($slot !== null && !$slot->final()) {
-                self::set($socket, $base . "j:$n", Slot::encode($slot->state, $slot->first, $slot->last, $slot->time - 10000, $slot->entries));
+                $state = $slot->guessed ? \strtoupper($slot->state) : $slot->state;
+                self::set($socket, $base . "j:$n", Slot::encode($state, $slot->first, $slot->last, $slot->time - 10000, $slot->entries));
             }
         }
         \fclose($socket);

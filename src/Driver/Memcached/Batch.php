@@ -117,12 +117,13 @@ final class Batch
      * @param string $verb    set, add, replace or cas
      * @param int    $exptime seconds; 0: never; more than 30 days: seconds since 1970
      * @param string $token   for cas only
+     * @param bool   $repeats the command may be sent twice
      *
      * @return int the answer's number: STORED, NOT_STORED, EXISTS, NOT_FOUND or SERVER_ERROR with its reason
      */
-    public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = ''): int
+    public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = '', bool $repeats = false): int
     {
-        $this->repeatable = false;
+        $this->repeatable = $this->repeatable && $repeats;
         $head = $verb . ' ' . $key . ' 0 ' . $exptime . ' ' . \strlen($value) . ($token === '' ? '' : ' ' . $token);
 
         return $this->command($server, $head . "\r\n" . $value . "\r\n");

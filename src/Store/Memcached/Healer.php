@@ -112,12 +112,15 @@ final class Healer
     }
 
     /**
-     * Shuts out the writers that have taken positions and not added their slots.
+     * Shuts out the writers that have taken positions and not added their slots, and those that have guessed theirs.
      *
      * @throws Failure
      */
     public function shutGaps(Window $window): void
     {
+        foreach ($window->stretches as [, , $slot]) {
+            $slot?->guessed === true && $this->fence($slot);
+        }
         $this->shut($this->gaps($window, $window->to));
     }
 
@@ -164,7 +167,9 @@ final class Healer
         $server = $this->servers->log;
         $name = $this->keys->slot($slot->last);
         $batch = new Batch($this->servers);
-        $fenced = Slot::encode(Slot::FENCED, $slot->first, $slot->last, $slot->time, $slot->entries);
+        // At a guessed position there may have been another writer's slot, which was evicted.
+        [$state, $end] = $slot->guessed ? [\strtoupper(Slot::FENCED), Slot::UNKNOWN] : [Slot::FENCED, Slot::SETTLED];
+        $fenced = Slot::encode($state, $slot->first, $slot->last, $slot->time, $slot->entries);
         $number = $batch->store($server, 'cas', $name, $fenced, Slot::LIFE, $slot->token);
         $batch->run();
         if ($batch->replies[$number] !== 'STORED') {
@@ -204,7 +209,7 @@ final class Healer
             }
         }
         $this->logged->apply($removals);
-        $settled = Slot::encode(Slot::SETTLED, $slot->first, $slot->last, $slot->time, $slot->entries);
+        $settled = Slot::encode($end, $slot->first, $slot->last, Slot::now(), $slot->entries);
         $batch->store($server, 'cas', $name, $settled, Slot::LIFE, $batch->items[$name][1] ?? '0');
         $batch->run();
     }

@@ -137,19 +137,47 @@ final class Journal
     }
 
     /**
+     * The position that will be allocated next if nobody has written since this object last looked, as far as it knows; 0: somebody
+     * was at work then.
+     *
+     * @throws Failure
+     */
+    public function next(): int
+    {
+        if ($this->epoch === '') {
+            $this->open();
+        }
+
+        return $this->top === $this->end ? $this->top + 1 : 0;
+    }
+
+    /**
      * Allocates $count positions and returns the last; 0: the epoch had ended, and another has begun.
      *
      * @throws Failure
      */
     public function allocate(int $count): int
     {
-        if ($this->epoch === '') {
-            $this->open();
-        }
         $batch = new Batch($this->servers);
-        $n = $batch->increase($this->servers->log, $this->keys->allocated(), $count);
+        $n = $this->increase($batch, $count);
         $batch->run();
-        $reply = $batch->replies[$n];
+
+        return $this->given($batch->replies[$n]);
+    }
+
+    /** Adds to a batch the command that allocates positions; given() takes its answer. */
+    public function increase(Batch $batch, int $count): int
+    {
+        return $batch->increase($this->servers->log, $this->keys->allocated(), $count);
+    }
+
+    /**
+     * The last position that was allocated; 0 as with allocate().
+     *
+     * @throws Failure
+     */
+    public function given(string $reply): int
+    {
         if ($reply === 'NOT_FOUND') {
             $before = $this->epoch;
             $this->open();

@@ -16,18 +16,24 @@ use Larder\System\Process;
  *
  *     1  incr allocated            take positions
  *     2  add slot PENDING          announce the changes: from here on the journal names them before anybody can read them
- *     3  gets slots below, head, records and guards, allocated, own slot
- *     4  add empty items where a record is missing, and read again from "records"
+ *     3  gets slots below, head
+ *     4  add empty items where a record is missing; gets records and guards, allocated, own slot
  *     5  judge (WriteConditions)
- *     6  cas records               only by the tokens of 3 or 4, so never over anything newer than what was judged
- *     7  cas slot SETTLED, cas head
+ *     6  cas records               only by the tokens of 4, so never over anything newer than what was judged
+ *     7  cas slot SETTLED, cas head, gets head and allocated
  *
  * Steps 6 and 7 go in one packet if no other writer can be in the way. A round that fails in step 6 is settled as not made,
  * and the writer begins again at 1. A change that was made in step 6 is made once, whatever became of its slot: a process that
  * settled it names the change too, and a lost slot leaves a gap, after which no reader of the journal trusts its copies.
  *
+ * So do steps 1 to 4 for one change, if nobody was at work when the writer last looked: it guesses the position that step 1
+ * will give, and the slot says that it is GUESSED. If others have written meanwhile, step 1 gives a later position. Then the
+ * writer begins again at 2 with that one. It may have added its slot at the guessed one, where another writer's slot was
+ * evicted, or comes a moment later. So nobody concludes from a guessed slot that nothing else happened at its position, and
+ * if the guess was wrong, its slot becomes UNKNOWN.
+ *
  * A writer that dies leaves its slot PENDING; the Healer then makes the writer's CAS impossible before it settles the slot.
- * This is safe because step 3 reads the own slot last: it must still be PENDING after the tokens were read.
+ * This is safe because step 4 reads the own slot last: it must still be PENDING after the tokens were read.
  *
  * A record's position only grows: if an item has a higher one, the writer begins a new round.
  */
@@ -150,48 +156,26 @@ final class JournaledWrite
      */
     private function round(array $changes): array
     {
-        $last = $this->log->allocate(\count($changes));
-        if ($last === 0) {
+        $now = Slot::now();
+        $look = $this->announce($changes, $now);
+        if ($look === null) {
             return [];
         }
-        $first = $last - \count($changes) + 1;
-        $names = [];
-        foreach ($changes as $change) {
-            $names[$change->key] = $this->keys->record($change->key);
-        }
-        $watched = $names;
-        foreach ($changes as $change) {
-            foreach ($change->guards as $guard => $limit) {
-                $watched[$guard] ??= $this->keys->record((string) $guard);
+        $begun = \hrtime(true);
+        for ($wait = 0; $this->undecided($changes, $look); $wait++) {
+            if ($wait === self::WAITS) {
+                $this->healer()->shutGaps($look->window);
+            } elseif ($wait > self::WAITS && \hrtime(true) - $begun > $this->patience * 1e9) {
+                break;
+            } else {
+                // Before it is shut out the other writer may settle its position, and afterwards it may say that it changed nothing.
+                Process::pause(self::WAIT << \min($wait, self::WAITS - 1));
             }
-        }
-        $writer = \array_values($changes)[0]->writer;
-        $look = new WriteSnapshot($this->servers, $this->keys, $this->log, $this->past, $first, $last, $watched, $writer);
-        $now = Slot::now();
-        $slot = Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes));
-        for ($wait = 0; ; $wait++, $slot = '') {
-            if (!$look->take($slot)) {
+            if (!$look->take('')) {
                 return [];
             }
-            if ($wait > self::WAITS || !$this->undecided($changes, $look)) {
-                break;
-            }
-            if ($wait < self::WAITS) {
-                Process::pause(self::WAIT << $wait);
-            } else {
-                $this->healer()->shutGaps($look->window);
-            }
         }
-        $missing = [];
-        foreach ($names as $key => $name) {
-            if (!isset($look->items[$key])) {
-                $missing[$key] = $name;
-            }
-        }
-        if ($missing !== [] && !$look->place($missing)) {
-            return [];
-        }
-        $judge = new WriteConditions($this->log, $this->past, $this->parts, $first, $look->window);
+        $judge = new WriteConditions($this->log, $this->past, $this->parts, $look->first, $look->window);
         $outcomes = $accepted = [];
         $entry = 0;
         foreach ($changes as $i => $change) {
@@ -199,13 +183,44 @@ final class JournaledWrite
             $conflict = $judge->conflict($change, $look->items);
             if ($conflict !== null) {
                 $outcomes[$i] = $conflict;
-            } elseif ($item !== null && $item->position < $first && ($item->known() || !$look->overtaken($change->key))) {
+            } elseif ($item !== null && $item->position < $look->first && ($item->known() || !$look->overtaken($change->key))) {
                 $accepted[$i] = $entry;
             }
             $entry++;
         }
 
         return $outcomes + $this->store($changes, $accepted, $look, $now);
+    }
+
+    /**
+     * Steps 1 to 4.
+     *
+     * @param non-empty-array<int, Change> $changes
+     *
+     * @return ?WriteSnapshot null: the positions are lost
+     */
+    private function announce(array $changes, int $now): ?WriteSnapshot
+    {
+        $entries = self::entries($changes, $changes);
+        $guess = \count($changes) === 1 ? $this->log->next() : 0;
+        if ($guess !== 0) {
+            $look = new WriteSnapshot($this->servers, $this->keys, $this->log, $this->past, $changes, $guess);
+            if ($look->take(Slot::encode(Slot::GUESSED, $guess, $guess, $now, $entries), true)) {
+                return $look;
+            }
+            $last = $look->given;
+            if ($last === $guess) {
+                return null;
+            }
+        } else {
+            $last = $this->log->allocate(\count($changes));
+        }
+        if ($last === 0) {
+            return null;
+        }
+        $look = new WriteSnapshot($this->servers, $this->keys, $this->log, $this->past, $changes, $last);
+
+        return $look->take(Slot::encode(Slot::PENDING, $look->first, $last, $now, $entries)) ? $look : null;
     }
 
     /**
@@ -245,6 +260,8 @@ final class JournaledWrite
         }
         if ($settled === 'STORED') {
             $this->past->own($look->writer, $look->first, $look->last);
+        } elseif (!\in_array('STORED', \array_intersect_key($batch->replies, \array_flip($numbers)), true)) {
+            $look->disown();
         }
         $before = -1;
         foreach ($accepted as $i => $entry) {
@@ -307,11 +324,12 @@ final class JournaledWrite
                 $batch->forget($server, $this->keys->slot($n));
             }
         }
-        $batch->gets($server, [$this->keys->head]);
+        $batch->gets($server, [$this->keys->head, $this->keys->allocated()]);
         $batch->run();
         if (!$this->log->see($batch)) {
             return '';
         }
+        $this->log->allocated($batch);
         if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
             throw Failure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');
         }
@@ -335,13 +353,13 @@ final class JournaledWrite
     }
 
     /**
-     * Whether a slot is missing in the journal below, and a change depends on it.
+     * Whether a slot is missing in the journal below, or was given up a moment ago, and a change depends on it.
      *
      * @param non-empty-array<int, Change> $changes
      */
     private function undecided(array $changes, WriteSnapshot $look): bool
     {
-        if (!$look->window->gap($this->log->end)) {
+        if (!$look->window->gap($this->log->end) && !$look->window->doubt()) {
             return false;
         }
         foreach ($changes as $change) {

@@ -84,8 +84,9 @@ final class MemcachedStore implements Store
             $window = $log->window(\max($known ? \min($position, $log->end) : $log->end, $top - Slot::KEPT), $top);
             $end = $window->settled($log->end);
             $waited = \intdiv(\hrtime(true) - $begun, 1_000_000);
-            if ($end < $top && $known && $waited < self::YOUNG && $window->young($end, self::YOUNG, $waited)) {
-                // Writers are at work and will settle their positions in a moment; then each change is listed once.
+            if ($known && $waited < self::YOUNG && ($window->doubt() || ($end < $top && $window->young($end, self::YOUNG, $waited)))) {
+                // Writers are at work and will settle their positions in a moment, or say that they changed nothing at those that
+                // were given up; then each change is listed once.
                 Process::pause(200 << \min($wait, 5));
                 continue;
             }

@@ -56,7 +56,7 @@ final class Past
             if ($last <= $this->to) {
                 continue;
             }
-            if ($slot === null ? $last > $this->log->end : !$slot->final()) {
+            if ($slot === null ? $last > $this->log->end : !$slot->final() || $slot->doubtful()) {
                 break;
             }
             if ($slot === null || $slot->state === Slot::UNKNOWN) {

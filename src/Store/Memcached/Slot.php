@@ -18,6 +18,7 @@ namespace Larder\Store\Memcached;
  *     state 1 | first 8 | last 8 | milliseconds since 1970 8 | entries: kind 1, done 1, length of writer 1, of key 4, writer, key
  *
  * The time is by the writer's clock, and nobody relies on it: see Healer. The kind of an atomic change is in capitals.
+ * So is the state of a slot that was added at a guessed position: see JournaledWrite.
  */
 final class Slot
 {
@@ -26,8 +27,14 @@ final class Slot
     public const SETTLED = 'd';
     public const UNKNOWN = 'u';
 
+    /** PENDING at a position that may be another writer's. */
+    public const GUESSED = 'P';
+
     /** Milliseconds after which the writer of an unsettled slot may be dead. */
     private const YOUNG = 100;
+
+    /** Milliseconds for which an UNKNOWN slot's writer is waited for. */
+    private const DOUBT = 1000;
 
     /** Positions that the journal reaches back. */
     public const KEPT = 4096;
@@ -46,6 +53,8 @@ final class Slot
         public readonly int $time,
         public readonly array $entries,
         public readonly string $token = '',
+        /** True: the position may be another writer's, of whose change nothing is known. */
+        public readonly bool $guessed = false,
     ) {}
 
     public static function now(): int
@@ -90,13 +99,21 @@ final class Slot
             $at += 7 + $writer + $key[1];
         }
 
-        return new self($text[0], $n['first'], $n['last'], $n['time'], $entries, $token);
+        $state = \strtolower($text[0]);
+
+        return new self($state, $n['first'], $n['last'], $n['time'], $entries, $token, $state !== $text[0]);
     }
 
     /** Whether no change will be made any more at its positions (an UNKNOWN slot's writer can only say that it made none). */
     public function final(): bool
     {
         return $this->state === self::SETTLED || $this->state === self::UNKNOWN;
+    }
+
+    /** Whether it was given up so short a time ago that its writer, if it is only slow, may yet say that it changed nothing. */
+    public function doubtful(): bool
+    {
+        return $this->state === self::UNKNOWN && \abs(self::now() - $this->time) < self::DOUBT;
     }
 
     /** Whether its writer may be dead. Judged by the writer's clock, so it only saves the healer a check. */

@@ -48,11 +48,23 @@ final class Window
         return $from;
     }
 
-    /** Whether the slot of any position after $from is missing: not added yet, or evicted. */
+    /** Whether the slot of any position after $from is missing (not added yet, or evicted), or was guessed. */
     public function gap(int $from): bool
     {
         foreach ($this->stretches as [, $last, $slot]) {
-            if ($slot === null && $last > $from) {
+            if (($slot === null || $slot->guessed) && $last > $from) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Whether the writer of any position may yet say that it changed nothing there. */
+    public function doubt(): bool
+    {
+        foreach ($this->stretches as [, , $slot]) {
+            if ($slot?->doubtful() === true) {
                 return true;
             }
         }
@@ -121,8 +133,8 @@ final class Window
             if ($last <= $after) {
                 break;
             }
-            if ($slot === null || $slot->state === Slot::UNKNOWN) {
-                if (!$open || $slot === null) {
+            if ($slot === null || $slot->guessed || $slot->state === Slot::UNKNOWN) {
+                if (!$open || $slot === null || $slot->guessed) {
                     return [-1, '', ''];
                 }
                 continue;
@@ -154,7 +166,7 @@ final class Window
                 // Allocated a moment ago: a reader that reads on from `settled` will find it.
                 continue;
             }
-            if ($slot === null || $slot->state === Slot::UNKNOWN) {
+            if ($slot === null || $slot->state === Slot::UNKNOWN || ($slot->guessed && $last <= $settled)) {
                 return null;
             }
             foreach ($slot->entries as $n => [$kind, $writer, $key, $done]) {

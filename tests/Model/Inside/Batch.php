@@ -60,7 +60,7 @@ final class Batch
         $this->stats = ['time' => (string) \intdiv(Machine::hrtime(true), 1_000_000_000)];
     }
 
-    public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = ''): int
+    public function store(int $server, string $verb, string $key, string $value, int $exptime, string $token = '', bool $repeats = false): int
     {
         return $this->command('store', [$verb, $key, $value, $token]);
     }

@@ -50,6 +50,17 @@ final class Client
         $this->write(new Change($key, $body, $this->writer, $view->at), $view->records[$key]->position ?? null);
     }
 
+    /** The same, but another writer has set the key in between, and the server has evicted all that tells of it. */
+    public function fillForgotten(string $key, string $body): void
+    {
+        $view = $this->store->read([$key]);
+        $set = $this->store->write([new Change($key, 'vforgotten', 'bbbbbbbbbbbb')])[0];
+        Machine::step('made', $key, $set->position, $set->position);
+        Machine::step('lose', ":r:$key");
+        Machine::step('lose', ':j:');
+        $this->write(new Change($key, $body, $this->writer, $view->at), $view->records[$key]->position ?? null);
+    }
+
     /** The same, computed under a marker that must not move. */
     public function fillGuarded(string $key, string $body, string $marker): void
     {

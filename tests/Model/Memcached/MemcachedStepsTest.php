@@ -57,6 +57,7 @@ final class MemcachedStepsTest extends TestCase
         foreach (['deletes', 'fills'] as $writer) {
             yield "a near tier follows while another $writer" => [[$writer, 'follows twice'], 1, 9];
         }
+        yield 'a guess that is late' => [['fills what was set and forgotten', 'looks, sets another'], 0, self::rounds(3, 4)];
         yield 'two counters' => [['counts', 'counts'], 1, self::rounds(3, 9)];
         foreach (self::rounds(0, 9) === 9 ? ['sets', 'deletes'] : [] as $writer) {
             yield "$writer + follows + follows" => [[$writer, 'follows', 'follows'], 0, 9];
@@ -94,8 +95,16 @@ final class MemcachedStepsTest extends TestCase
             ['sets', 'follows twice'], 0, 9,
         ];
         yield 'a change is not announced before it is made' => [
-            ['Store\Memcached\JournaledWrite' => ['Slot::encode(Slot::PENDING, $first, $last, $now, self::entries($changes, $changes))' => 'Slot::encode(Slot::PENDING, $first, $last, $now, [])']],
+            ['Store\Memcached\JournaledWrite' => ['$entries = self::entries($changes, $changes);' => '$entries = [];']],
             ['sets', 'follows twice'], 1, 9,
+        ];
+        yield 'a position that was guessed is not compared with the allocated one' => [
+            ['Store\Memcached\WriteSnapshot' => ['if ($this->given !== $this->last) {' => 'if (false) {']],
+            ['sets', 'looks, sets another', 'follows'], 0, 9,
+        ];
+        yield 'a guessed slot tells what happened at its position' => [
+            ['Store\Memcached\Window' => ['if ($slot === null || $slot->guessed || $slot->state === Slot::UNKNOWN) {' => 'if ($slot === null || $slot->state === Slot::UNKNOWN) {']],
+            ['fills what was set and forgotten', 'looks, sets another'], 0, 3,
         ];
         yield 'a marker under way does not stop what it guards' => [
             ['Store\Memcached\WriteConditions' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
