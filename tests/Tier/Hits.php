@@ -134,13 +134,22 @@ abstract class Hits extends TestCase
         self::assertSame('new', $cache->get('k'));
     }
 
-    // Seen to fail, with the extension: the coarse clock taken for the fine one.
     public function testACopyEndsInALoopThatOnlyGets(): void
     {
         $this->cache()->set('k', 'v', 1);
         $cache = $this->cache();
         for ($end = \hrtime(true) + 30_000_000_000; $cache->get('k') === 'v' && \hrtime(true) < $end;);
         self::assertNull($cache->get('k'));
+    }
+
+    // Seen to fail: the coarse clock taken for the fine one. Without the extension's get(): gets that need not check the clock.
+    #[RequiresPhpExtension('larder')]
+    public function testTheFirstGetAfterACopysEndMisses(): void
+    {
+        $cache = $this->cache();
+        for ($i = 0; $i < 20_000; $i++) {
+            $cache->get('k');
+        }
         for ($i = 0; $i < 5; $i++) {
             $cache->set('k', 'v', 1);
             \usleep(1_001_500);
