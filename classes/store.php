@@ -9,6 +9,7 @@ declare(strict_types=1);
     && !\class_exists('larder\store\outcome', false)
     && !\class_exists('larder\store\record', false)
     && !\class_exists('larder\store\snapshot', false)
+    && !\class_exists('larder\store\sqlite\laterows', false)
     && !\class_exists('larder\store\sqlite\opening', false)
     && !\class_exists('larder\store\sqlite\past', false)
     && !\class_exists('larder\store\sqlite\schema', false)

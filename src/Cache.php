@@ -117,8 +117,8 @@ final class Cache extends Front
             return $this->delete($key);
         }
         $writer = $this->request->writer();
-        $transaction = $this->openTransaction();
-        if ($transaction !== null) {
+        $transaction = $this->request->transaction;
+        if ($transaction !== null && !$this->space->cacheOnly) {
             $told = $transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
 

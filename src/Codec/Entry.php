@@ -95,7 +95,7 @@ final class Entry
      */
     public static function make(string $payload, int $now, int $ttl, int $soft, array $tags): self
     {
-        return new self($payload, $now, self::after($now, $ttl), self::after($now, $soft), 0, $tags);
+        return new self($payload, $now, $ttl === 0 ? 0 : self::after($now, $ttl), $soft === 0 ? 0 : self::after($now, $soft), 0, $tags);
     }
 
     /** @param list<string> $tags full marker keys */
@@ -108,10 +108,10 @@ final class Entry
         return $entry;
     }
 
-    /** The time in milliseconds so many seconds after now, 1 at least; 0, no expiry, for 0 seconds and if it does not fit into 64 bits. */
+    /** The time in milliseconds so many seconds after now, 1 at least; 0, no expiry, if it does not fit into 64 bits. */
     private static function after(int $now, int $seconds): int
     {
-        return $seconds === 0 || $seconds > 9000000000000 ? 0 : \max(1, $now + \max($seconds, -9000000000000) * 1000);
+        return $seconds > 9000000000000 ? 0 : \max(1, $now + \max($seconds, -9000000000000) * 1000);
     }
 
     public function body(): string

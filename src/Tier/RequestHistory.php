@@ -234,6 +234,26 @@ final class RequestHistory
         return $this->lost > $reference || ($this->foreign[$key][0] ?? 0) > $reference;
     }
 
+    /**
+     * The limit of a key that nobody else has changed after that position, nor moved a marker of its own; null: somebody has, or
+     * may have.
+     *
+     * @param list<string> $markers
+     */
+    public function limitOfAll(string $key, array $markers, int $reference): ?int
+    {
+        if ($this->lost > $reference) {
+            return null;
+        }
+        foreach ($this->foreign === [] ? [] : [$key, ...$markers] as $each) {
+            if (($this->foreign[$each][0] ?? 0) > $reference) {
+                return null;
+            }
+        }
+
+        return $reference > $this->seen ? $reference : $this->seen;
+    }
+
     /** Kind of others' last change of a key; '' if unknown. */
     public function kind(string $key): string
     {

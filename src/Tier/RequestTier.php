@@ -174,9 +174,9 @@ final class RequestTier
             return;
         }
         $this->room(\strlen($entry->payload));
-        unset($this->entries[$key], $this->waiting[$key]);
+        unset($this->entries[$key], $this->waiting[$key], $this->ends[$key]);
         $this->values[$key] = $value;
-        $this->ending($key, $entry);
+        ($entry->expiry === 0 && $entry->soft === 0 && $entry->sure === 0) || $this->ending($key, $entry);
     }
 
     /** Keeps an entry encoded; decode() decodes it when a reader asks for it. */
@@ -325,7 +325,7 @@ final class RequestTier
 
     private function room(int $bytes): void
     {
-        $this->bytes += \max(0, $bytes);
+        $this->bytes += $bytes > 0 ? $bytes : 0;
         if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) + \count($this->waiting) >= self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
             $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);

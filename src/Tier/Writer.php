@@ -58,11 +58,16 @@ final class Writer
     /** @var array<string, true> keys on which this request has an intent */
     public array $intended = [];
 
+    /** Copied for each appended change, which costs a third of making one. */
+    private readonly Change $blank;
+
     public function __construct(
         private readonly View $view,
         private readonly Reader $reader,
         private readonly Truth $truth,
-    ) {}
+    ) {
+        $this->blank = new Change('', null, '');
+    }
 
     /** In a forked child: the waiting writes are its parent's. */
     public function forget(): void
@@ -72,10 +77,10 @@ final class Writer
 
     public function set(string $key, Space $space, Entry $entry): Verdict
     {
-        unset($this->pending[$key]);
         if ($this->append($key, $space, $entry)) {
             return Verdict::Store;
         }
+        unset($this->pending[$key]);
 
         return $this->settle([$key => $entry], $space)[$key];
     }
@@ -365,7 +370,7 @@ final class Writer
      * Hands a change to the store, which applies and judges it later. In a cache-only space the last set wins that follows a
      * hit or no read at all. Any other change carries the position up to which this request knows that nobody is in its way.
      * If somebody is, the store does what the table of conflicts says: it drops the key, or gives a set after a miss a
-     * bounded life.
+     * bounded life. The caller drops or replaces the request's copy.
      *
      * @param ?Entry $entry null: a deletion
      *
@@ -373,42 +378,42 @@ final class Writer
      */
     public function append(string $key, Space $space, ?Entry $entry): bool
     {
-        $history = $this->view->history;
+        $view = $this->view;
+        $history = $view->history;
         [$how, $reference] = $history->reference($key);
         if (($entry !== null && ($entry->tags !== [] || $entry->sure !== 0 || $how === RequestHistory::UNSURE))
-            || isset($this->intended[$key]) || $this->view->isHeld($key)) {
+            || isset($this->intended[$key]) || $view->isHeld($key)) {
             return false;
         }
-        $limit = Change::ALWAYS;
+        $change = clone $this->blank;
+        $change->key = $key;
+        $change->writer = $view->writer;
         if (!$space->cacheOnly || $how !== RequestHistory::SEEN) {
-            foreach ([$key, ...$space->flushes] as $each) {
-                if ($history->changed($each, $reference)) {
-                    return false;
-                }
+            $limit = $history->limitOfAll($key, $space->flushes, $reference);
+            if ($limit === null) {
+                return false;
             }
-            $limit = $history->limit($key, $reference);
+            $change->limit = $limit;
+            $change->epoch = $history->epoch;
         }
-        $change = new Change(
-            $key,
-            $entry === null ? null : $this->reader->signer->seal($key, $entry),
-            $this->view->writer,
-            $limit,
-            $entry->expiry ?? 0,
-            kind: $entry === null ? Entry::DELETED : 's',
-            epoch: $limit === Change::ALWAYS ? '' : $history->epoch,
-        );
-        if ($entry !== null && $how === RequestHistory::MISSED) {
-            $change->bounded = $this->reader->signer->seal($key, $entry->bounded($this->truth->now()));
-            $change->payload = \strlen($entry->payload);
+        if ($entry === null) {
+            $change->kind = Entry::DELETED;
+        } else {
+            $change->body = $this->reader->signer->seal($key, $entry);
+            $change->expiry = $entry->expiry;
+            if ($how === RequestHistory::MISSED) {
+                $change->bounded = $this->reader->signer->seal($key, $entry->bounded($this->truth->now()));
+                $change->payload = \strlen($entry->payload);
+            }
         }
         if (!$this->truth->append($change)) {
             return false;
         }
         unset($this->pending[$key], $this->late[$key]);
-        $this->gone($key, $space);
+        $view->nears === [] ? $view->changes++ : $this->hide($key, $space);
         // In the order in which they get their positions.
         $this->late[$key] = [$space, $entry];
-        $this->lateBytes += \strlen((string) $change->body);
+        $this->lateBytes += $change->body === null ? 0 : \strlen($change->body);
         if (\count($this->late) >= self::LATE || $this->lateBytes > self::LATE_BYTES) {
             $this->land();
         }
@@ -770,10 +775,18 @@ final class Writer
     /** Drops a key's copies from the request tier and the near tiers. */
     public function gone(string $key, Space $space): void
     {
-        $this->own($key, $space, \PHP_INT_MAX)?->drop(\substr($key, \strlen($space->entries)));
+        $this->hide($key, $space)?->drop(\substr($key, \strlen($space->entries)));
+    }
+
+    /** Drops a key's copies from the near tiers. */
+    private function hide(string $key, Space $space): ?RequestTier
+    {
+        $copies = $this->own($key, $space, \PHP_INT_MAX);
         foreach ($this->view->nears as $near) {
             $near->drop($key);
         }
+
+        return $copies;
     }
 
     private function own(string $key, Space $space, int $position): ?RequestTier

@@ -69,14 +69,12 @@ final class ChangeLog
      */
     public function hasOthers(): bool
     {
-        if ($this->file === null) {
-            $this->open();
-            if ($this->file === null) {
-                return false;
-            }
+        $file = $this->file ?? $this->open();
+        if ($file === null) {
+            return false;
         }
-        \fseek($this->file, 0, \SEEK_END);
-        $size = \ftell($this->file);
+        \fseek($file, 0, \SEEK_END);
+        $size = \ftell($file);
 
         return $size !== $this->known && $size > self::GENERATION;
     }
@@ -90,12 +88,12 @@ final class ChangeLog
             : 'b' . $change->writer . $change->key . \pack('nN', \strlen($change->bounded) - $change->payload, $change->payload)
                 . \substr($change->bounded, 0, -$change->payload) . $change->body;
         $record = self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
-        if (!$this->lock()) {
+        $file = $this->file ?? $this->open();
+        if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {
             return false;
         }
-        \assert($this->file !== null);
-        \fseek($this->file, 0, \SEEK_END);
-        $size = (int) \ftell($this->file);
+        \fseek($file, 0, \SEEK_END);
+        $size = (int) \ftell($file);
         if ($size < self::GENERATION) {
             $size = $this->begin() ? self::GENERATION : self::LONGEST;
         }
@@ -104,12 +102,12 @@ final class ChangeLog
             $done = $this->put($record);
             if (!$done) {
                 // The disk is full: cut off the half-written record.
-                \ftruncate($this->file, $size);
+                \ftruncate($file, $size);
             } elseif ($size === $this->known || $size === self::GENERATION) {
                 $this->known = $size + \strlen($record);
             }
         }
-        \flock($this->file, \LOCK_UN);
+        \flock($file, \LOCK_UN);
 
         return $done;
     }
@@ -188,20 +186,19 @@ final class ChangeLog
         if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
             return null;
         }
-        /** @var array{1: int, 2: int} $head */
-        $head = \unpack('N2', $bytes, $offset + 4);
-        $rest = \substr($bytes, $offset + self::HEAD, $head[1]);
-        if (\strlen($rest) !== $head[1] || $head[1] < self::FIXED || \crc32($rest) !== $head[2]) {
+        /** @var array{length: int, sum: int, key: int, expiry: int, limit: int} $head */
+        $head = \unpack('Nlength/Nsum/Nkey/Jexpiry/Jlimit', $bytes, $offset + 4);
+        $length = $head['length'];
+        $rest = \substr($bytes, $offset + self::HEAD, $length);
+        if (\strlen($rest) !== $length || \crc32($rest) !== $head['sum']) {
             return null;
         }
-        /** @var array{key: int, expiry: int, limit: int} $fields */
-        $fields = \unpack('Nkey/Jexpiry/Jlimit', $rest);
-        if ($head[1] < self::FIXED + $fields['key']) {
+        $at = self::FIXED + $head['key'];
+        if ($length < $at) {
             return null;
         }
-        $offset += self::HEAD + $head[1];
+        $offset += self::HEAD + $length;
         $kind = $rest[20];
-        $at = self::FIXED + $fields['key'];
         $bounded = '';
         $payload = 0;
         if ($kind === 'b') {
@@ -214,11 +211,11 @@ final class ChangeLog
         }
 
         return [
-            'key' => \substr($rest, self::FIXED, $fields['key']),
+            'key' => \substr($rest, self::FIXED, $head['key']),
             'body' => $kind === 's' ? \substr($rest, $at) : null,
             'writer' => \substr($rest, 21, 12),
-            'limit' => $fields['limit'],
-            'expiry' => $fields['expiry'],
+            'limit' => $head['limit'],
+            'expiry' => $head['expiry'],
             'kind' => $kind,
             'bounded' => $bounded,
             'payload' => $payload,
@@ -264,17 +261,17 @@ final class ChangeLog
     /** @param float $seconds how long to wait; 0: one try */
     private function lock(float $seconds = 0.0): bool
     {
-        $this->open();
+        $file = $this->file ?? $this->open();
 
-        return $this->file !== null && FileLock::take($this->file, $seconds);
+        return $file !== null && FileLock::take($file, $seconds);
     }
 
-    private function open(): void
+    /** @return ?resource */
+    private function open()
     {
-        if ($this->file === null) {
-            // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
-            $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+e')) : null;
-            $this->file = \is_resource($file) ? $file : null;
-        }
+        // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
+        $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+e')) : null;
+
+        return $this->file = \is_resource($file) ? $file : null;
     }
 }

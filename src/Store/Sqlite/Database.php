@@ -46,7 +46,7 @@ final class Database extends Connection
     /** Notes a fact about the whole database in the table m. */
     public function note(string $name, int|string $value): void
     {
-        $statement = $this->statement('INSERT INTO m(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value');
+        $statement = $this->statement('REPLACE INTO m(name, value) VALUES(?, ?)');
         $statement->bindValue(1, $name);
         $statement->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
         $statement->execute();

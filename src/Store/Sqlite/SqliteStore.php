@@ -221,8 +221,12 @@ final class SqliteStore implements Appending, ReadsOne
 
     public function append(Change $change): bool
     {
-        $database = $this->database();
-        if (!$change->isOf($database->epoch) || \strlen((string) $change->body) > $this->longest || !$database->changeLog->append($change) || !$database->counter->exists()) {
+        $database = $this->database;
+        if ($database === null || !$database->isOurs()) {
+            $database = $this->database();
+        }
+        if (($change->epoch !== '' && $change->epoch !== $database->epoch) || ($change->body !== null && \strlen($change->body) > $this->longest)
+            || !$database->changeLog->append($change) || !$database->counter->exists()) {
             return false;
         }
         $this->late[$change->key] = true;

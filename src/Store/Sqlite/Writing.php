@@ -27,9 +27,6 @@ final class Writing
         . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
         . ' expiry = excluded.expiry, used = excluded.used, sum = excluded.sum, body = excluded.body';
 
-    /** An unconditional change: only a held record stops it. */
-    private const PUT_LATE = self::PUT . ' WHERE used != ' . self::HELD . ' OR body IS NULL';
-
     private const UNLESS_HELD = ' = CASE WHEN used != ' . self::HELD . ' THEN ';
 
     /** A change that is not made because another one is in its way: the key has no value, or its intents stay. */
@@ -174,67 +171,83 @@ final class Writing
             }
             $last[$key] = $i;
         }
-        $put = $this->database->statement(self::PUT_LATE);
-        $position = 0;
-        $key = $writer = $kind = '';
-        $body = null;
-        $expiry = $used = $sum = 0;
-        $put->bindParam(1, $key, \PDO::PARAM_LOB);
-        $put->bindParam(2, $position, \PDO::PARAM_INT);
-        $put->bindParam(3, $writer);
-        $put->bindParam(4, $kind);
-        $put->bindParam(5, $expiry, \PDO::PARAM_INT);
-        $put->bindParam(6, $used, \PDO::PARAM_INT);
-        $put->bindParam(7, $sum, \PDO::PARAM_INT);
-        $put->bindParam(8, $body, \PDO::PARAM_LOB);
+        $rows = new LateRows($this->database, \count($last));
         $writers = [];
         foreach ($changes as $i => $change) {
             if ($last[$change['key']] !== $i && !isset($shared[$change['key']])) {
                 continue;
             }
-            ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind, 'bounded' => $bounded] = $change;
-            $by = $writer;
-            $conflict = null;
+            ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind] = $change;
             // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
             if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
-                $position = $end + 1;
-                $sum = $body === null ? 0 : \crc32($body);
-                $put->execute();
-                $isDone = $put->rowCount() === 1;
-                $this->unchecked += 100 + \strlen($key) + \strlen((string) $body);
-                $this->dead += $body === null ? Past::weight($key) : 0;
-            } else {
-                $this->guards = [];
-                $conflict = $this->apply(self::guarded($change));
-                $isDone = $conflict->done;
-            }
-            if ($isDone || $limit === Change::ALWAYS) {
-                $this->settled[$by][$key] = $isDone ? ++$end : 0;
-                $writers[$key] = $by;
+                $held = $rows->put($i, $key, ++$end, $writer, $kind, $expiry, $body);
+                if ($body === null) {
+                    $this->dead += Past::weight($key);
+                    $this->unchecked += 100 + \strlen($key);
+                } else {
+                    $this->unchecked += 100 + \strlen($key) + \strlen($body);
+                }
+                $this->settled[$writer][$key] = $end;
+                $writers[$key] = $writer;
+                $held === [] || $this->stopped($changes, $held, $writers);
                 continue;
             }
-            if ($bounded !== '' && $conflict !== null && $conflict->guard === null && ($conflict->kind === 's' || $conflict->kind === 'x')) {
-                if (self::isSame($change, $conflict)) {
-                    $this->settled[$by][$key] = 0;
-                    continue;
-                }
-                $body = $bounded . \substr((string) $body, -$change['payload']);
-                $writer = Appending::NOBODY;
-                $position = $end + 1;
-                $sum = \crc32($body);
-                $put->execute();
-                $this->bounded[$key] = true;
+            $this->stopped($changes, $rows->flush(), $writers);
+            $this->guards = [];
+            $outcome = $this->apply(self::guarded($change));
+            if ($outcome->done) {
+                $this->settled[$writer][$key] = $end = $outcome->position;
+                $writers[$key] = $writer;
+            } elseif ($change['bounded'] === '' || $outcome->guard !== null || ($outcome->kind !== 's' && $outcome->kind !== 'x')) {
+                $this->hide($change, ++$end);
+                $writers[$key] = Appending::NOBODY;
+            } elseif (self::isSame($change, $outcome)) {
+                $this->settled[$writer][$key] = 0;
             } else {
-                unset($this->bounded[$key]);
-                $this->drop($key, $body === null ? $kind : 'x', $end + 1);
+                $rows->put($i, $key, ++$end, Appending::NOBODY, $kind, $expiry, $change['bounded'] . \substr((string) $body, -$change['payload']));
+                $this->bounded[$key] = true;
+                $this->settled[$writer][$key] = -$end;
+                $writers[$key] = Appending::NOBODY;
             }
-            $this->settled[$by][$key] = -++$end;
-            $writers[$key] = Appending::NOBODY;
         }
-        $note = $this->database->statement("INSERT INTO m(name, value) VALUES('tail', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
-        $note->execute([$mark]);
+        $this->stopped($changes, $rows->flush(), $writers);
+        $this->database->note('tail', $mark);
 
         return $mark;
+    }
+
+    /**
+     * Decides what becomes of changes that have met held records.
+     *
+     * @param list<Waiting>         $changes
+     * @param list<int>             $held
+     * @param array<string, string> $writers
+     */
+    private function stopped(array $changes, array $held, array &$writers): void
+    {
+        foreach ($held as $i) {
+            ['key' => $key, 'writer' => $writer, 'limit' => $limit] = $changes[$i];
+            if ($limit === Change::ALWAYS) {
+                $this->settled[$writer][$key] = 0;
+            } else {
+                // At the position that it would have had.
+                $this->hide($changes[$i], $this->settled[$writer][$key]);
+                $writers[$key] = Appending::NOBODY;
+            }
+        }
+    }
+
+    /**
+     * A change that others' changes or intents are in the way of: changes the key for nobody.
+     *
+     * @param Waiting $change
+     */
+    private function hide(array $change, int $position): void
+    {
+        $key = $change['key'];
+        unset($this->bounded[$key]);
+        $this->drop($key, $change['body'] === null ? $change['kind'] : 'x', $position);
+        $this->settled[$change['writer']][$key] = -$position;
     }
 
     /** @param Waiting $change */

@@ -321,7 +321,7 @@ final class Mutants
                 ['reads and fills', 'writes and deletes'], 'apcu', true, 0,
             ],
             'a set is not judged when it is applied' => [
-                [$writer => ['$limit = $history->limit($key, $reference); } $change' => '} $change']],
+                [$writer => ['$change->limit = $limit;' => '']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'no flush is in the way of a set' => [
@@ -329,7 +329,7 @@ final class Mutants
                 ['reads, modifies, writes', 'writes, flushes'], 'none', true, 0,
             ],
             'a set carries the position of now' => [
-                [$writer => ['$limit = $history->limit($key, $reference); } $change' => '$this->view->renew(); $limit = $history->seen; } $change']],
+                [$writer => ['$change->limit = $limit;' => '$this->view->renew(); $change->limit = $history->seen;']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'what is in the way of a set stays' => [
