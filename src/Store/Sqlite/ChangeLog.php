@@ -27,9 +27,7 @@ use Larder\System\Quiet;
  *
  * A record that a killed process left half written fails its checksum, and reading goes on at the next magic.
  *
- * A waiting change has the fields of a Change, but of the bounded form only what comes before the payload.
- *
- * @phpstan-type Waiting array{key: string, body: ?string, writer: string, limit: int, expiry: int, kind: string, bounded: string, payload: int}
+ * A process compares the records that it has appended itself with the file, which costs a sixth of taking them apart.
  */
 final class ChangeLog
 {
@@ -52,6 +50,9 @@ final class ChangeLog
 
     /** Bytes of the file in which, as far as this process knows, no other process's change waits. */
     private int $known = self::GENERATION;
+
+    /** @var array<int, array{string, Change}> records that this process has appended, by their offset */
+    private array $own = [];
 
     public function __construct(private readonly string $path) {}
 
@@ -103,8 +104,14 @@ final class ChangeLog
             if (!$done) {
                 // The disk is full: cut off the half-written record.
                 \ftruncate($file, $size);
-            } elseif ($size === $this->known || $size === self::GENERATION) {
-                $this->known = $size + \strlen($record);
+            } else {
+                if ($size === self::GENERATION) {
+                    $this->own = [];
+                }
+                $this->own[$size] = [$record, $change];
+                if ($size === $this->known || $size === self::GENERATION) {
+                    $this->known = $size + \strlen($record);
+                }
             }
         }
         \flock($file, \LOCK_UN);
@@ -117,7 +124,7 @@ final class ChangeLog
      *
      * @param string $mark where the last applier stopped, as this method returned it; '' at first
      *
-     * @return ?array{list<Waiting>, string} the changes in their order, and the mark behind them; null: none
+     * @return ?array{list<Change>, string} the changes in their order, and the mark behind them; null: none
      */
     public function read(string $mark): ?array
     {
@@ -142,7 +149,22 @@ final class ChangeLog
         }
         $changes = [];
         $read = $offset;
-        while (($offset = \strpos($bytes, self::MAGIC, $offset)) !== false) {
+        $own = $this->own;
+        $this->own = [];
+        while (true) {
+            if (isset($own[$offset])) {
+                [$record, $change] = $own[$offset];
+                $length = \strlen($record);
+                if (\substr_compare($bytes, $record, $offset, $length) === 0) {
+                    $changes[] = $change;
+                    $read = $offset += $length;
+                    continue;
+                }
+            }
+            $offset = \strpos($bytes, self::MAGIC, $offset);
+            if ($offset === false) {
+                break;
+            }
             $change = self::parse($bytes, $offset);
             if ($change === null) {
                 $offset++;
@@ -174,14 +196,15 @@ final class ChangeLog
     {
         $this->file = null;
         $this->known = self::GENERATION;
+        $this->own = [];
     }
 
     /**
      * @param int $offset set to the one behind the record
      *
-     * @return ?Waiting null: no whole record lies there
+     * @return ?Change null: no whole record lies there
      */
-    private static function parse(string $bytes, int &$offset): ?array
+    private static function parse(string $bytes, int &$offset): ?Change
     {
         if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
             return null;
@@ -199,27 +222,19 @@ final class ChangeLog
         }
         $offset += self::HEAD + $length;
         $kind = $rest[20];
-        $bounded = '';
-        $payload = 0;
-        if ($kind === 'b') {
-            /** @var array{before: int, payload: int} $two */
-            $two = \unpack('nbefore/Npayload', $rest, $at);
-            $bounded = \substr($rest, $at + 6, $two['before']);
-            $payload = $two['payload'];
-            $at += 6 + $two['before'];
-            $kind = 's';
+        $key = \substr($rest, self::FIXED, $head['key']);
+        $writer = \substr($rest, 21, 12);
+        if ($kind !== 'b') {
+            return new Change($key, $kind === 's' ? \substr($rest, $at) : null, $writer, $head['limit'], $head['expiry'], kind: $kind);
         }
+        /** @var array{before: int, payload: int} $two */
+        $two = \unpack('nbefore/Npayload', $rest, $at);
+        $body = \substr($rest, $at + 6 + $two['before']);
+        $change = new Change($key, $body, $writer, $head['limit'], $head['expiry']);
+        $change->payload = $two['payload'];
+        $change->bounded = \substr($rest, $at + 6, $two['before']) . \substr($body, -$change->payload);
 
-        return [
-            'key' => \substr($rest, self::FIXED, $head['key']),
-            'body' => $kind === 's' ? \substr($rest, $at) : null,
-            'writer' => \substr($rest, 21, 12),
-            'limit' => $head['limit'],
-            'expiry' => $head['expiry'],
-            'kind' => $kind,
-            'bounded' => $bounded,
-            'payload' => $payload,
-        ];
+        return $change;
     }
 
     /** Reads the file and releases its lock, which the caller holds. Reads by the locked handle: on Windows no other may read. */

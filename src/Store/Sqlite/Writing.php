@@ -15,8 +15,6 @@ use Larder\System\Failure;
 /**
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
  * have, and then makes the change or reports the conflict.
- *
- * @phpstan-import-type Waiting from ChangeLog
  */
 final class Writing
 {
@@ -165,8 +163,9 @@ final class Writing
         // Of several changes of a key by one writer only the last matters, for they all have the same verdict: had it learned
         // of a conflict in between, it would have appended no more.
         $last = $shared = [];
-        foreach ($changes as $i => ['key' => $key, 'writer' => $writer]) {
-            if (isset($last[$key]) && $changes[$last[$key]]['writer'] !== $writer) {
+        foreach ($changes as $i => $change) {
+            $key = $change->key;
+            if (isset($last[$key]) && $changes[$last[$key]]->writer !== $change->writer) {
                 $shared[$key] = true;
             }
             $last[$key] = $i;
@@ -174,13 +173,16 @@ final class Writing
         $rows = new LateRows($this->database, \count($last));
         $writers = [];
         foreach ($changes as $i => $change) {
-            if ($last[$change['key']] !== $i && !isset($shared[$change['key']])) {
+            $key = $change->key;
+            if ($last[$key] !== $i && !isset($shared[$key])) {
                 continue;
             }
-            ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind] = $change;
+            $body = $change->body;
+            $writer = $change->writer;
+            $limit = $change->limit;
             // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
             if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
-                $held = $rows->put($i, $key, ++$end, $writer, $kind, $expiry, $body);
+                $held = $rows->put($i, $key, ++$end, $writer, $change->kind, $change->expiry, $body);
                 if ($body === null) {
                     $this->dead += Past::weight($key);
                     $this->unchecked += 100 + \strlen($key);
@@ -198,13 +200,13 @@ final class Writing
             if ($outcome->done) {
                 $this->settled[$writer][$key] = $end = $outcome->position;
                 $writers[$key] = $writer;
-            } elseif ($change['bounded'] === '' || $outcome->guard !== null || ($outcome->kind !== 's' && $outcome->kind !== 'x')) {
+            } elseif ($change->bounded === null || $outcome->guard !== null || ($outcome->kind !== 's' && $outcome->kind !== 'x')) {
                 $this->hide($change, ++$end);
                 $writers[$key] = Appending::NOBODY;
             } elseif (self::isSame($change, $outcome)) {
                 $this->settled[$writer][$key] = 0;
             } else {
-                $rows->put($i, $key, ++$end, Appending::NOBODY, $kind, $expiry, $change['bounded'] . \substr((string) $body, -$change['payload']));
+                $rows->put($i, $key, ++$end, Appending::NOBODY, $change->kind, $change->expiry, $change->bounded);
                 $this->bounded[$key] = true;
                 $this->settled[$writer][$key] = -$end;
                 $writers[$key] = Appending::NOBODY;
@@ -219,58 +221,46 @@ final class Writing
     /**
      * Decides what becomes of changes that have met held records.
      *
-     * @param list<Waiting>         $changes
+     * @param list<Change>          $changes
      * @param list<int>             $held
      * @param array<string, string> $writers
      */
     private function stopped(array $changes, array $held, array &$writers): void
     {
         foreach ($held as $i) {
-            ['key' => $key, 'writer' => $writer, 'limit' => $limit] = $changes[$i];
-            if ($limit === Change::ALWAYS) {
-                $this->settled[$writer][$key] = 0;
+            $change = $changes[$i];
+            if ($change->limit === Change::ALWAYS) {
+                $this->settled[$change->writer][$change->key] = 0;
             } else {
                 // At the position that it would have had.
-                $this->hide($changes[$i], $this->settled[$writer][$key]);
-                $writers[$key] = Appending::NOBODY;
+                $this->hide($change, $this->settled[$change->writer][$change->key]);
+                $writers[$change->key] = Appending::NOBODY;
             }
         }
     }
 
-    /**
-     * A change that others' changes or intents are in the way of: changes the key for nobody.
-     *
-     * @param Waiting $change
-     */
-    private function hide(array $change, int $position): void
+    /** In the way of the change are others' changes or intents: the key has no value then, and NOBODY signs that. */
+    private function hide(Change $change, int $position): void
     {
-        $key = $change['key'];
-        unset($this->bounded[$key]);
-        $this->drop($key, $change['body'] === null ? $change['kind'] : 'x', $position);
-        $this->settled[$change['writer']][$key] = -$position;
+        unset($this->bounded[$change->key]);
+        $this->drop($change->key, $change->body === null ? $change->kind : 'x', $position);
+        $this->settled[$change->writer][$change->key] = -$position;
     }
 
-    /** @param Waiting $change */
-    private static function guarded(array $change): Change
+    private static function guarded(Change $change): Change
     {
-        ['key' => $key, 'body' => $body, 'writer' => $writer, 'limit' => $limit, 'expiry' => $expiry, 'kind' => $kind] = $change;
-        $guards = $body === null || $limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($key), $limit);
+        $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
 
-        return new Change($key, $body, $writer, $limit, $expiry, $guards, kind: $kind);
+        return new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind);
     }
 
-    /**
-     * Whether what stands in the way of a set has its payload.
-     *
-     * @param Waiting $change
-     */
-    private static function isSame(array $change, Outcome $conflict): bool
+    /** Whether what stands in the way of a set has its payload. */
+    private static function isSame(Change $change, Outcome $conflict): bool
     {
-        ['body' => $body, 'bounded' => $bounded, 'payload' => $payload] = $change;
         $there = $conflict->kind === 's' ? $conflict->record->body ?? '' : '';
 
-        return (\strlen($there) === \strlen((string) $body) || \strlen($there) === \strlen($bounded) + $payload)
-            && \substr($there, -$payload) === \substr((string) $body, -$payload);
+        return (\strlen($there) === \strlen((string) $change->body) || \strlen($there) === \strlen((string) $change->bounded))
+            && \substr($there, -$change->payload) === \substr((string) $change->body, -$change->payload);
     }
 
     private function drop(string $key, string $kind, int $position): void

@@ -96,10 +96,10 @@ final class Shelf
         return true;
     }
 
-    /** @param list<array{key: string, body: ?string, writer: string, limit: int, expiry: int, kind: string}> $changes as the change log reads them */
+    /** @param list<Change> $changes */
     public function land(array $changes, string $mark): void
     {
-        $this->waiting = \array_map(static fn(array $change): Change => new Change($change['key'], $change['body'], $change['writer'], $change['limit'], $change['expiry'], kind: $change['kind']), $changes);
+        $this->waiting = $changes;
         $this->applyWaiting('');
         $this->mark = $mark;
     }

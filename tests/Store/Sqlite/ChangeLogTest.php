@@ -125,6 +125,45 @@ final class ChangeLogTest extends TestCase
         self::assertFalse($log->hasOthers());
     }
 
+    public function testWhatLiesWhereOneHasAppendedIsReadOnceTheLogHasBegunAnew(): void
+    {
+        $a = $this->store();
+        self::assertTrue($a->append(new Change('k', 'one', self::A)));
+        $b = $this->store();
+        $b->since('', 0, '');
+        self::assertTrue($this->changeLog()->isEmpty());
+        self::assertTrue($b->append(new Change('l', 'two', self::B)));
+        $a->since('', 0, '');
+        self::assertSame(['one', 'two'], [self::get($a, 'k'), self::get($a, 'l')]);
+    }
+
+    public function testManyAreApplied(): void
+    {
+        $store = $this->store();
+        $store->write([new Change('held', 'i of b', self::B, kind: 'i'), new Change('held too', 'i of b', self::B, kind: 'i')]);
+        $at = $store->read(['held'])->at;
+        $expected = $positions = [];
+        for ($i = 0; $i < 300; $i++) {
+            $key = match ($i) {
+                100 => 'held', 101 => 'held too', default => "k$i",
+            };
+            $isJudged = $i !== 101;
+            self::assertTrue($store->append(new Change($key, $i % 3 === 0 ? null : "v$i", self::A, $isJudged ? $at : Change::ALWAYS, kind: $i % 3 === 0 ? 'd' : 's')));
+            $expected[$key] = match (true) {
+                $i === 100, $i === 101 => 'i of b', $i % 3 === 0 => null, default => "v$i",
+            };
+        }
+        $settled = $store->settle(self::A);
+        foreach ($expected as $key => $value) {
+            $record = $store->read([$key])->records[$key] ?? null;
+            self::assertSame($value, $record?->body, $key);
+            $value === null || $key === 'held too' || self::assertSame($record?->position, \abs($settled[$key]), $key);
+        }
+        self::assertSame([-($at + 101), 0], [$settled['held'], $settled['held too']]);
+        $snapshot = $store->read(['held']);
+        self::assertCount(299, $store->since($snapshot->epoch, $at, '')->list);
+    }
+
     /** The request has begun before, so it may go without. A process that is stopped while it writes must not stop readers. */
     public function testAReadDoesNotWaitForAWriterToApplyThem(): void
     {
