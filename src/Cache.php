@@ -112,6 +112,7 @@ final class Cache extends Front
     {
         $held = Signals::hold();
         $name = $this->space->key($key);
+        $pinned = $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return $this->delete($key);
@@ -125,7 +126,10 @@ final class Cache extends Front
             return $told;
         }
 
-        return $this->done($key, $name, $value, $entry, $writer->set($name, $this->space, $entry));
+        $verdict = $writer->set($name, $this->space, $entry);
+        $pinned && $this->view->history->unpin($name);
+
+        return $this->done($key, $name, $value, $entry, $verdict);
     }
 
     /**
@@ -176,6 +180,7 @@ final class Cache extends Front
     {
         $held = Signals::hold();
         $name = $this->space->key($key);
+        $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return true;
@@ -348,9 +353,16 @@ final class Cache extends Front
         if ($values === []) {
             return true;
         }
-        $entries = [];
+        $entries = $pinned = [];
+        $history = $this->view->history;
+        foreach ($values as $key => $_) {
+            $name = $this->space->key((string) $key);
+            if ($history->pin($name)) {
+                $pinned[] = $name;
+            }
+        }
         foreach ($values as $key => $value) {
-            $entries[$this->space->key((string) $key)] = $this->entry($value, $ttl, []);
+            $entries[$this->space->entries . $key] = $this->entry($value, $ttl, []);
         }
         if ($ttl < 0) {
             return $this->deleteMultiple(\array_keys($values));
@@ -365,6 +377,9 @@ final class Cache extends Front
             return $done;
         }
         $verdicts = $writer->setMany($entries, $this->space);
+        foreach ($pinned as $name) {
+            $history->unpin($name);
+        }
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
             $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
@@ -688,6 +703,13 @@ final class Cache extends Front
         return Report::entries($this->request);
     }
 
+    /** Lets the next get check the clock: a copy that ends may come. */
+    private function revoke(): void
+    {
+        $this->gets += $this->granted - $this->free;
+        $this->free = $this->granted = 0;
+    }
+
     protected function check(): void
     {
         $now = \hrtime(true);
@@ -774,6 +796,7 @@ final class Cache extends Front
     /** The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid. */
     private function good(string $key, Entry $entry, int $position, mixed &$found): mixed
     {
+        $this->granted === 0 || $this->revoke();
         $found = false;
         if ($position <= $this->floorAt || (isset($this->own[$key]) ? $position !== $this->own[$key] : $position > $this->ceilingAt)
             || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->request->truth->now()))) {
@@ -793,6 +816,7 @@ final class Cache extends Front
     /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */
     private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
+        $this->granted === 0 || $this->revoke();
         $this->lookups++;
         if (!$below && $this->view->nears === [] && !isset($this->copies->entries[$key])) {
             return $default;
@@ -929,6 +953,7 @@ final class Cache extends Front
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
     {
+        $this->granted === 0 || $this->revoke();
         $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;

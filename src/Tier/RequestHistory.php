@@ -186,6 +186,29 @@ final class RequestHistory
         }
     }
 
+    /**
+     * A value for the key is about to be encoded and written. A destructor, or the value's own __serialize(), may read a newer
+     * one meanwhile, which is not what the value was computed from.
+     *
+     * @return bool whether unpin() is to be called after the write
+     */
+    public function pin(string $key): bool
+    {
+        if (isset($this->first[$key])) {
+            return false;
+        }
+        $this->first[$key] = $this->early ??= [self::SEEN, $this->start];
+
+        return true;
+    }
+
+    public function unpin(string $key): void
+    {
+        if (($this->first[$key] ?? null) === $this->early) {
+            unset($this->first[$key]);
+        }
+    }
+
     /** This request read and replaced the value in one step: its next write is judged from this position. */
     public function swapped(string $key, int $position): void
     {

@@ -167,6 +167,24 @@ final class RedisEpochTest extends RedisFixture
 
     /** @param class-string<Connection> $connection */
     #[DataProvider('connections')]
+    public function testAnotherReleasesLayoutIsANewEpoch(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $epoch = $this->store($connection)->read(['k'])->epoch;
+        $head = $this->server->command('GET', 'larder:head');
+        self::assertIsString($head);
+        // Before the layout had a version, its index was a sorted set.
+        $this->server->command('SET', 'larder:head', \substr($head, 0, -2));
+        $this->server->command('DEL', "larder:$epoch:i");
+        $this->server->command('ZADD', "larder:$epoch:i", '0', '');
+        $store = $this->store($connection);
+        self::assertTrue(self::put($store, 'k', 'v')->done);
+        self::assertSame('v', self::body($store, 'k'));
+        self::assertNotSame($epoch, $store->read(['k'])->epoch);
+    }
+
+    /** @param class-string<Connection> $connection */
+    #[DataProvider('connections')]
     public function testFormerEpochsAreSweptAndNothingElse(string $connection): void
     {
         $this->server = new RedisServer(appendOnly: true);

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Cache;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /**
@@ -104,6 +105,22 @@ abstract class ConflictTableRules extends TestCase
         $b->set('k', 'b');
         self::assertTrue($a->set('k', 'a'));
         self::assertNull($this->request()->get('k'));
+    }
+
+    #[TestWith(['set'])]
+    #[TestWith(['fill'])]
+    #[TestWith(['setMultiple'])]
+    public function testWhatIsReadWhileAValueIsEncodedIsNotWhatItWasComputedFrom(string $how): void
+    {
+        $this->request()->set('k', 'old');
+        [$a, $b] = [$this->request(), $this->request()];
+        $value = new Interrupting(static function () use ($a, $b): void {
+            $b->set('k', 'b');
+            $a->get('k');
+        });
+        $how === 'setMultiple' ? $a->setMultiple(['k' => $value]) : $a->$how('k', $value);
+        $a->commit();
+        self::assertContains($this->request()->get('k'), $how === 'fill' ? ['b'] : [null]);
     }
 
     public function testAfterItsOwnDropTheRequestIsStillJudgedByItsFirstRead(): void

@@ -142,15 +142,16 @@ abstract class Hits extends TestCase
         self::assertNull($cache->get('k'));
     }
 
-    // Seen to fail: the coarse clock taken for the fine one. Without the extension's get(): gets that need not check the clock.
-    #[RequiresPhpExtension('larder')]
+    // Seen to fail: the coarse clock taken for the fine one; in PHP, gets that need not check the clock, left over from the loop.
     public function testTheFirstGetAfterACopysEndMisses(): void
     {
         $cache = $this->cache();
-        for ($i = 0; $i < 20_000; $i++) {
-            $cache->get('k');
-        }
+        $cache->set('other', 'v');
         for ($i = 0; $i < 5; $i++) {
+            // Other numbers of gets leave other numbers of them unchecked.
+            for ($j = 0; $j < 20_000 + $i; $j++) {
+                $cache->get('other');
+            }
             $cache->set('k', 'v', 1);
             \usleep(1_001_500);
             self::assertNull($cache->get('k'));

@@ -9,9 +9,10 @@ namespace Larder\Store\Redis;
  *
  * The keys, with <p> for the prefix and <e> for the epoch (16 hexadecimal digits):
  *
- *   <p>:head        "<e> <end of the journal>-<nonce> <last version of records outside it> <server>": one key, so that an
+ *   <p>:head        "<e> <end of the journal>-<nonce> <last version of records outside it> <server> 2": one key, so that an
  *                   eviction takes all of it or nothing, and a process that reads it knows that the rest still counts.
- *                   <server> is its run id and its replication id, 20 digits of each with a dot between
+ *                   <server> is its run id and its replication id, 20 digits of each with a dot between. 2 is the version
+ *                   of this layout: a process that finds another one begins a new epoch
  *   <p>:sweep       a SCAN cursor; exists while keys of former epochs may be left
  *   <p>:<e>:r:<key> a record: its header, then the body. A header: position of the key's last change, position of the last
  *                   change before it by another writer, writer (12 bytes), kind (1)
@@ -52,7 +53,7 @@ final class Script
         local epoch, n, nonce, run, data
         local head = redis.call('GET', KEYS[1])
         if head then
-          epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ (%w*)%.(%w*)$')
+          epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ (%w*)%.(%w*) 2$')
           n = tonumber(n)
         end
         local time = redis.call('TIME')
@@ -105,7 +106,7 @@ final class Script
             epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. ARGV[2]
             n, nonce = 0, '000000000000'
             redis.call('DEL', KEYS[1])
-            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d ', epoch, n, nonce, n) .. hereRun .. '.' .. hereData)
+            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d ', epoch, n, nonce, n) .. hereRun .. '.' .. hereData .. ' 2')
             redis.call('SET', KEYS[2], '0')
           end
         end
