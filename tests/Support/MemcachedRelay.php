@@ -46,7 +46,8 @@ final class MemcachedRelay
     }
 
     /**
-     * Passes everything on until the client sends $needle, which is kept back with all that follows it.
+     * Passes everything on until the client sends $needle, which is kept back with all that follows it, also of the same packet.
+     * The server has then done all that was passed on.
      * Called again, it goes on from there to the next one.
      */
     public function until(string $needle): void
@@ -82,6 +83,8 @@ final class MemcachedRelay
                 $this->send($at === false ? $this->kept : \substr($this->kept, 0, $at));
                 $this->kept = $at === false ? '' : \substr($this->kept, $at);
                 if ($at !== false) {
+                    $this->await();
+
                     return true;
                 }
                 $from = 0;
@@ -111,5 +114,18 @@ final class MemcachedRelay
         \stream_set_blocking($this->server, true);
         \fwrite($this->server, $bytes);
         \stream_set_blocking($this->server, false);
+    }
+
+    /** Else what a test does next over another connection may come first. The server answers a connection's commands in their order. */
+    private function await(): void
+    {
+        \stream_set_blocking($this->server, true);
+        \fwrite($this->server, "version\r\n");
+        for ($replies = ''; \preg_match('/^VERSION [^\r]*\r\n\z/m', $replies, $match, \PREG_OFFSET_CAPTURE) !== 1;) {
+            $read = \fread($this->server, 1 << 20);
+            $replies .= $read === false || $read === '' ? throw new \RuntimeException('memcached does not answer') : $read;
+        }
+        \stream_set_blocking($this->server, false);
+        $this->client === null || \fwrite($this->client, \substr($replies, 0, $match[0][1]));
     }
 }
