@@ -79,16 +79,7 @@ final class MemcachedServer
 
     public function pause(): void
     {
-        $pid = $this->pid();
-        \posix_kill($pid, \SIGSTOP);
-        // Its threads stop one by one.
-        for ($i = 0; $i < 1000; $i++) {
-            $states = \array_map(static fn(string $file): string => \explode(') ', (string) \file_get_contents($file))[1][0] ?? '', \glob("/proc/$pid/task/*/stat") ?: []);
-            if (\array_unique($states) === ['T']) {
-                return;
-            }
-            \usleep(1000);
-        }
+        Halt::process($this->pid());
     }
 
     public function resume(): void

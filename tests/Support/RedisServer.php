@@ -120,7 +120,7 @@ final class RedisServer
     /** It keeps its connections and takes new ones, and answers nothing. */
     public function pause(): void
     {
-        \posix_kill($this->pid(), \SIGSTOP);
+        Halt::process($this->pid());
     }
 
     public function resume(): void
