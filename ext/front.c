@@ -121,7 +121,8 @@ static answer ask_segment(zend_object *object, zend_string *key, zval *copy, zva
 ZEND_METHOD(Larder_Tier_Front, get)
 {
 	zend_string *key;
-	zval *fallback = NULL, *value, arguments[4];
+	zval *fallback = NULL, *value, *others, arguments[4];
+	uint32_t others_count;
 	zend_object *object = Z_OBJ_P(ZEND_THIS);
 
 	/* As a function in PHP does, and not as one in C: null is no string. */
@@ -129,11 +130,15 @@ ZEND_METHOD(Larder_Tier_Front, get)
 		zend_argument_type_error(1, "must be of type string, null given");
 		RETURN_THROWS();
 	}
-	ZEND_PARSE_PARAMETERS_START(1, 2)
+	/* More arguments are ignored, as a method in PHP does. */
+	ZEND_PARSE_PARAMETERS_START(1, -1)
 		Z_PARAM_STR(key)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_ZVAL(fallback)
+		Z_PARAM_VARIADIC('*', others, others_count)
 	ZEND_PARSE_PARAMETERS_END();
+	(void) others;
+	(void) others_count;
 
 	if (UNEXPECTED(Z_TYPE_P(property(object, VALUES)) != IS_ARRAY || Z_TYPE_P(property(object, OWN)) != IS_ARRAY)) {
 		zend_throw_error(NULL, "The cache was not constructed");

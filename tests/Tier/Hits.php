@@ -214,6 +214,13 @@ abstract class Hits extends TestCase
         self::assertSame(['v', 'v'], \array_map([$cache, 'get'], [12, '12']));
     }
 
+    /** Seen to fail: a get() that counts them, as functions in C do. */
+    public function testFurtherArgumentsAreIgnored(): void
+    {
+        $this->cache()->set('k', 'v');
+        self::assertSame(['v', 'none'], \array_map($this->cache()->get(...), ['k', 'l'], ['none', 'none'], [1, 2]));
+    }
+
     public function testWithoutItsConstructor(): void
     {
         $this->expectException(\Error::class);
