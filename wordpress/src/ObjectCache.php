@@ -985,7 +985,8 @@ class ObjectCache
         }
         $calls = \array_column(\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 3), 'function');
         \_doing_it_wrong(
-            'WP_Object_Cache::' . (\in_array($calls[1], ['first', 'count'], true) ? $calls[2] : $calls[1]),
+            // wp_cache_get() calls first() without get().
+            'WP_Object_Cache::' . \str_replace('wp_cache_', '', \in_array($calls[1], ['first', 'count'], true) ? $calls[2] : $calls[1]),
             // WordPress's own texts, so that it has them in every language.
             \is_string($key) ? \__('Cache key must not be an empty string.')
                 : \sprintf(\__('Cache key must be an integer or a non-empty string, %s given.'), \gettype($key)),
