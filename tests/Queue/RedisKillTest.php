@@ -42,7 +42,7 @@ final class RedisKillTest extends TestCase
 
     public function testNothingIsLostWhereTheServerIsKilledToo(): void
     {
-        self::check('redis', new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']), 2_000, 2, 3, 20_000, 2);
+        self::check('redis', new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']), 4_000, 2, 3, 10_000, 2);
     }
 
     #[Group('long')]

@@ -236,7 +236,7 @@ abstract class Hits extends TestCase
             $class = new ReflectionClass(Larder\Tier\Front::class);
             echo json_encode([
                 $class->isInternal(),
-                array_map(strval(...), $class->getProperties()),
+                array_map(static fn(ReflectionProperty $property): array => [$property->getModifiers(), $property->name, (string) $property->getType(), $property->hasDefaultValue(), $property->getDefaultValue()], $class->getProperties()),
                 array_map(static fn(ReflectionMethod $method): array => [$method->getModifiers(), $method->name, (string) $method->getReturnType(), array_map(strval(...), $method->getParameters())], $class->getMethods()),
             ]), "\n";
             PHP;
@@ -250,12 +250,12 @@ abstract class Hits extends TestCase
     /**
      * @param array<string, string> $environment
      *
-     * @return array{bool, list<string>, list<array<mixed>>}
+     * @return array{bool, list<array<mixed>>, list<array<mixed>>}
      */
     private static function declared(string $code, array $environment): array
     {
         $process = Process::snippet($code, environment: $environment);
-        /** @var array{bool, list<string>, list<array<mixed>>} */
+        /** @var array{bool, list<array<mixed>>, list<array<mixed>>} */
         return \json_decode((string) $process->line(), true, flags: \JSON_THROW_ON_ERROR);
     }
 }
