@@ -49,6 +49,9 @@ final class Intents
             $now = $this->truth->now();
             $standing = $record === null ? [] : Intent::alive(Intent::parse($record->body), $now);
             $standing['w' . $this->view->writer] = Intent::begin($now, $lasting);
+            // Also before the write: a signal's handler may throw after it, and the next set must know that it stands.
+            $this->standing[$key] = $space;
+            $this->writer->intended[$key] = true;
             $outcomes = $this->truth->write([new Change(
                 $key,
                 Intent::body($standing),
