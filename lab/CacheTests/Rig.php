@@ -148,7 +148,7 @@ final class Rig
     /** The origin refuses a GET there, and this tells that the whole way is open. */
     private function check(): void
     {
-        $answer = (new Place())->ask('tcp://' . \implode(':', $this->nginx->address()), "GET /config/check HTTP/1.0\r\n\r\n");
+        $answer = Place::answer('tcp://' . \implode(':', $this->nginx->address()), "GET /config/check HTTP/1.0\r\n\r\n");
         if (!\str_starts_with($answer, 'HTTP/1.1 405')) {
             throw new ServiceFailure('No request comes through to the origin: ' . \substr(\trim($answer . $this->complaints()), 0, 800));
         }

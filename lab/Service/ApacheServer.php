@@ -52,8 +52,8 @@ final class ApacheServer extends Server
         $directives = \implode("\n", $this->directives);
         \file_put_contents("$home/apache.conf", <<<CONF
             ServerRoot $home
-            ServerName {$this->place->host}
-            Listen {$this->place->host}:$port
+            ServerName 127.0.0.1
+            Listen 127.0.0.1:$port
             PidFile $home/pid
             ErrorLog $home/error.log
             LogLevel warn

@@ -5,24 +5,22 @@ declare(strict_types=1);
 namespace Larder\Lab\Service;
 
 /**
- * The name of what a lab makes outside of itself (a directory, a network namespace), by which a later lab knows what
- * a dead one has left behind.
+ * The name of a directory that a lab makes, by which a later lab knows what a dead one has left behind.
  *
  * It holds the process id, and the inode of the namespace of process ids: in a container that shares /tmp, the same
  * number is another process.
  */
 final class Label
 {
-    /** @param string $suffix "" or letters after a hyphen */
-    public static function make(string $suffix = ''): string
+    public static function make(): string
     {
-        return \sprintf('larder-lab-%d-%s-%s%s', \getmypid(), self::space(), \bin2hex(\random_bytes(4)), $suffix);
+        return \sprintf('larder-lab-%d-%s-%s', \getmypid(), self::space(), \bin2hex(\random_bytes(4)));
     }
 
     /** Whether it is a lab's name, and that lab is dead. */
     public static function isLeftover(string $name): bool
     {
-        return \preg_match('/^larder-lab-(\d+)-(\d+)-[0-9a-f]{8}(-[a-z]+)?$/D', $name, $parts) === 1
+        return \preg_match('/^larder-lab-(\d+)-(\d+)-[0-9a-f]{8}$/D', $name, $parts) === 1
             && $parts[2] === self::space()
             && !self::lives((int) $parts[1]);
     }

@@ -14,9 +14,9 @@ final class MemcachedServer extends Server
     private const ITEM = '8m';
 
     /** @param ?\Closure(): int $ports as Server takes it */
-    public function __construct(Directory $directory, private readonly bool $socket, Place $place = new Place(), ?\Closure $ports = null)
+    public function __construct(Directory $directory, private readonly bool $socket, ?\Closure $ports = null)
     {
-        parent::__construct($directory, 'memcached', 'memcached', place: $place, ports: $ports);
+        parent::__construct($directory, 'memcached', 'memcached', ports: $ports);
     }
 
     protected function arguments(int $port): array
@@ -24,7 +24,7 @@ final class MemcachedServer extends Server
         return [
             // Root may not run it without saying so; anybody else may not say so.
             ...(\posix_geteuid() === 0 ? ['-u', 'root'] : []),
-            ...($this->socket ? ['-s', $this->home->socket('socket'), '-a', '700'] : ['-l', $this->place->host, '-p', (string) $port, '-U', '0']),
+            ...($this->socket ? ['-s', $this->home->socket('socket'), '-a', '700'] : ['-l', '127.0.0.1', '-p', (string) $port, '-U', '0']),
             '-m', self::MEMORY,
             '-I', self::ITEM,
         ];
@@ -32,7 +32,7 @@ final class MemcachedServer extends Server
 
     protected function reachedBy(int $port): array
     {
-        return $this->socket ? ['socket' => $this->home->socket('socket')] : ['host' => $this->place->host, 'port' => $port];
+        return $this->socket ? ['socket' => $this->home->socket('socket')] : ['host' => '127.0.0.1', 'port' => $port];
     }
 
     protected function question(): string

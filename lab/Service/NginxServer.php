@@ -39,7 +39,7 @@ final class NginxServer extends Server
         private readonly array $http = [],
         private readonly ?string $locations = null,
     ) {
-        parent::__construct($directory, 'nginx', 'nginx', place: new Place(inside: $account->words()));
+        parent::__construct($directory, 'nginx', 'nginx', prefix: $account->words());
     }
 
     protected function arguments(int $port): array
@@ -74,9 +74,9 @@ final class NginxServer extends Server
                 uwsgi_temp_path $home/uwsgi;
                 $http
                 server {
-                    listen {$this->place->host}:$port;
+                    listen 127.0.0.1:$port;
                     root $this->root;
-                    server_name {$this->place->host};
+                    server_name 127.0.0.1;
                     index index.php;
                     $directives
                     location = $version {

@@ -25,7 +25,7 @@ final class PhpFpmServer extends Server
      * @param array<string, string|int|float> $ini     also settings that only count when PHP starts
      * @param int                             $grace   seconds that requests under way have at a reload
      *                                                 (process_control_timeout)
-     * @param list<string>                    $prefix  words before its command: Service::prefix() of what it shall reach
+     * @param list<string>                    $prefix  words before its command
      * @param list<string>                    $pool    further lines of the pool's configuration
      */
     public function __construct(
@@ -38,7 +38,7 @@ final class PhpFpmServer extends Server
         private readonly array $pool = [],
     ) {
         $versioned = \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
-        parent::__construct($directory, 'php-fpm', Need::find([$versioned]) === null ? 'php-fpm' : $versioned, $versioned, new Place(inside: $prefix), isMaster: true);
+        parent::__construct($directory, 'php-fpm', Need::find([$versioned]) === null ? 'php-fpm' : $versioned, $versioned, $prefix, isMaster: true);
     }
 
     public function socket(): string

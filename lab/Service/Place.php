@@ -4,22 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Service;
 
-/** Where a server runs: on the loopback of this machine, or inside a network namespace. */
-final readonly class Place
+/** The loopback of this machine, and sockets: where servers are. */
+final class Place
 {
     /** Seconds; who asks asks again. */
     private const PATIENCE = 0.5;
-
-    /**
-     * @param string       $host   the address that servers listen on there
-     * @param list<string> $inside words before the command of a server that shall run there
-     * @param list<string> $guest  words before the command of a program that shall reach it
-     */
-    public function __construct(
-        public string $host = '127.0.0.1',
-        public array $inside = [],
-        public array $guest = [],
-    ) {}
 
     /** A port that nobody listens on at this moment. */
     public static function freePort(): int
@@ -38,25 +27,13 @@ final readonly class Place
     /**
      * Asks a server that closes the connection when it has answered.
      *
-     * @param string $address "tcp://192.0.2.1:6379", "unix:///tmp/socket"
+     * @param string $address "tcp://127.0.0.1:6379", "unix:///tmp/socket"
      *
      * @return string '' where nobody listens
      */
-    public function ask(string $address, string $question): string
-    {
-        if ($this->guest !== []) {
-            return Command::run([...$this->guest, \PHP_BINARY, '-n', __DIR__ . '/ask.php', $address, $question])->output;
-        }
-
-        return self::answer($address, $question);
-    }
-
     public static function answer(string $address, string $question): string
     {
-        $code = 0;
-        $message = '';
-        \set_error_handler(static fn(): bool => true);
-        try {
+        return Silence::of(static function () use ($address, $question): string {
             $socket = \stream_socket_client($address, $code, $message, self::PATIENCE);
             if ($socket === false) {
                 return '';
@@ -67,8 +44,6 @@ final readonly class Place
             \fclose($socket);
 
             return $answer;
-        } finally {
-            \restore_error_handler();
-        }
+        });
     }
 }

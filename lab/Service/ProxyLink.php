@@ -5,20 +5,27 @@ declare(strict_types=1);
 namespace Larder\Lab\Service;
 
 /** A process that passes everything on with a network's delay and rate (Proxy), both ends on the loopback. */
-final class ProxyLink implements Link
+final class ProxyLink
 {
-    private ?Program $program = null;
+    /** Of a packet, in each direction. Nanoseconds; half the round trip. */
+    public const DELAY = 250_000;
 
+    /** In each direction, shared by all connections. Bits a second. */
+    public const RATE = 100_000_000;
+
+    private ?Program $program = null;
     private ?Directory $home = null;
 
     /** @param Directory $directory the lab's; the proxy gets one of its own in it */
     public function __construct(private readonly Directory $directory) {}
 
-    public function open(): Place
-    {
-        return new Place();
-    }
-
+    /**
+     * @param array<string, string|int> $server "host" and "port" of the server
+     *
+     * @return array{host: string, port: int} by which it is reached over the network
+     *
+     * @throws ServiceFailure
+     */
     public function reach(array $server): array
     {
         $this->close();
@@ -33,6 +40,7 @@ final class ProxyLink implements Link
             $program->await(static fn(): bool => \file_exists($file));
         } catch (ServiceFailure $failure) {
             $this->close();
+
             throw $failure;
         }
 
@@ -53,18 +61,15 @@ final class ProxyLink implements Link
         return $this->program !== null && $this->program->isAlive();
     }
 
+    /** @return list<int> of its process */
     public function pids(): array
     {
         return $this->program === null ? [] : [$this->program->pid()];
     }
 
+    /** Of one that has ended by itself: why, " (signal 9: …)"; else ''. */
     public function lastWords(): string
     {
         return $this->program?->lastWords() ?? '';
-    }
-
-    public function about(): string
-    {
-        return 'a delaying proxy on the loopback';
     }
 }

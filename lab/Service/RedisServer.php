@@ -14,18 +14,16 @@ final class RedisServer extends Server
      * @param string           $kind  one of the constants
      * @param ?\Closure(): int $ports as Server takes it
      */
-    public function __construct(Directory $directory, string $kind = self::REDIS, Place $place = new Place(), ?\Closure $ports = null)
+    public function __construct(Directory $directory, string $kind = self::REDIS, ?\Closure $ports = null)
     {
-        parent::__construct($directory, $kind, "$kind-server", place: $place, ports: $ports);
+        parent::__construct($directory, $kind, "$kind-server", ports: $ports);
     }
 
     protected function arguments(int $port): array
     {
         return [
-            '--bind', $this->place->host,
+            '--bind', '127.0.0.1',
             '--port', (string) $port,
-            // Who may reach it is said by what it is bound to: the loopback, or a namespace of the lab's own.
-            '--protected-mode', 'no',
             '--unixsocket', $this->home->socket('socket'),
             '--unixsocketperm', '700',
             '--dir', $this->home->path,
@@ -37,7 +35,7 @@ final class RedisServer extends Server
 
     protected function reachedBy(int $port): array
     {
-        return ['socket' => $this->home->socket('socket'), 'host' => $this->place->host, 'port' => $port];
+        return ['socket' => $this->home->socket('socket'), 'host' => '127.0.0.1', 'port' => $port];
     }
 
     protected function question(): string

@@ -34,6 +34,7 @@ abstract class Server implements Service
      * @param string           $name      short, in small letters; the name of its directory too
      * @param string           $command   the program, which has to be there
      * @param ?string          $package   the Debian package that has it; of the program's name by default
+     * @param list<string>     $prefix    words before its command
      * @param ?\Closure(): int $ports     gives a port that is free; any by default
      * @param bool             $isMaster  whether it has workers, which only itself can end: killed, it would leave them behind
      */
@@ -42,7 +43,7 @@ abstract class Server implements Service
         private readonly string $name,
         private readonly string $command,
         private readonly ?string $package = null,
-        protected readonly Place $place = new Place(),
+        private readonly array $prefix = [],
         ?\Closure $ports = null,
         private readonly bool $isMaster = false,
     ) {
@@ -89,11 +90,6 @@ abstract class Server implements Service
         return $this->program?->lastWords() ?? '';
     }
 
-    final public function prefix(): array
-    {
-        return $this->place->guest;
-    }
-
     /** 0 if it does not run. */
     final public function pid(): int
     {
@@ -130,7 +126,7 @@ abstract class Server implements Service
     /** @return array<string, string|int> as address() */
     protected function reachedBy(int $port): array
     {
-        return ['host' => $this->place->host, 'port' => $port];
+        return ['host' => '127.0.0.1', 'port' => $port];
     }
 
     /** To be sent to it, for an answer with its process id and its version, after which it closes the connection. */
@@ -147,7 +143,7 @@ abstract class Server implements Service
         $this->home = $this->directory->sub($this->name);
         $this->port = $port;
         // Kept twice: a signal handler that stops everything takes it away.
-        $this->program = $program = new Program($this->command, [...$this->place->inside, $file, ...$this->arguments($port)], $this->home->path, $this->isMaster ? \SIGTERM : \SIGKILL);
+        $this->program = $program = new Program($this->command, [...$this->prefix, $file, ...$this->arguments($port)], $this->home->path, $this->isMaster ? \SIGTERM : \SIGKILL);
         $program->start();
         $program->await($this->answers(...));
     }
@@ -155,7 +151,7 @@ abstract class Server implements Service
     private function answers(): bool
     {
         $address = $this->address();
-        $found = $this->understand($this->place->ask(
+        $found = $this->understand(Place::answer(
             isset($address['port']) ? "tcp://{$address['host']}:{$address['port']}" : "unix://{$address['socket']}",
             $this->question(),
         ));

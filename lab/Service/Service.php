@@ -8,7 +8,7 @@ namespace Larder\Lab\Service;
  * A real server that the lab starts for itself and stops by its process id.
  *
  * This folder holds one server a file. Each listens on a unix socket in a private temporary directory or on a free
- * port of the loopback (or of a network namespace that the lab made), and ends with the lab, however that ends.
+ * port of the loopback, and ends with the lab, however that ends.
  */
 interface Service
 {
@@ -31,13 +31,6 @@ interface Service
 
     /** Name and version as the report says them ("Redis 7.0.15"); of a network, what makes its delay. */
     public function version(): string;
-
-    /**
-     * What a command needs before it to be able to reach the server.
-     *
-     * @return list<string> words of a command line; none for most servers
-     */
-    public function prefix(): array;
 
     /** Of one that has ended by itself: how, and its last log line (" (signal 9: …)"); else nothing. */
     public function lastWords(): string;

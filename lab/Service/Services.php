@@ -65,7 +65,7 @@ final class Services
             unset($this->services[$name]);
             throw $failure;
         }
-        $this->tell(...$service instanceof Network ? \array_filter([$service->server(), $service]) : [$service]);
+        $this->tell(...$service instanceof Network ? [$service->server, $service] : [$service]);
 
         return $service;
     }
@@ -93,7 +93,6 @@ final class Services
     public function directory(): Directory
     {
         if ($this->directory === null) {
-            NamespaceLink::sweep();
             // Between its making and this property's knowing of it a handler that ends the process would leave it.
             Signals::held(fn() => $this->directory = Directory::temporary($this->parent));
         }
@@ -145,12 +144,8 @@ final class Services
             throw new \InvalidArgumentException("There is no service \"$name\". There are: " . \implode(', ', self::NAMES) . '.');
         }
         $directory = $this->directory();
-        $make = match ($kind) {
-            'memcached', 'memcached-tcp' => static fn(Place $place): Server => new MemcachedServer($directory, false, $place),
-            'memcached-socket' => static fn(Place $place): Server => new MemcachedServer($directory, true, $place),
-            default => static fn(Place $place): Server => new RedisServer($directory, $kind, $place),
-        };
+        $server = \str_starts_with($kind, 'memcached') ? new MemcachedServer($directory, $kind === 'memcached-socket') : new RedisServer($directory, $kind);
 
-        return $kind === $name ? $make(new Place()) : new Network([new NamespaceLink(), new ProxyLink($directory)], $make);
+        return $kind === $name ? $server : new Network($server, new ProxyLink($directory));
     }
 }

@@ -48,7 +48,7 @@ final class VarnishServer extends Server
 
             VCL);
 
-        return ['-F', '-n', "$home/work", '-a', "{$this->place->host}:$port", '-f', "$home/lab.vcl", '-s', 'malloc,' . self::MEMORY . 'm', '-j', 'none', '-T', 'none'];
+        return ['-F', '-n', "$home/work", '-a', "127.0.0.1:$port", '-f', "$home/lab.vcl", '-s', 'malloc,' . self::MEMORY . 'm', '-j', 'none', '-T', 'none'];
     }
 
     protected function question(): string

@@ -23,15 +23,11 @@ final readonly class CommandLine
         ] + $_SERVER;
         PHP;
 
-    /**
-     * @param array<string, string|int|float> $ini
-     * @param list<string>                    $prefix words before its command
-     */
+    /** @param array<string, string|int|float> $ini */
     public function __construct(
         private Account $account,
         private string $directory,
         private array $ini = [],
-        private array $prefix = [],
     ) {}
 
     /**
@@ -62,7 +58,7 @@ final readonly class CommandLine
             \array_push($settings, '-d', "$name=$value");
         }
         $process = new Process(
-            [...$this->prefix, ...$this->account->words(), \PHP_BINARY, ...$settings, '-r', \implode("\n", [
+            [...$this->account->words(), \PHP_BINARY, ...$settings, '-r', \implode("\n", [
                 \sprintf(self::REQUEST, \var_export($host, true), \var_export($path, true)),
                 $before,
                 "require '$this->directory/wp-load.php';",

@@ -23,8 +23,6 @@ final readonly class Options
      *                                                              too many of may be left out
      * @param string                                     $seed      PHP code that fills the database when that is
      *                                                              installed, which is once
-     * @param list<string>                               $prefix    words before the commands that run PHP: those of
-     *                                                              Service::prefix()
      */
     public function __construct(
         public string $version = 'debian',
@@ -35,7 +33,6 @@ final readonly class Options
         public array $nginx = [],
         public int $errors = \E_ALL,
         public string $seed = '',
-        public array $prefix = [],
     ) {}
 
     /** @return array<string, string|int|float> */

@@ -55,9 +55,9 @@ final class Site
         try {
             $installation = new Installation($options, $this->release, $this->account);
             $this->root = $this->directory->file('www');
-            $this->line = new CommandLine($this->account, $this->root, $options->ini(), $options->prefix);
+            $this->line = new CommandLine($this->account, $this->root, $options->ini());
             $this->database = new MariaDbServer($this->directory, $installation->template($this->directory));
-            $this->fpm = new PhpFpmServer($this->directory, $this->account, $options->workers, $options->ini(), prefix: $options->prefix);
+            $this->fpm = new PhpFpmServer($this->directory, $this->account, $options->workers, $options->ini());
             $this->database->start();
             $this->release->copy($this->root);
             $this->account->receive($this->content());

@@ -49,7 +49,7 @@ final class Stage
     public function server(Subject $subject, Context $context): ?RedisServer
     {
         $service = self::service($subject, $context);
-        $server = $service instanceof Network ? $service->server() : $service;
+        $server = $service instanceof Network ? $service->server : $service;
 
         return $server instanceof RedisServer ? $server : null;
     }
@@ -96,7 +96,6 @@ final class Stage
             workers: self::WORKERS,
             errors: \E_ALL & ~\E_DEPRECATED,
             seed: Shop::seed(),
-            prefix: self::service($subject, $context)?->prefix() ?? [],
         ));
         Shop::furnish($site);
         // A WordPress that was given may have one.

@@ -63,7 +63,7 @@ final readonly class ProcessTask implements Task
 
     public function perform(Context $context): array
     {
-        $jobs = $ini = $prefix = [];
+        $jobs = $ini = [];
         $cores = new Cores();
         foreach ($this->sides as $side) {
             $subject = $side->subject;
@@ -81,7 +81,6 @@ final readonly class ProcessTask implements Task
                 }
                 $cores->move($service, $side->cell->placement);
                 $parameters = $service->address() + $parameters;
-                $prefix = $service->prefix();
             }
             $ini = $subject->ini + $ini;
             $jobs[] = [
@@ -95,11 +94,9 @@ final readonly class ProcessTask implements Task
         }
 
         // What is counted by the second is compared with what several do: none of them is held.
-        if ($this->concurrency === 1 && !$this->sides[0]->cell->moreIsBetter()) {
-            $prefix = [...$prefix, ...$cores->alone()];
-        }
+        $held = $this->concurrency === 1 && !$this->sides[0]->cell->moreIsBetter() ? $cores->alone() : [];
 
-        return $this->read($this->run([...$prefix, ...self::php($ini)], [
+        return $this->read($this->run([...$held, ...self::php($ini)], [
             'sides' => $jobs,
             'concurrency' => $this->concurrency,
             'inTurn' => $this->pair !== null,

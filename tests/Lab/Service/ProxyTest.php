@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Service;
 
 use Larder\Lab\Service\Directory;
-use Larder\Lab\Service\Place;
 use Larder\Lab\Service\ProxyLink;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -30,7 +29,6 @@ final class ProxyTest extends TestCase
         self::assertNotFalse($listener);
         $this->listener = $listener;
         $this->link = new ProxyLink(Directory::temporary($this->parent->path));
-        self::assertEquals(new Place(), $this->link->open());
         $reached = $this->link->reach(['host' => '127.0.0.1', 'port' => (int) \substr((string) \strrchr((string) \stream_socket_get_name($listener, false), ':'), 1)]);
         $this->address = "tcp://{$reached['host']}:{$reached['port']}";
     }

@@ -109,7 +109,6 @@ final class ServerTest extends TestCase
         self::assertSame('', $server->lastWords());
         $server->start();
         self::assertNotSame($pid, $server->pid());
-        self::assertSame([], $server->prefix());
     }
 
     /** @param ?\Closure(): int $ports */
