@@ -226,6 +226,10 @@ final class PushLog
     {
         if ($this->isLocked && $this->handle !== null) {
             \flock($this->handle, \LOCK_UN);
+            if ($this->isFull) {
+                // By fsync() it has a buffer, which takes what the disk then has no room for (php-src, main/streams/plain_wrapper.c, php_stdiop_sync()).
+                $this->handle = null;
+            }
         }
         $this->isLocked = false;
     }

@@ -11,6 +11,7 @@ use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** Pushes go by a log into the database: none is lost, none comes twice, whoever dies when. */
@@ -314,6 +315,22 @@ final class PushLogTest extends TestCase
         $process = new Process(['strace', '-o', $trace, '-e', 'trace=fdatasync,write', \PHP_BINARY, __DIR__ . '/child.php', $this->dsn() . '?synchronous=full', 'push', 'four', 'five']);
         self::assertStringContainsString("pushed five\ndone\n", $process->output());
         self::assertMatchesRegularExpression('/"push four.*\n.*write.*\n.*fdatasync.*\n.*"pushed four/', (string) \file_get_contents($trace));
+    }
+
+    #[TestWith(['normal'])]
+    #[TestWith(['full'])]
+    public function testWhatTheDiskHasNoRoomForIsNotAccepted(string $synchronous): void
+    {
+        $this->pushThree();
+        // 100 kB, as the shell counts them, and "file too large" instead of the signal's death.
+        $shell = 'trap "" XFSZ; ulimit -f 200; exec "$0" "$@"';
+        $process = new Process(['sh', '-c', $shell, \PHP_BINARY, __DIR__ . '/child.php', $this->dsn() . "?synchronous=$synchronous", 'large', 'four', 'five', 'six', 'seven', 'eight']);
+        $said = $process->output();
+        self::assertStringEndsWith("done\n", $said);
+        self::assertStringContainsString('refused ', $said);
+        \preg_match_all('/^pushed (.*)$/m', $said, $pushed);
+        self::assertNotEmpty($pushed[1]);
+        self::assertSame(['one', 'two', 'three', ...$pushed[1]], self::drain($this->queue()));
     }
 
     /** @return iterable<string, array{string, string, list<int>}> */
