@@ -11,12 +11,9 @@ use Larder\Lab\Compare\Verdict;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Comparison::class)]
-#[CoversClass(Result::class)]
 final class ComparisonTest extends TestCase
 {
     private const CALM = [10.0, 10.1, 9.9, 10.2, 9.8];

@@ -7,12 +7,10 @@ namespace Larder\Tests\Lab\Compare;
 use Larder\Lab\Compare\Change;
 use Larder\Lab\Compare\Comparison;
 use Larder\Lab\Compare\Verdict;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** What the gate promises, tried ten times, and in group long a hundred times; the seeds are fixed, so that the figures are the same in every run. */
-#[CoversClass(Comparison::class)]
 final class SimulationTest extends TestCase
 {
     private const TIMES = 100;

@@ -10,16 +10,12 @@ use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Result;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Input\ArrayInput;
 
 /** The command as it is typed: real processes, real servers, real signals. */
-#[CoversClass(BenchCommand::class)]
-#[CoversClass(Request::class)]
 final class BenchCommandTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -29,8 +25,7 @@ final class BenchCommandTest extends TestCase
         $this->directory = new TemporaryDirectory('lab');
     }
 
-    #[Test]
-    public function itReportsOnTheTerminalAndInThreeFiles(): void
+    public function testItReportsOnTheTerminalAndInThreeFiles(): void
     {
         $bench = $this->bench('loop', '--quick', '--rounds=2', '--subjects=apcu,larder-apcu', '--seed=5');
         self::assertSame(0, $bench->wait(120), $bench->errors());
@@ -49,8 +44,7 @@ final class BenchCommandTest extends TestCase
     }
 
     /** Seen to fail: both wrote to larder-bench, and the second took the place of the first. */
-    #[Test]
-    public function twoRunsInOneDirectoryWriteTwoReports(): void
+    public function testTwoRunsInOneDirectoryWriteTwoReports(): void
     {
         $first = $this->bench('loop', '--rounds=400', '--seed=3', '--subjects=apcu');
         $ledger = $this->ledger(4);
@@ -75,8 +69,7 @@ final class BenchCommandTest extends TestCase
     }
 
     /** Seen to fail: without ext/with, which is what brings the extension along; a path with a space as two words. */
-    #[Test]
-    public function theCommandOfTheReportRepeatsItInACheckout(): void
+    public function testTheCommandOfTheReportRepeatsItInACheckout(): void
     {
         $bench = $this->bench('loop', '--quick', '--rounds=1', '--subjects=apcu', '--json=' . $this->directory->file('a.json'));
         self::assertSame(0, $bench->wait(60), $bench->errors());
@@ -115,9 +108,8 @@ final class BenchCommandTest extends TestCase
      * @param list<string> $arguments
      * @param list<string> $says
      */
-    #[Test]
     #[DataProvider('mistakes')]
-    public function aMistakeIsToldBeforeAnythingIsMeasured(array $arguments, array $says): void
+    public function testAMistakeIsToldBeforeAnythingIsMeasured(array $arguments, array $says): void
     {
         $bench = $this->bench(...$arguments);
 
@@ -131,8 +123,7 @@ final class BenchCommandTest extends TestCase
         self::assertSame('', $bench->output());
     }
 
-    #[Test]
-    public function aHomeThatCannotBeWrittenIsTold(): void
+    public function testAHomeThatCannotBeWrittenIsTold(): void
     {
         $bench = $this->bench('loop', '--subjects=files', ['XDG_CACHE_HOME' => '/proc']);
 
@@ -141,8 +132,7 @@ final class BenchCommandTest extends TestCase
     }
 
     /** Seen to fail: "make ext", which changes nothing, and only where the segment was asked for. */
-    #[Test]
-    public function aModuleThatIsNotThereIsTold(): void
+    public function testAModuleThatIsNotThereIsTold(): void
     {
         $bench = $this->bench('loop', '--subjects=files', ['LARDER_MODULE' => '/nope.so', 'LARDER_EXT' => '']);
 
@@ -150,8 +140,7 @@ final class BenchCommandTest extends TestCase
         self::assertStringContainsString('LARDER_MODULE names /nope.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE', $bench->errors());
     }
 
-    #[Test]
-    public function theListNamesScenariosSubjectsAndWhatIsMissing(): void
+    public function testTheListNamesScenariosSubjectsAndWhatIsMissing(): void
     {
         $bench = $this->bench('--list');
         self::assertSame(0, $bench->wait(60), $bench->errors());
@@ -162,8 +151,7 @@ final class BenchCommandTest extends TestCase
         }
     }
 
-    #[Test]
-    public function withoutAnythingOfWhatIsAskedForItSaysWhatToInstall(): void
+    public function testWithoutAnythingOfWhatIsAskedForItSaysWhatToInstall(): void
     {
         // A PHP without its extensions has no phpredis.
         $bench = new Process([\PHP_BINARY, '-n', __DIR__ . '/../../../bin/larder', 'bench', 'engines', '--subjects=redis:socket:php'], ['XDG_CACHE_HOME' => $this->directory->path], $this->directory->path);
@@ -172,9 +160,8 @@ final class BenchCommandTest extends TestCase
         self::assertStringContainsString('redis:socket:php needs the PHP extension redis: apt-get install', (string) \preg_replace('/\s+/', ' ', $bench->errors()));
     }
 
-    #[Test]
     #[Group('long')]
-    public function ctrlCReportsWhatThereIsAndTheNextRunGoesOn(): void
+    public function testCtrlCReportsWhatThereIsAndTheNextRunGoesOn(): void
     {
         $arguments = ['loop', '--rounds=40', '--subjects=files,redis:socket', '--json=' . $this->directory->file('a.json')];
         $bench = $this->bench(...$arguments);
@@ -204,8 +191,7 @@ final class BenchCommandTest extends TestCase
     }
 
     /** Seen to fail: it ended without a word. */
-    #[Test]
-    public function aSecondSignalStopsAtOnceAndSaysWhatIsKept(): void
+    public function testASecondSignalStopsAtOnceAndSaysWhatIsKept(): void
     {
         $bench = $this->bench('loop', '--rounds=400', '--subjects=apcu', '--json=' . $this->directory->file('a.json'));
         $ledger = $this->ledger(4);
@@ -219,8 +205,7 @@ final class BenchCommandTest extends TestCase
         self::assertFileDoesNotExist($this->directory->file('a.json'));
     }
 
-    #[Test]
-    public function twoRunsOfTheSameDoNotMixAndAnotherRunTakesNothingFromThem(): void
+    public function testTwoRunsOfTheSameDoNotMixAndAnotherRunTakesNothingFromThem(): void
     {
         $same = ['loop', '--rounds=400', '--seed=3', '--subjects=apcu', '--json=' . $this->directory->file('a.json')];
         $first = $this->bench(...$same);
@@ -236,8 +221,7 @@ final class BenchCommandTest extends TestCase
         self::assertGreaterThanOrEqual(4, \count((array) \file($ledger)), 'what the first has kept is still there');
     }
 
-    #[Test]
-    public function aServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
+    public function testAServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
     {
         $bench = $this->bench('loop', '--quick', '--rounds=5', '--subjects=redis:socket,apcu', '--json=' . $this->directory->file('a.json'));
         self::until(static function () use ($bench): bool {

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Console;
 
 use Larder\Console\Application;
-use Larder\Lab\Compare\Account;
 use Larder\Lab\Console\CompareCommand;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Report\Json;
@@ -15,14 +14,11 @@ use Larder\Tests\Lab\Compare\Reports;
 use Larder\Tests\Lab\Report\Fixture;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Output\OutputInterface;
 use Symfony\Component\Console\Tester\CommandTester;
 
-#[CoversClass(CompareCommand::class)]
-#[CoversClass(Account::class)]
 final class CompareCommandTest extends TestCase
 {
     private const CALM = [10.0, 10.1, 9.9, 10.2, 9.8];

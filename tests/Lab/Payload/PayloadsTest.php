@@ -6,11 +6,8 @@ namespace Larder\Tests\Lab\Payload;
 
 use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Payload\Payloads;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(MemoryPayloads::class)]
-#[CoversClass(Payloads::class)]
 final class PayloadsTest extends TestCase
 {
     /** Bytes serialized, and their hash: written down, so that figures of two versions of the lab are of the same values. */

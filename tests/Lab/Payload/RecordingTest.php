@@ -5,10 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Payload;
 
 use Larder\Lab\Payload\Recording;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Recording::class)]
 final class RecordingTest extends TestCase
 {
     public function testItIsTheCacheOfAWholeSite(): void

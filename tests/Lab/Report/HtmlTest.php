@@ -5,16 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Report\Html;
-use Larder\Lab\Report\Markup;
-use Larder\Lab\Report\Svg;
 use Larder\Lab\Report\Tables;
 use Larder\Lab\Run\Result;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Html::class)]
-#[CoversClass(Markup::class)]
-#[CoversClass(Svg::class)]
 final class HtmlTest extends TestCase
 {
     public function testThePageAsksForNothingAndRunsNothing(): void

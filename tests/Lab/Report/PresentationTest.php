@@ -16,13 +16,10 @@ use Larder\Lab\Report\Names;
 use Larder\Lab\Report\Tables;
 use Larder\Lab\Scenario\Scenarios;
 use Larder\Tests\Lab\Compare\Reports;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 /** All that a report says of a scenario comes from the scenario's own file. */
-#[CoversClass(Presentation::class)]
-#[CoversClass(Method::class)]
 final class PresentationTest extends TestCase
 {
     /** A scenario's file is its presentation; the line in Scenarios brings it into the report. Here both are one line. */

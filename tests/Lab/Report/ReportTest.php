@@ -6,14 +6,11 @@ namespace Larder\Tests\Lab\Report;
 
 use Larder\Lab\Report\Html;
 use Larder\Lab\Report\Markdown;
-use Larder\Lab\Report\Names;
 use Larder\Lab\Report\Rank;
-use Larder\Lab\Report\Standings;
 use Larder\Lab\Report\Tables;
 use Larder\Lab\Report\Terminal;
 use Larder\Lab\Run\Report;
 use Larder\Tests\Lab\Compare\Reports;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
@@ -26,12 +23,6 @@ use Symfony\Component\Console\Output\BufferedOutput;
  * of equal samples, processes at once by their mean, populations, gaps, promises that hold, do not, or cannot be told,
  * noise, losses. LARDER_WRITE=1 writes it anew: read the difference before it is committed.
  */
-#[CoversClass(Markdown::class)]
-#[CoversClass(Names::class)]
-#[CoversClass(Rank::class)]
-#[CoversClass(Standings::class)]
-#[CoversClass(Tables::class)]
-#[CoversClass(Terminal::class)]
 final class ReportTest extends TestCase
 {
     public function testWhatIsMadeOfARun(): void

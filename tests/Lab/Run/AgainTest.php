@@ -18,12 +18,8 @@ use Larder\Lab\Subject\LookupDriver;
 use Larder\Tests\Lab\Support\StubScenario;
 use Larder\Tests\Lab\Support\StubTask;
 use Larder\Tests\Lab\Support\Tasks;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Again::class)]
-#[CoversClass(Collection::class)]
 final class AgainTest extends TestCase
 {
     /**
@@ -31,8 +27,7 @@ final class AgainTest extends TestCase
      *
      * Seen to fail: what was found again put into the tables; the last round's figure for all.
      */
-    #[Test]
-    public function whatIsFoundAgainIsComparedWithTheTables(): void
+    public function testWhatIsFoundAgainIsComparedWithTheTables(): void
     {
         $task = new StubTask('x', static fn(int $i): array => []);
         [$again] = Again::of($task, 'short', 'read');
@@ -51,8 +46,7 @@ final class AgainTest extends TestCase
     }
 
     /** Seen to fail: the first side's figures for another one's. */
-    #[Test]
-    public function itIsTheSideThatWasAskedFor(): void
+    public function testItIsTheSideThatWasAskedFor(): void
     {
         $sides = [];
         foreach (['write', 'read'] as $operation) {

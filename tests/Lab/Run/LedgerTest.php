@@ -9,11 +9,8 @@ use Larder\Lab\Run\Measured;
 use Larder\Lab\Run\NotWritable;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Ledger::class)]
 final class LedgerTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -23,8 +20,7 @@ final class LedgerTest extends TestCase
         $this->directory = new TemporaryDirectory('lab');
     }
 
-    #[Test]
-    public function aSecondRunOfTheSameSaysWhoHoldsItAndLeavesItAlone(): void
+    public function testASecondRunOfTheSameSaysWhoHoldsItAndLeavesItAlone(): void
     {
         $first = $this->another('this', 7);
         $path = self::path($this->directory->path);
@@ -47,8 +43,7 @@ final class LedgerTest extends TestCase
         self::assertFalse($ledger->has(1, 'a'));
     }
 
-    #[Test]
-    public function theLockEndsWithItsProcessHoweverThatEnds(): void
+    public function testTheLockEndsWithItsProcessHoweverThatEnds(): void
     {
         $first = $this->another('this', 7);
         $first->signal(\SIGKILL);
@@ -57,8 +52,7 @@ final class LedgerTest extends TestCase
         self::assertCount(1, (new Ledger($this->directory->path, 'this', 1))->kept());
     }
 
-    #[Test]
-    public function anotherRunHasAFileOfItsOwn(): void
+    public function testAnotherRunHasAFileOfItsOwn(): void
     {
         $first = $this->another('this', 7);
         $path = self::path($this->directory->path);

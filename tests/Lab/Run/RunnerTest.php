@@ -15,14 +15,10 @@ use Larder\Lab\Service\Services;
 use Larder\Tests\Lab\Support\StubScenario;
 use Larder\Tests\Lab\Support\StubTask;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Helper\ProgressBar;
 use Symfony\Component\Console\Output\NullOutput;
 
-#[CoversClass(Runner::class)]
-#[CoversClass(Collection::class)]
 final class RunnerTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -35,8 +31,7 @@ final class RunnerTest extends TestCase
         $this->directory = new TemporaryDirectory('lab');
     }
 
-    #[Test]
-    public function everyRoundRunsEveryTaskInAnOrderOfItsOwn(): void
+    public function testEveryRoundRunsEveryTaskInAnOrderOfItsOwn(): void
     {
         $this->run_([$this->task('a'), $this->task('b'), $this->task('c'), $this->task('d'), $this->task('e')], 6);
 
@@ -51,8 +46,7 @@ final class RunnerTest extends TestCase
         self::assertGreaterThan(1, \count($different));
     }
 
-    #[Test]
-    public function theSameSeedGivesTheSameOrderAndAnotherAnother(): void
+    public function testTheSameSeedGivesTheSameOrderAndAnotherAnother(): void
     {
         $orders = [];
         foreach ([1, 1, 2] as $seed) {
@@ -65,8 +59,7 @@ final class RunnerTest extends TestCase
         self::assertNotSame($orders[0], $orders[2]);
     }
 
-    #[Test]
-    public function aWrongValueTakesItsSubjectOutAndNothingElse(): void
+    public function testAWrongValueTakesItsSubjectOutAndNothingElse(): void
     {
         $bad = new StubTask('bad', static fn(int $round): array => [$round < 2 ? new Measured([1.0]) : new Measured([], null, 'another value came back')]);
         $collection = $this->run_([$bad, $this->task('good')], 5);
@@ -81,8 +74,7 @@ final class RunnerTest extends TestCase
      *
      * Seen to fail: Capacity::excess() without the processor time, without the rate, without the samples.
      */
-    #[Test]
-    public function whatNoMachineCanDoIsNoFigure(): void
+    public function testWhatNoMachineCanDoIsNoFigure(): void
     {
         $spent = [1_000, 2.0, 2.0];
         $honest = new StubTask('honest', static fn(): array => [new Measured([2_000.0], 500.0, null, 1_000, $spent)]);
@@ -99,8 +91,7 @@ final class RunnerTest extends TestCase
     }
 
     /** Seen to fail: each result by itself. */
-    #[Test]
-    public function percentilesAreOfSamplesOfTheSameNumberOfOperations(): void
+    public function testPercentilesAreOfSamplesOfTheSameNumberOfOperations(): void
     {
         $ten = new StubTask('ten', static fn(): array => [new Measured([1.0], null, null, 10)]);
         $same = new StubTask('same', static fn(): array => [new Measured([1.0], null, null, 10)]);
@@ -113,8 +104,7 @@ final class RunnerTest extends TestCase
         self::assertSame([false], $percentiles($unknown));
     }
 
-    #[Test]
-    public function aTaskThatFailsIsMarkedAndTheRestGoesOn(): void
+    public function testATaskThatFailsIsMarkedAndTheRestGoesOn(): void
     {
         $dead = new StubTask('dead', static fn(): array => throw new \RuntimeException('redis has ended (signal 9)'));
         $collection = $this->run_([$dead, $this->task('good')], 4);
@@ -124,8 +114,7 @@ final class RunnerTest extends TestCase
         self::assertCount(4, $collection->results()[0]->rounds);
     }
 
-    #[Test]
-    public function aStoppedRunGoesOnWhereItWas(): void
+    public function testAStoppedRunGoesOnWhereItWas(): void
     {
         $file = $this->directory->path;
         $stop = new Stop();
@@ -148,8 +137,7 @@ final class RunnerTest extends TestCase
         self::assertSame(10, $before - 1 + \count($this->order));
     }
 
-    #[Test]
-    public function noFurtherRoundBeginsThatWouldGoBeyondTheBudget(): void
+    public function testNoFurtherRoundBeginsThatWouldGoBeyondTheBudget(): void
     {
         $slow = $this->task('a', static fn() => \usleep(20_000));
         $this->run_([$slow], 1_000, 1, null, null, 0.25);
@@ -158,16 +146,14 @@ final class RunnerTest extends TestCase
         self::assertLessThan(20, \count($this->order));
     }
 
-    #[Test]
-    public function fewerRoundsThanNeededAreNotLeftOutForTheBudget(): void
+    public function testFewerRoundsThanNeededAreNotLeftOutForTheBudget(): void
     {
         $this->run_([$this->task('a', static fn() => \usleep(5_000))], 1_000, 1, null, null, 0.001);
 
         self::assertCount(Runner::LEAST, $this->order);
     }
 
-    #[Test]
-    public function ratiosComeFromTheRoundsThatBothHave(): void
+    public function testRatiosComeFromTheRoundsThatBothHave(): void
     {
         $slow = new StubTask('slow', static fn(int $round): array => [new Measured([2.0 * ($round + 1), 2.0 * ($round + 1)])]);
         $base = new StubTask('base', static fn(int $round): array => [new Measured([1.0 * ($round + 1)])]);

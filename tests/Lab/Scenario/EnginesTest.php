@@ -15,13 +15,10 @@ use Larder\Lab\Service\Cores;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Engines::class)]
 final class EnginesTest extends TestCase
 {
     private const SERVERS = ['redis', 'predis', 'memcached', 'memcached_nocompression'];
@@ -33,9 +30,8 @@ final class EnginesTest extends TestCase
         yield 'quick' => [Scope::QUICK];
     }
 
-    #[Test]
     #[DataProvider('levels')]
-    public function theCombinationsOfThePublishedTablesAreThereOnceEach(string $level): void
+    public function testTheCombinationsOfThePublishedTablesAreThereOnceEach(string $level): void
     {
         $counts = \array_count_values(\array_map(self::combination(...), self::cells($level)));
         $published = self::published($level);
@@ -48,9 +44,8 @@ final class EnginesTest extends TestCase
     }
 
     /** As they come they take strings. Seen to fail: without the subjects; with the array. */
-    #[Test]
     #[DataProvider('levels')]
-    public function phpredisAndPredisAreAlsoMeasuredWithoutASerializer(string $level): void
+    public function testPhpredisAndPredisAreAlsoMeasuredWithoutASerializer(string $level): void
     {
         $payloads = [];
         foreach (self::cells($level) as $cell) {
@@ -65,9 +60,8 @@ final class EnginesTest extends TestCase
     }
 
     /** Seen to fail: the other engines' requests of 1 and 175 too; only the usual ones of Larder. */
-    #[Test]
     #[DataProvider('levels')]
-    public function aRequestOfLardersHas1And10And175KeysAndOfTheOthers10(string $level): void
+    public function testARequestOfLardersHas1And10And175KeysAndOfTheOthers10(string $level): void
     {
         $requests = [];
         foreach (self::cells($level) as $cell) {
@@ -80,8 +74,7 @@ final class EnginesTest extends TestCase
     }
 
     /** Seen to fail: placements where no process is held. */
-    #[Test]
-    public function whereNothingIsHeldNoPlacementIsClaimedAndNothingIsPromisedOfOne(): void
+    public function testWhereNothingIsHeldNoPlacementIsClaimedAndNothingIsPromisedOfOne(): void
     {
         foreach ((new Engines(new Cores([])))->tasks(new Scope(Scope::EVERY), self::subjects()) as $task) {
             foreach ($task->sides() as $side) {
@@ -94,8 +87,7 @@ final class EnginesTest extends TestCase
     }
 
     /** Seen to fail: as sides of one task. */
-    #[Test]
-    public function someAreMeasuredAgainInAProcessOfTheirOwn(): void
+    public function testSomeAreMeasuredAgainInAProcessOfTheirOwn(): void
     {
         $again = [];
         foreach (self::tasks(Scope::PART) as $task) {
@@ -109,8 +101,7 @@ final class EnginesTest extends TestCase
         self::assertContains('engines/redis:socket:php/short/read/1/other', $again);
     }
 
-    #[Test]
-    public function whatIsPromisedIsComparedWithItsLimitAndThreeSubjectsWithThemselves(): void
+    public function testWhatIsPromisedIsComparedWithItsLimitAndThreeSubjectsWithThemselves(): void
     {
         $limits = $same = [];
         foreach (self::tasks(Scope::PART) as $task) {
@@ -144,9 +135,8 @@ final class EnginesTest extends TestCase
     }
 
     /** The real thing: servers, processes, network. */
-    #[Test]
     #[Group('long')]
-    public function theReportHoldsThemAll(): void
+    public function testTheReportHoldsThemAll(): void
     {
         $directory = new TemporaryDirectory('lab');
         $file = $directory->file('report.json');

@@ -13,7 +13,6 @@ use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\Service\Cores;
 use Larder\Tests\Lab\Support\Tasks;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
 /** What holds of every scenario, as a machine with two cores has it. */
@@ -32,9 +31,8 @@ final class ScenariosTest extends TestCase
     }
 
     /** Seen to fail: phpredis as the base of the loop; gets a second without one; a promise of a subject that is not measured. */
-    #[Test]
     #[DataProvider('scenarios')]
-    public function whatACellIsComparedWithIsInTheTables(Scenario $scenario): void
+    public function testWhatACellIsComparedWithIsInTheTables(Scenario $scenario): void
     {
         $name = $scenario->presentation()->name;
         foreach ([Scope::PART, Scope::QUICK, Scope::EVERY] as $level) {
@@ -59,9 +57,8 @@ final class ScenariosTest extends TestCase
         }
     }
 
-    #[Test]
     #[DataProvider('scenarios')]
-    public function aPartIsAPart(Scenario $scenario): void
+    public function testAPartIsAPart(Scenario $scenario): void
     {
         // Shorter loops have another number of keys a request.
         $works = static fn(string $level): array => \array_unique(\array_map(static fn(Cell $cell): string => $cell->idOf($cell->subject), self::cells($scenario, $level)));
@@ -71,9 +68,8 @@ final class ScenariosTest extends TestCase
         }
     }
 
-    #[Test]
     #[DataProvider('scenarios')]
-    public function aSubjectThatIsNotThereIsNotPlanned(Scenario $scenario): void
+    public function testASubjectThatIsNotThereIsNotPlanned(Scenario $scenario): void
     {
         self::assertSame([], $scenario->tasks(new Scope(Scope::EVERY), []));
     }

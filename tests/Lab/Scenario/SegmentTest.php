@@ -15,13 +15,10 @@ use Larder\Lab\Subject\LarderExtension;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Segment::class)]
 final class SegmentTest extends TestCase
 {
     private const IN_MEMORY = ['segment:process:none', 'apcu:process:php', 'apcu:process:igbinary', 'lookup:process:none'];
@@ -36,9 +33,8 @@ final class SegmentTest extends TestCase
     }
 
     /** Seen to fail: a payload, an operation, a number of processes or the writer left out. */
-    #[Test]
     #[DataProvider('levels')]
-    public function everyValueByEveryOperationIsThereOnceAndNothingElse(string $level): void
+    public function testEveryValueByEveryOperationIsThereOnceAndNothingElse(string $level): void
     {
         $expected = [];
         foreach ([...self::IN_MEMORY, ...self::FILES, 'larder-segment:process:igbinary'] as $subject) {
@@ -76,9 +72,8 @@ final class SegmentTest extends TestCase
     }
 
     /** Seen to fail: any limit changed. */
-    #[Test]
     #[DataProvider('allLevels')]
-    public function whatIsPromisedIsComparedWithItsLimitAndThreeWithThemselves(string $level): void
+    public function testWhatIsPromisedIsComparedWithItsLimitAndThreeWithThemselves(string $level): void
     {
         $limits = $same = [];
         foreach ((new Segment())->tasks(new Scope($level), self::subjects()) as $task) {
@@ -107,8 +102,7 @@ final class SegmentTest extends TestCase
         ], $limits);
     }
 
-    #[Test]
-    public function withoutTheExtensionTheOthersAreMeasuredAndNoPairIsLeft(): void
+    public function testWithoutTheExtensionTheOthersAreMeasuredAndNoPairIsLeft(): void
     {
         $others = \array_values(\array_filter(self::subjects(), static fn(Subject $subject): bool => $subject->engine === 'apcu'));
         $pairs = \array_values(\array_filter((new Segment())->tasks(new Scope(Scope::EVERY), $others), static fn($task): bool => $task->pair() !== null));
@@ -123,8 +117,7 @@ final class SegmentTest extends TestCase
      *
      * Seen to fail: 400 keys of the array in Keys::SHUFFLED.
      */
-    #[Test]
-    public function whatATaskReadsIsReadInPlaceToItsEnd(): void
+    public function testWhatATaskReadsIsReadInPlaceToItsEnd(): void
     {
         if (LarderExtension::version() === null) {
             self::markTestSkipped('The extension is not built for this PHP: make ext');
@@ -165,9 +158,8 @@ final class SegmentTest extends TestCase
     }
 
     /** The real thing, by the command: every subject that is here, in processes of its own. */
-    #[Test]
     #[Group('long')]
-    public function theReportHoldsThemAllAndNothingIsLeftInSharedMemory(): void
+    public function testTheReportHoldsThemAllAndNothingIsLeftInSharedMemory(): void
     {
         $directory = new TemporaryDirectory('lab');
         $file = $directory->file('report.json');

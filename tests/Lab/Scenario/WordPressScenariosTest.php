@@ -30,13 +30,10 @@ use Larder\Lab\WordPress\Stage;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** The scenarios `transients` and `catalog`: what they plan, and, on real sites, what they find. */
-#[CoversClass(Transients::class)]
-#[CoversClass(Catalog::class)]
 final class WordPressScenariosTest extends TestCase
 {
     private const FIXTURE = __DIR__ . '/../WordPress/Fixture/object-cache.php';

@@ -9,23 +9,18 @@ use Larder\Lab\Service\Cores;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\MemcachedServer;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Cores::class)]
 final class CoresTest extends TestCase
 {
-    #[Test]
-    public function oneThatMeasuresAloneIsHeldToTheLast(): void
+    public function testOneThatMeasuresAloneIsHeldToTheLast(): void
     {
         self::assertSame(['taskset', '-c', '5'], (new Cores([0, 2, 5]))->alone());
         self::assertTrue((new Cores([0, 2, 5]))->areHeld());
         self::assertSame('one process that measures, to core 5; its server, to core 5 ("same") or 0 ("other")', (new Cores([0, 2, 5]))->about());
     }
 
-    #[Test]
-    public function whereThereAreNoTwoNothingIsHeld(): void
+    public function testWhereThereAreNoTwoNothingIsHeld(): void
     {
         foreach ([[], [3]] as $numbers) {
             self::assertFalse((new Cores($numbers))->areHeld());
@@ -35,8 +30,7 @@ final class CoresTest extends TestCase
     }
 
     /** Its threads too, of which memcached has several. Seen to fail: taskset without -a. */
-    #[Test]
-    public function aRunningServerIsMovedWithAllOfItsThreads(): void
+    public function testARunningServerIsMovedWithAllOfItsThreads(): void
     {
         $cores = new Cores();
         if (!$cores->areHeld()) {

@@ -9,10 +9,8 @@ use Larder\Lab\Service\Label;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
-#[CoversNothing]
 final class DirectoryTest extends TestCase
 {
     private TemporaryDirectory $parent;

@@ -8,10 +8,8 @@ use Larder\Lab\Service\Program;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
-#[CoversNothing]
 final class ProgramTest extends TestCase
 {
     private TemporaryDirectory $directory;

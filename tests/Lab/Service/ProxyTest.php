@@ -8,11 +8,9 @@ use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\ProxyLink;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
 /** Both ends of every connection are this process's. */
-#[CoversNothing]
 final class ProxyTest extends TestCase
 {
     private TemporaryDirectory $parent;

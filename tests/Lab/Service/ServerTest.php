@@ -12,11 +12,9 @@ use Larder\Lab\Service\Server;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
-#[CoversNothing]
 final class ServerTest extends TestCase
 {
     private TemporaryDirectory $parent;

@@ -11,12 +11,10 @@ use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
-#[CoversNothing]
 final class ServicesTest extends TestCase
 {
     /** A lab of its own that says which processes it has started, and what they are: $services, $pids. */

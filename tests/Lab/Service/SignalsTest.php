@@ -5,11 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Service;
 
 use Larder\Lab\Service\Signals;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Signals::class)]
 #[RequiresPhpExtension('pcntl')]
 final class SignalsTest extends TestCase
 {

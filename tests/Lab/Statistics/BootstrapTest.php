@@ -5,15 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Statistics;
 
 use Larder\Lab\Statistics\Bootstrap;
-use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\UnusableSamples;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Bootstrap::class)]
-#[CoversClass(Interval::class)]
 final class BootstrapTest extends TestCase
 {
     /**

@@ -6,11 +6,9 @@ namespace Larder\Tests\Lab\WordPress;
 
 use Larder\Lab\WordPress\Choice;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Choice::class)]
 final class ChoiceTest extends TestCase
 {
     private const FILE = __DIR__ . '/Fixture/object-cache.php';

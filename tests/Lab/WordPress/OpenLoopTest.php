@@ -11,10 +11,8 @@ use Larder\Lab\WordPress\OpenLoop;
 use Larder\Lab\WordPress\Request;
 use Larder\Lab\WordPress\Response;
 use Larder\Tests\Support\Process;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(OpenLoop::class)]
 final class OpenLoopTest extends TestCase
 {
     private const REQUESTS = 250;

@@ -12,12 +12,10 @@ use Larder\Lab\WordPress\Response;
 use Larder\Lab\WordPress\Site;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Without MariaDB, nginx or a WordPress it fails, with what to type. */
-#[CoversNothing]
 #[Group('wordpress')]
 final class SiteTest extends TestCase
 {

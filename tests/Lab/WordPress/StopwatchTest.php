@@ -9,10 +9,8 @@ use Larder\Lab\WordPress\Response;
 use Larder\Lab\WordPress\Stopwatch;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(Stopwatch::class)]
 final class StopwatchTest extends TestCase
 {
     /** What surrounds the functions of a drop-in, and what they are made of: all of it has to be there afterwards. */

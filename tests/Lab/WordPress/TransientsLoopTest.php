@@ -6,12 +6,10 @@ namespace Larder\Tests\Lab\WordPress;
 
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 /** lab/WordPress/Shop/transients.php, in a WordPress of five functions whose transients are an array. */
-#[CoversNothing]
 final class TransientsLoopTest extends TestCase
 {
     /** %s: what lies in the place of a value that is set. */

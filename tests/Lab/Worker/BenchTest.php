@@ -11,23 +11,17 @@ use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Lab\Support\FaultyMemory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
 
 /** Over an engine in memory, which says what was asked of it. */
-#[CoversClass(Bench::class)]
-#[CoversClass(Keys::class)]
-#[CoversClass(Values::class)]
 final class BenchTest extends TestCase
 {
     private const OPERATIONS = ['read', 'shuffled', 'missing', 'write', 'increment', 'gets', 'sets'];
 
-    #[Test]
-    public function aGoodEngineIsTimed(): void
+    public function testAGoodEngineIsTimed(): void
     {
         foreach (self::OPERATIONS as $operation) {
             $driver = new FaultyMemory();
@@ -45,8 +39,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: filled again all the same; not compared; not filled where an engine had lost it. */
-    #[Test]
-    public function whatTheOperationBeforeHasLeftIsReadAndComparedAndNotFilledAgain(): void
+    public function testWhatTheOperationBeforeHasLeftIsReadAndComparedAndNotFilledAgain(): void
     {
         $driver = new FaultyMemory();
         $bench = static fn(string $operation): Bench => new Bench($driver, $operation, new Values('value 00000042'), Keys::inOrder('own:', 20, 20, 10), false, 1);
@@ -69,8 +62,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: names() not asked for the keys that are read. */
-    #[Test]
-    public function oneKeyIsReadManyTimesByItsName(): void
+    public function testOneKeyIsReadManyTimesByItsName(): void
     {
         $driver = new FaultyMemory();
         self::prepared($driver, 'read')->sample();
@@ -79,8 +71,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: without shuffleArray(). */
-    #[Test]
-    public function shuffledIsEachKeyOnceInAnOrderOfTheSeed(): void
+    public function testShuffledIsEachKeyOnceInAnOrderOfTheSeed(): void
     {
         $orders = [];
         foreach ([1, 1, 2] as $seed) {
@@ -100,8 +91,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: of() in place of fresh(). */
-    #[Test]
-    public function eachValueThatIsTimedIsAnObjectOfItsOwn(): void
+    public function testEachValueThatIsTimedIsAnObjectOfItsOwn(): void
     {
         $driver = new FaultyMemory();
         self::prepared($driver, 'write', 'objects')->sample();
@@ -131,9 +121,8 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: a check of the first, the middle and the last key only; an increment that is not compared. */
-    #[Test]
     #[DataProvider('faults')]
-    public function aWrongValueIsNotTimed(string $fault, string $operation, string $says): void
+    public function testAWrongValueIsNotTimed(string $fault, string $operation, string $says): void
     {
         $this->expectException(WrongValue::class);
         $this->expectExceptionMessage($says);
@@ -141,8 +130,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: without the check in finish(). */
-    #[Test]
-    public function whatIsGoneAfterwardsWasNotRead(): void
+    public function testWhatIsGoneAfterwardsWasNotRead(): void
     {
         foreach (['gets' => 'all:500', 'shuffled' => 'own:500'] as $operation => $key) {
             $driver = new FaultyMemory();
@@ -159,8 +147,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: without the look in check(), and with one at each miss. */
-    #[Test]
-    public function aFailedPartIsLookedForBeforeTheClockAndAfterItAndNotAtEachMiss(): void
+    public function testAFailedPartIsLookedForBeforeTheClockAndAfterItAndNotAtEachMiss(): void
     {
         foreach (['missing', 'shuffled', 'write'] as $operation) {
             $driver = new FaultyMemory();
@@ -179,8 +166,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: the last key of a sample not compared. */
-    #[Test]
-    public function whatATimedReadGivesIsCompared(): void
+    public function testWhatATimedReadGivesIsCompared(): void
     {
         $driver = new FaultyMemory();
         $bench = self::prepared($driver, 'read');
@@ -191,8 +177,7 @@ final class BenchTest extends TestCase
     }
 
     /** Processes at once read the same keys. */
-    #[Test]
-    public function onlyTheCommonKeysAreEverybodys(): void
+    public function testOnlyTheCommonKeysAreEverybodys(): void
     {
         foreach (self::OPERATIONS as $operation) {
             $driver = new FaultyMemory();
@@ -205,8 +190,7 @@ final class BenchTest extends TestCase
     }
 
     /** Seen to fail: one value for all keys; loosely compared; objects by their content alone. */
-    #[Test]
-    public function valuesDifferByTheirNumberAndInNothingElse(): void
+    public function testValuesDifferByTheirNumberAndInNothingElse(): void
     {
         foreach (MemoryPayloads::names() as $name) {
             $values = new Values(MemoryPayloads::get($name));

@@ -11,20 +11,16 @@ use Larder\Lab\Run\Ledger;
 use Larder\Lab\Run\Runner;
 use Larder\Lab\Run\Stop;
 use Larder\Lab\Service\Services;
-use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
 use Larder\Tests\Lab\Support\CheatingDriver;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Helper\ProgressBar;
 use Symfony\Component\Console\Output\NullOutput;
 
-#[CoversClass(Bench::class)]
 final class CheatsTest extends TestCase
 {
     /** @return iterable<string, array{string, string, string, int<1, max>}> */
@@ -49,9 +45,8 @@ final class CheatsTest extends TestCase
      *
      * @param int<1, max> $processes
      */
-    #[Test]
     #[DataProvider('cheats')]
-    public function whoCheatsIsDisqualified(string $cheat, string $payload, string $operation, int $processes): void
+    public function testWhoCheatsIsDisqualified(string $cheat, string $payload, string $operation, int $processes): void
     {
         $directory = new TemporaryDirectory('lab');
         $subject = Tasks::subject('cheat:x', CheatingDriver::class, ['cheat' => $cheat]);

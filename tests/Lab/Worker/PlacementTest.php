@@ -14,16 +14,12 @@ use Larder\Lab\Worker\ProcessTask;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Lab\Support\WhereDriver;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 
-#[CoversClass(ProcessTask::class)]
 final class PlacementTest extends TestCase
 {
     /** Seen to fail: a ProcessTask that moves no server, and one that holds no process. */
-    #[Test]
-    public function clientAndServerRunWhereTheCellSays(): void
+    public function testClientAndServerRunWhereTheCellSays(): void
     {
         if (!(new Cores())->areHeld()) {
             self::markTestSkipped('There is one core here, or no taskset');

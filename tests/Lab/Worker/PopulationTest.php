@@ -17,12 +17,10 @@ use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Helper\ProgressBar;
 use Symfony\Component\Console\Output\NullOutput;
 
-#[CoversClass(Population::class)]
 final class PopulationTest extends TestCase
 {
     /** Seen to fail: a sample a round, and every object once in each round. */

@@ -26,15 +26,10 @@ use Larder\Lab\Worker\Worker;
 use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Random\Randomizer;
 
-#[CoversClass(ProcessTask::class)]
-#[CoversClass(Worker::class)]
-#[CoversClass(Crew::class)]
 final class ProcessTaskTest extends TestCase
 {
     private TemporaryDirectory $directory;
@@ -44,8 +39,7 @@ final class ProcessTaskTest extends TestCase
         $this->directory = new TemporaryDirectory('lab');
     }
 
-    #[Test]
-    public function eachCellIsMeasured(): void
+    public function testEachCellIsMeasured(): void
     {
         [$write, $read] = $this->perform(Tasks::task(Tasks::subject('files:x', FilesDriver::class, ['serializer' => 'php'])));
 
@@ -61,8 +55,7 @@ final class ProcessTaskTest extends TestCase
      * Another user may work for the other scenario, and could not use this one's. Seen to fail: directories with the subject's
      * name alone.
      */
-    #[Test]
-    public function aSubjectHasDirectoriesOfItsOwnInEachScenario(): void
+    public function testASubjectHasDirectoriesOfItsOwnInEachScenario(): void
     {
         LarderExtension::need()->met || self::markTestSkipped(LarderExtension::need()->advice);
         $services = new Services();
@@ -77,8 +70,7 @@ final class ProcessTaskTest extends TestCase
     }
 
     /** A side that goes on without a part of it is out, and the one beside it is not. Seen to fail: a failure that ends the process. */
-    #[Test]
-    public function aSideWithoutItsNearTierIsOut(): void
+    public function testASideWithoutItsNearTierIsOut(): void
     {
         $lacking = Tasks::subject('larder:x', LarderDriver::class, ['scheme' => 'sqlite', 'near' => 'apcu'], null, ['apc.enable_cli' => 0]);
         $found = $this->perform(Tasks::pair($lacking, Tasks::subject('lookup:x', LookupDriver::class), new Pair('lacking')));
@@ -88,8 +80,7 @@ final class ProcessTaskTest extends TestCase
     }
 
     /** Seen to fail: samples of as many operations as a subject's speed asks for. */
-    #[Test]
-    public function everySampleOfEverySubjectHasTheSameNumberOfOperations(): void
+    public function testEverySampleOfEverySubjectHasTheSameNumberOfOperations(): void
     {
         foreach ([['lookup:x', LookupDriver::class], ['files:x', FilesDriver::class]] as [$name, $driver]) {
             foreach ($this->perform(Tasks::task(Tasks::subject($name, $driver, ['serializer' => 'php']))) as $one) {
@@ -103,8 +94,7 @@ final class ProcessTaskTest extends TestCase
     }
 
     /** What is reported is what ended between a common start and a common end. Seen to fail: samples that leave out what is done between calls. */
-    #[Test]
-    public function tenAtOnceShareApcuAndOneWindow(): void
+    public function testTenAtOnceShareApcuAndOneWindow(): void
     {
         $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php'], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
         foreach ($this->perform(Tasks::task($subject, ['write', 'read'], 10)) as $one) {
@@ -123,8 +113,7 @@ final class ProcessTaskTest extends TestCase
      * Ten that each wait a millisecond between their requests of ten keys: 100,000 a second at the most, whatever a call takes.
      * Seen to fail: the sum of each process's operations over the time inside its calls.
      */
-    #[Test]
-    public function aSecondIsOneOfTheClock(): void
+    public function testASecondIsOneOfTheClock(): void
     {
         $keys = Keys::inOrder('own:', 350, 35, 10);
         $found = (new Crew(10, 0, 100.0))->work(static function () use ($keys): Bench {
@@ -142,8 +131,7 @@ final class ProcessTaskTest extends TestCase
      * All read the same keys, and a writer beside them is none of those that are counted. Seen to fail: a Crew that counts
      * the one beside too.
      */
-    #[Test]
-    public function getsASecondAreThoseOfTheReadersTogether(): void
+    public function testGetsASecondAreThoseOfTheReadersTogether(): void
     {
         $subject = Tasks::subject('apcu:x', ApcuDriver::class, ['serializer' => 'php', 'work' => Keys::MEMORY], null, ['apc.enable_cli' => 1, 'apc.serializer' => 'php']);
         foreach ([1, 2] as $readers) {
@@ -165,8 +153,7 @@ final class ProcessTaskTest extends TestCase
     }
 
     /** Seen to fail: Worker's WRITERS without one. */
-    #[Test]
-    public function besideReadersOneWritesManyValues(): void
+    public function testBesideReadersOneWritesManyValues(): void
     {
         foreach (['gets' => false, 'gets-written' => true] as $operation => $writes) {
             $subject = Tasks::subject("memory:$operation", FaultyMemory::class, ['fault' => 'tells', 'work' => Keys::MEMORY]);
@@ -178,8 +165,7 @@ final class ProcessTaskTest extends TestCase
     }
 
     /** Seen to fail: a Crew that does not look at what the one beside says. */
-    #[Test]
-    public function aWriterThatFailsIsToldAndNothingIsCounted(): void
+    public function testAWriterThatFailsIsToldAndNothingIsCounted(): void
     {
         $subject = Tasks::subject('files:x', LookupDriver::class, ['work' => Keys::MEMORY]);
         $found = (new Crew(1, 1, 1.0))->work(static fn(int $member): Bench => new Bench(
@@ -207,9 +193,8 @@ final class ProcessTaskTest extends TestCase
         }
     }
 
-    #[Test]
     #[DataProvider('faults')]
-    public function aWrongValueIsNotTimed(string $fault, int $processes, string $says): void
+    public function testAWrongValueIsNotTimed(string $fault, int $processes, string $says): void
     {
         $found = $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyMemory::class, ['fault' => $fault]), ['read'], $processes));
 
@@ -218,8 +203,7 @@ final class ProcessTaskTest extends TestCase
         self::assertStringContainsString($says, (string) $found[0]->wrong);
     }
 
-    #[Test]
-    public function aProcessThatDiesIsSaidToHave(): void
+    public function testAProcessThatDiesIsSaidToHave(): void
     {
         $this->expectException(\RuntimeException::class);
         $this->expectExceptionMessageMatches('/measuring process ended with status 3/');
@@ -227,16 +211,14 @@ final class ProcessTaskTest extends TestCase
         $this->perform(Tasks::task(Tasks::subject('faulty:x', FaultyMemory::class, ['fault' => 'exits'])));
     }
 
-    #[Test]
-    public function anOperationThatDoesNotExistIsNoFigure(): void
+    public function testAnOperationThatDoesNotExistIsNoFigure(): void
     {
         $found = $this->perform(Tasks::task(Tasks::subject('files:x', FilesDriver::class, ['serializer' => 'php']), ['dance']));
 
         self::assertStringContainsString('dance', (string) $found[0]->wrong);
     }
 
-    #[Test]
-    public function aSideThatDoesTwiceTheWorkTakesLonger(): void
+    public function testASideThatDoesTwiceTheWorkTakesLonger(): void
     {
         $slow = Tasks::subject('slow:x', SlowedDriver::class, ['slowed' => LookupDriver::class, 'percent' => 300]);
         $found = $this->perform(Tasks::pair($slow, Tasks::subject('lookup:x', LookupDriver::class), new Pair('slowed')));

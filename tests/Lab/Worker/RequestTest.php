@@ -8,14 +8,11 @@ use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\Values;
 use Larder\Tests\Lab\Support\FaultyMemory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Random\Randomizer;
 
 /** What the beginning of a request costs is borne by the request's keys. */
-#[CoversClass(Bench::class)]
 final class RequestTest extends TestCase
 {
     /** @return iterable<string, array{string, int<1, max>}> */
@@ -35,9 +32,8 @@ final class RequestTest extends TestCase
      *
      * @param int<1, max> $request
      */
-    #[Test]
     #[DataProvider('operations')]
-    public function theBeginningOfARequestIsTimedWithItsKeys(string $operation, int $request): void
+    public function testTheBeginningOfARequestIsTimedWithItsKeys(string $operation, int $request): void
     {
         $driver = new FaultyMemory();
         $keys = match ($operation) {
@@ -60,8 +56,7 @@ final class RequestTest extends TestCase
     }
 
     /** What ends later than that does not count. Seen to fail: a request counted that ended late. */
-    #[Test]
-    public function onlyWholeRequestsThatEndedInTimeCount(): void
+    public function testOnlyWholeRequestsThatEndedInTimeCount(): void
     {
         $driver = new FaultyMemory();
         $bench = new Bench($driver, 'read', new Values('value 00000042'), Keys::inOrder('lab:', 20, 20, 10), false, 1);
@@ -76,8 +71,7 @@ final class RequestTest extends TestCase
     }
 
     /** One key all the time, as in the published loop. Seen to fail: 'repeat' with 500 distinct keys. */
-    #[Test]
-    public function theSameIsOneKey(): void
+    public function testTheSameIsOneKey(): void
     {
         $driver = new FaultyMemory();
         $bench = new Bench($driver, 'repeat', new Values('value 00000042'), Keys::inOrder('lab:', 500, 1, 500), false, 1);

@@ -10,21 +10,17 @@ use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Lab\Support\FaultyMemory;
-use PHPUnit\Framework\Attributes\CoversClass;
-use PHPUnit\Framework\Attributes\Test;
 use PHPUnit\Framework\TestCase;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
 
 /** Get a table, and read every cell. */
-#[CoversClass(Bench::class)]
 final class WalkTest extends TestCase
 {
     private const GETS = 5;
 
     /** All that was got is walked through: a cell that is missing in one that is not the last is found. Seen to fail: bytes() of the last get only. */
-    #[Test]
-    public function everyCellOfEveryGetIsRead(): void
+    public function testEveryCellOfEveryGetIsRead(): void
     {
         $driver = new FaultyMemory();
         $keys = Keys::inMemory('walk', '50x50', 'own:', 'all:', self::GETS, self::GETS, new Randomizer(new Xoshiro256StarStar(1)));
