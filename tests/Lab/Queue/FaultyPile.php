@@ -7,23 +7,24 @@ namespace Larder\Tests\Lab\Queue;
 use Larder\Lab\Queue\Pile;
 use Larder\Lab\Queue\SqlitePile;
 
-/** Loses one message in a hundred, or hands one out twice. */
-abstract class FaultyPile implements Pile
+/** Loses one message in a hundred, or hands one out twice: the address is "loses directory" or "repeats directory". */
+final class FaultyPile implements Pile
 {
     private readonly SqlitePile $pile;
+    private readonly bool $loses;
     private int $pushed = 0;
     private ?string $again = null;
 
-    final public function __construct(string $address)
+    public function __construct(string $address)
     {
-        $this->pile = new SqlitePile($address);
+        [$fault, $directory] = \explode(' ', $address, 2) + [1 => ''];
+        $this->loses = $fault === 'loses';
+        $this->pile = new SqlitePile($directory);
     }
-
-    abstract protected function loses(): bool;
 
     public function push(string $body): void
     {
-        (++$this->pushed % 100 === 7 && $this->loses()) || $this->pile->push($body);
+        (++$this->pushed % 100 === 7 && $this->loses) || $this->pile->push($body);
     }
 
     public function pushMany(array $bodies): void
@@ -33,7 +34,7 @@ abstract class FaultyPile implements Pile
 
     public function take(float $wait): ?string
     {
-        if ($this->again !== null && !$this->loses()) {
+        if ($this->again !== null && !$this->loses) {
             [$body, $this->again] = [$this->again, null];
 
             return $body;

@@ -44,6 +44,14 @@ final class JsonTest extends TestCase
         self::assertEquals(new Report(...['results' => $rounded->results] + \get_object_vars($report)), $rounded);
     }
 
+    /** And the schema, by which it is read, has all of it. */
+    public function testOtherReportsComeBackToo(): void
+    {
+        foreach ([Fixture::report(), Fixture::hostile(), Reports::report(machine: [], versions: [], partial: true)] as $report) {
+            self::assertEquals($report, (new JsonReader())->decode((new Json())->encode($report)));
+        }
+    }
+
     public function testALimitHoldsUpToItself(): void
     {
         $holds = static fn(float $median): Ratio => new Ratio('a', 'b', $median, 0.5, 3.0, 9, Ratio::PAIR, 1.5);

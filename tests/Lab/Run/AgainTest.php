@@ -4,20 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Run;
 
-use Larder\Lab\Plan\Cell;
-use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Collection;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Run\Ratio;
 use Larder\Lab\Service\Services;
-use Larder\Lab\Subject\LookupDriver;
 use Larder\Tests\Lab\Support\StubScenario;
 use Larder\Tests\Lab\Support\StubTask;
-use Larder\Tests\Lab\Support\Tasks;
 use PHPUnit\Framework\TestCase;
 
 final class AgainTest extends TestCase
@@ -48,34 +43,7 @@ final class AgainTest extends TestCase
     /** Seen to fail: the first side's figures for another one's. */
     public function testItIsTheSideThatWasAskedFor(): void
     {
-        $sides = [];
-        foreach (['write', 'read'] as $operation) {
-            $sides[] = new Side(new Cell('test', 'x', 'x', Cell::PROCESS, 'none', 'none', 'short', $operation), Tasks::subject('x', LookupDriver::class));
-        }
-        $task = new class ($sides) implements Task {
-            /** @param non-empty-list<Side> $sides */
-            public function __construct(private readonly array $sides) {}
-
-            public function id(): string
-            {
-                return 'two';
-            }
-
-            public function sides(): array
-            {
-                return $this->sides;
-            }
-
-            public function pair(): ?Pair
-            {
-                return null;
-            }
-
-            public function perform(Context $context): array
-            {
-                return [new Measured([1.0]), new Measured([2.0])];
-            }
-        };
+        $task = new StubTask('two', static fn(): array => [new Measured([1.0]), new Measured([2.0])], null, ['write', 'read']);
         [$again] = Again::of($task, 'short', 'read');
 
         self::assertSame('read', $again->sides()[0]->cell->operation);

@@ -17,8 +17,11 @@ final class StubTask implements Task
     /** @var list<int> seeds it was performed with */
     public array $seeds = [];
 
-    /** @param \Closure(int): list<Measured> $perform is given how often it was performed before */
-    public function __construct(private readonly string $name, private readonly \Closure $perform, private readonly ?Pair $pair = null) {}
+    /**
+     * @param \Closure(int): list<Measured> $perform    is given how often it was performed before
+     * @param non-empty-list<string>        $operations of a side each; a pair has two of the first
+     */
+    public function __construct(private readonly string $name, private readonly \Closure $perform, private readonly ?Pair $pair = null, private readonly array $operations = ['read']) {}
 
     public function id(): string
     {
@@ -28,9 +31,9 @@ final class StubTask implements Task
     public function sides(): array
     {
         $subject = Tasks::subject($this->name, LookupDriver::class);
-        $side = Side::of('test', $subject, 'short', 'read');
+        $sides = \array_map(static fn(string $operation): Side => Side::of('test', $subject, 'short', $operation), $this->operations);
 
-        return $this->pair === null ? [$side] : [$side, $side];
+        return $this->pair === null ? $sides : [$sides[0], $sides[0]];
     }
 
     public function pair(): ?Pair
