@@ -24,17 +24,14 @@ final class Recording
     /** @var ?array{wordpress: string, named: array<string, string>, objects: array<string, mixed>} */
     private static ?array $recorded = null;
 
-    /** @return non-empty-list<string> what get() takes */
-    public static function names(): array
-    {
-        return ['alloptions', 'post', 'meta', 'terms', 'feed'];
-    }
+    /** What get() takes. */
+    public const NAMES = ['alloptions', 'post', 'meta', 'terms', 'feed'];
 
     /** @throws \InvalidArgumentException for another name */
     public static function get(string $name): mixed
     {
         $recorded = self::recorded();
-        $key = $recorded['named'][$name] ?? throw new \InvalidArgumentException("No recorded object is called \"$name\": use " . \implode(', ', self::names()) . '.');
+        $key = $recorded['named'][$name] ?? throw new \InvalidArgumentException("No recorded object is called \"$name\": use " . \implode(', ', self::NAMES) . '.');
 
         return $recorded['objects'][$key];
     }

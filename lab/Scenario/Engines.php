@@ -133,7 +133,7 @@ final readonly class Engines extends Scenario
     private static function sides(string $level, Subject $subject, int $concurrency, string $placement): array
     {
         $sides = [];
-        foreach (Payloads::names() as $payload) {
+        foreach (Payloads::PUBLISHED as $payload) {
             foreach ([Cell::REQUEST, ...isset($subject->parameters['begins']) && $concurrency === 1 ? self::REQUESTS : []] as $request) {
                 if (self::isIn($level, $subject, $payload, $concurrency, $placement, $request)) {
                     // What is written first is there to be read.

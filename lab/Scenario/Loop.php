@@ -9,9 +9,10 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Service\Cores;
-use Larder\Lab\Subject\LoopSubjects;
+use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
 
@@ -30,6 +31,28 @@ final readonly class Loop extends Scenario
 
     private const BASE = 'apcu:process';
 
+    /**
+     * Name => the subject of `engines` that it is made of, and the parameters in which it differs.
+     *
+     * The request tier lies over SQLite here, as in an application that says nothing else: with nothing below it,
+     * the value would be gone with the connection, and connect, get and close would time a miss.
+     */
+    private const SUBJECTS = [
+        'redis:socket' => ['redis:socket:none', []],
+        'redis:tcp' => ['redis:tcp:none', []],
+        'predis:socket' => ['predis:socket:none', []],
+        'predis:tcp' => ['predis:tcp:none', []],
+        'memcached:socket' => ['memcached:socket:php', []],
+        'memcached:tcp' => ['memcached:tcp:php', []],
+        'apcu:process' => ['apcu:process:php', []],
+        'files:process' => ['files:process:php', ['raw' => 1]],
+        'larder-request:process' => ['larder-sqlite:process:php', ['tier' => 'request']],
+        'larder-apcu:process' => ['larder-apcu:process:php', []],
+        'larder-segment:process' => ['larder-segment:process:php', []],
+        'larder-sqlite:process' => ['larder-sqlite:process:php', []],
+        'larder-redis:socket' => ['larder-redis:socket:php', []],
+    ];
+
     public function __construct(private Cores $cores = new Cores()) {}
 
     public function presentation(): Presentation
@@ -47,7 +70,13 @@ final readonly class Loop extends Scenario
 
     public function subjects(): array
     {
-        return LoopSubjects::all();
+        $engines = \array_column(EngineSubjects::all(), null, 'name');
+        $subjects = [];
+        foreach (self::SUBJECTS as $name => [$engine, $parameters]) {
+            $subjects[] = self::plain($name, $engines[$engine], $parameters);
+        }
+
+        return $subjects;
     }
 
     public function tasks(Scope $scope, array $subjects): array
@@ -77,5 +106,19 @@ final readonly class Loop extends Scenario
     public function base(Cell $cell): ?string
     {
         return $cell->subject === self::BASE ? null : $cell->idOf(self::BASE) . "/$cell->request";
+    }
+
+    /** @param array<string, string|int> $different */
+    private static function plain(string $name, Subject $of, array $different): Subject
+    {
+        $engine = \explode(':', $name)[0];
+        if (isset($of->parameters['prefix'])) {
+            // Not what `engines` has left in the same server.
+            $different['prefix'] = "loop-$engine";
+        }
+
+        $plain = $of->engine === 'apcu' ? [] : ['serializer' => 'none'];
+
+        return $of->with(name: $name, engine: $engine, serializer: 'none', parameters: $different + $plain + $of->parameters);
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Scenario;
 
-use Larder\Lab\Payload\MemoryPayloads;
+use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Pair;
 use Larder\Lab\Plan\Presentation;
@@ -15,7 +15,10 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Machine;
 use Larder\Lab\Run\Ratio;
-use Larder\Lab\Subject\SegmentSubjects;
+use Larder\Lab\Subject\EngineSubjects;
+use Larder\Lab\Subject\IncludeDriver;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\SegmentDriver;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\Keys;
 use Larder\Lab\Worker\ProcessTask;
@@ -63,6 +66,15 @@ final readonly class Segment extends Scenario
     /** A file that is not there is asked for in another way than by include, and it does not count. */
     private const ONLY_FILES = ['opcache', 'include'];
 
+    /**
+     * What differs from the settings of `engines`: APCu is told how many keys there will be, as whoever tunes it would
+     * do. Its default of 4,096 places makes chains of five of the 20,000 (apc.entries_hint).
+     */
+    private const INI = ['apc.entries_hint' => 32_768];
+
+    /** Those of `engines` that are measured here too. */
+    private const FROM = ['lookup:process:none', 'opcache:process:none', 'apcu:process:php', 'apcu:process:igbinary', 'larder-segment:process:igbinary'];
+
     public function presentation(): Presentation
     {
         return new Presentation(
@@ -80,7 +92,17 @@ final readonly class Segment extends Scenario
 
     public function subjects(): array
     {
-        return SegmentSubjects::all();
+        $subjects = [];
+        foreach (EngineSubjects::all() as $subject) {
+            if (\in_array($subject->name, self::FROM, true)) {
+                $subjects[] = self::like($subject, $subject->engine, $subject->driver);
+            }
+            if ($subject->engine === 'opcache') {
+                $subjects[] = self::like($subject, 'include', IncludeDriver::class);
+            }
+        }
+
+        return [self::segment(), ...$subjects];
     }
 
     public function tasks(Scope $scope, array $subjects): array
@@ -90,7 +112,7 @@ final readonly class Segment extends Scenario
         $tasks = $byName = [];
         foreach ($subjects as $subject) {
             $byName[$subject->name] = $subject;
-            foreach (MemoryPayloads::names() as $payload) {
+            foreach (Payloads::MEMORY as $payload) {
                 $operations = $part ? \array_intersect(self::operations($subject, $payload), $payload === 'short' || $payload === '50x50' ? ['read', 'walk', 'write'] : []) : self::operations($subject, $payload);
                 foreach (isset($subject->parameters['begins']) ? self::REQUESTS : [Cell::REQUEST] as $request) {
                     $sides = \array_map(static fn(string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation, request: $request), \array_values($operations));
@@ -191,5 +213,33 @@ final readonly class Segment extends Scenario
             \sprintf('Gets a second: of 1,000 keys with a short string, by 1, 2 and 4 processes together on %s cores.', (string) (Machine::facts()['cores'] ?? '?')),
             'The writer beside them writes as fast as it can, and takes its share of the cores.',
         ];
+    }
+
+    /** @param class-string $driver */
+    private static function like(Subject $subject, string $engine, string $driver): Subject
+    {
+        return $subject->with(
+            name: "$engine:$subject->connection:$subject->serializer",
+            engine: $engine,
+            driver: $driver,
+            parameters: ['work' => Keys::MEMORY] + $subject->parameters,
+            ini: self::INI + $subject->ini,
+        );
+    }
+
+    private static function segment(): Subject
+    {
+        return new Subject(
+            'segment:process:none',
+            'segment',
+            Cell::PROCESS,
+            'none',
+            'none',
+            [LarderExtension::need()],
+            SegmentDriver::class,
+            ['work' => Keys::MEMORY, 'shared' => 1, 'serializer' => 'none'],
+            null,
+            LarderExtension::ini() + self::INI + EngineSubjects::ini(),
+        );
     }
 }

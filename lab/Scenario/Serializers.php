@@ -10,9 +10,12 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
+use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Run\Once;
-use Larder\Lab\Subject\SerializerSubjects;
+use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\Subject\SegmentFormDriver;
+use Larder\Lab\Subject\SerializerDriver;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\ProcessTask;
@@ -28,6 +31,19 @@ final readonly class Serializers extends Scenario
     private const TIMES = 10;
 
     private const OPERATIONS = ['write', 'read', 'size'];
+
+    private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
+    private const COMPRESSORS = ['none', 'gzdeflate', 'zstd', 'lz4'];
+
+    /** The extensions' own defaults, in case a php.ini says otherwise; the second is what objects come back by. */
+    private const INI = [
+        'memory_limit' => '1G',
+        'display_errors' => 'stderr',
+        'opcache.enable' => 1,
+        'opcache.enable_cli' => 1,
+        'igbinary.compact_strings' => 1,
+        'msgpack.php_only' => 1,
+    ];
 
     public function presentation(): Presentation
     {
@@ -47,7 +63,38 @@ final readonly class Serializers extends Scenario
 
     public function subjects(): array
     {
-        return SerializerSubjects::all();
+        $subjects = [];
+        foreach (self::SERIALIZERS as $serializer) {
+            foreach (self::COMPRESSORS as $compressor) {
+                $subjects[] = new Subject(
+                    "$serializer:$compressor",
+                    $serializer,
+                    Cell::PROCESS,
+                    $serializer,
+                    $compressor,
+                    SerializerDriver::needs($serializer, $compressor),
+                    SerializerDriver::class,
+                    ['serializer' => $serializer, 'compressor' => $compressor],
+                    null,
+                    self::INI,
+                );
+            }
+        }
+
+        $subjects[] = new Subject(
+            'segment:none',
+            'segment',
+            Cell::PROCESS,
+            'segment',
+            'none',
+            [LarderExtension::need()],
+            SegmentFormDriver::class,
+            ['serializer' => 'none', 'shared' => 1],
+            null,
+            LarderExtension::ini() + self::INI,
+        );
+
+        return $subjects;
     }
 
     public function tasks(Scope $scope, array $subjects): array
@@ -56,7 +103,7 @@ final readonly class Serializers extends Scenario
         foreach ($subjects as $subject) {
             $side = static fn(string $payload, string $operation): Side => Side::of(self::NAME, $subject, $payload, $operation, unit: $operation === 'size' ? Cell::BYTES : Cell::MICROSECONDS);
             $sides = [];
-            foreach (['50x50', ...Recording::names()] as $payload) {
+            foreach (['50x50', ...Recording::NAMES] as $payload) {
                 foreach (self::OPERATIONS as $operation) {
                     $sides[] = $side($payload, $operation);
                 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Subject;
 
+use Larder\Lab\Plan\Need;
+
 /**
  * No engine: a serializer and a compressor by themselves, as often as there are keys.
  *
@@ -33,7 +35,7 @@ final class SerializerDriver extends Driver
     /** @throws EngineFailure where an extension is missing */
     public function connect(): void
     {
-        foreach (SerializerSubjects::needs($this->serializer, $this->compressor) as $need) {
+        foreach (self::needs($this->serializer, $this->compressor) as $need) {
             if (!$need->met) {
                 throw EngineFailure::off("There is not $need->what", $need->advice);
             }
@@ -82,5 +84,41 @@ final class SerializerDriver extends Driver
         }
 
         return $value;
+    }
+
+    /** @return list<Need> what the two take, there or not */
+    public static function needs(string $serializer, string $compressor): array
+    {
+        $needs = $serializer === 'php' ? [] : [Need::extension($serializer)];
+
+        return \array_merge($needs, match ($compressor) {
+            'gzdeflate' => [Need::extension('zlib', 'a PHP built --with-zlib, as all of Debian\'s are')],
+            'zstd' => [Need::extension('zstd', self::zstd())],
+            'lz4' => [Need::that(\extension_loaded('lz4') || \extension_loaded('horde_lz4'), 'the PHP extension lz4 or horde_lz4', self::lz4())],
+            default => [],
+        });
+    }
+
+    /** Debian's package is made for the one PHP of its suite. */
+    private static function zstd(): string
+    {
+        return self::php() === '8.4'
+            ? 'apt-get install php8.4-zstd (Debian has it from version 13, trixie, on), elsewhere pecl install zstd'
+            : \sprintf('apt-get install php-pear php%s-dev && pecl install zstd (Debian has a package, php8.4-zstd, from version 13, trixie, on)', self::php());
+    }
+
+    /** No Debian package has the extension lz4 itself. */
+    private static function lz4(): string
+    {
+        return match (self::php()) {
+            '8.2' => 'apt-get install php-horde-lz4 (Debian 12, bookworm), elsewhere pie install kjdev/lz4',
+            '8.4' => 'pie install kjdev/lz4, or apt-get install php-horde-lz4 (Debian sid; version 13, trixie, does not have it)',
+            default => 'pie install kjdev/lz4',
+        };
+    }
+
+    private static function php(): string
+    {
+        return \PHP_MAJOR_VERSION . '.' . \PHP_MINOR_VERSION;
     }
 }

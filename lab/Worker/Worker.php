@@ -4,9 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Worker;
 
-use Larder\Lab\Payload\MemoryPayloads;
 use Larder\Lab\Payload\Payloads;
-use Larder\Lab\Payload\Recording;
 use Larder\Lab\Subject\Driver;
 use Larder\Lab\Subject\SharedFile;
 use Random\Engine\Xoshiro256StarStar;
@@ -197,12 +195,6 @@ final readonly class Worker
     {
         ['parameters' => $parameters, 'payload' => $payload, 'operation' => $operation, 'request' => $request, 'operations' => $operations] = $this->sides[$side];
         $driver = $this->driver($side);
-        $value = match (true) {
-            \in_array($payload, Payloads::names(), true) => Payloads::get($payload),
-            \in_array($payload, MemoryPayloads::names(), true) => MemoryPayloads::get($payload),
-            $payload === 'integer' => 0,
-            default => Recording::get($payload),
-        };
         $seed = $this->seed + $member;
         $memory = ($parameters['work'] ?? '') === Keys::MEMORY;
         // All that is done to a payload is done to the same keys.
@@ -224,7 +216,7 @@ final readonly class Worker
             $keys = Keys::inOrder($own, $operations, \max(1, (int) $distinct), $request);
         }
 
-        return new Bench($driver, $operation, new Values($value), $keys, $this->effort->warm, $seed);
+        return new Bench($driver, $operation, new Values(Payloads::get($payload)), $keys, $this->effort->warm, $seed);
     }
 
     public static function say(\Throwable $e): string

@@ -27,7 +27,7 @@ final class RecordingTest extends TestCase
     public function testTheNamedAreWhatWordPressKeeps(): void
     {
         $kinds = [];
-        foreach (Recording::names() as $name) {
+        foreach (Recording::NAMES as $name) {
             $kinds[$name] = \get_debug_type(Recording::get($name));
         }
         self::assertSame(['alloptions' => 'array', 'post' => 'stdClass', 'meta' => 'array', 'terms' => 'array', 'feed' => 'array'], $kinds);

@@ -39,13 +39,13 @@ final class SegmentTest extends TestCase
         foreach (['20kB', 'integers', '50x50'] as $payload) {
             $child = Process::snippet(
                 '
-                use Larder\Lab\Payload\MemoryPayloads;
+                use Larder\Lab\Payload\Payloads;
                 use Larder\Lab\Subject\SegmentDriver;
                 use Larder\Lab\Worker\Bench;
                 use Larder\Lab\Worker\Keys;
                 use Larder\Lab\Worker\Values;
                 [, $shared, $payload] = $argv;
-                $value = MemoryPayloads::get($payload);
+                $value = Payloads::get($payload);
                 // As the worker does it: all that reads one kind of value in one process, before it is written.
                 foreach (["shuffled", "read", ...$payload === "50x50" ? ["walk"] : []] as $side => $operation) {
                     $keys = Keys::inMemory($operation, $payload, "lab:$side:0:", "lab:$side:", 350, PHP_INT_MAX, new Random\Randomizer());

@@ -6,12 +6,12 @@ namespace Larder\Tests\Lab\Subject;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Scenario\Loop;
+use Larder\Lab\Scenario\Segment;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderDriver;
-use Larder\Lab\Subject\LoopSubjects;
-use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\DataProvider;
 
@@ -77,7 +77,7 @@ final class DriversTest extends EngineTestCase
     public static function subjects(): array
     {
         $subjects = [];
-        foreach ([...EngineSubjects::all(), ...LoopSubjects::all(), ...SegmentSubjects::all()] as $subject) {
+        foreach ([...EngineSubjects::all(), ...(new Loop())->subjects(), ...(new Segment())->subjects()] as $subject) {
             if ($subject->connection !== Cell::NETWORK && $subject->engine !== 'valkey') {
                 $subjects[$subject->name] = [$subject];
             }

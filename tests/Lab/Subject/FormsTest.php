@@ -25,7 +25,7 @@ final class FormsTest extends EngineTestCase
         foreach (EngineSubjects::all() as $subject) {
             $isFar = \in_array($subject->connection, [Cell::SOCKET, Cell::TCP], true) && !\str_starts_with($subject->engine, 'valkey');
             if ($isFar || \in_array($subject->engine, ['files', 'larder-sqlite', 'larder-files'], true)) {
-                foreach ($subject->serializer === 'none' ? ['short', '20kB'] : Payloads::names() as $payload) {
+                foreach ($subject->serializer === 'none' ? ['short', '20kB'] : Payloads::PUBLISHED as $payload) {
                     yield "$subject->name, $payload" => [$subject, $payload];
                 }
             }

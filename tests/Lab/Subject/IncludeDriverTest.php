@@ -19,14 +19,14 @@ final class IncludeDriverTest extends TestCase
         $directory = new TemporaryDirectory('larder-l');
         $said = Process::said(
             '
-            use Larder\Lab\Payload\MemoryPayloads;
+            use Larder\Lab\Payload\Payloads;
             use Larder\Lab\Subject\EngineFailure;
             use Larder\Lab\Subject\IncludeDriver;
             set_error_handler(static fn(int $level, string $message) => throw new RuntimeException($message));
             $driver = new IncludeDriver(["directory" => $argv[1]]);
             $driver->connect();
             $said = ["names" => $driver->names(["a"]) === ["$argv[1]/a.php"]];
-            $values = array_combine(MemoryPayloads::names(), array_map(MemoryPayloads::get(...), MemoryPayloads::names()));
+            $values = array_combine(Payloads::MEMORY, array_map(Payloads::get(...), Payloads::MEMORY));
             foreach (["something else", "another"] as $first) {
                 $driver->write(array_fill_keys(array_keys($values), $first));
                 $driver->read($driver->names(array_keys($values)));

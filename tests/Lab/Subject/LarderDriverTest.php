@@ -20,7 +20,7 @@ final class LarderDriverTest extends EngineTestCase
         foreach (EngineSubjects::all() as $subject) {
             // The segment is this process's own, or not there.
             if ($subject->driver === LarderDriver::class && $subject->connection !== Cell::NETWORK && !isset($subject->parameters['shared'])) {
-                foreach (Payloads::names() as $payload) {
+                foreach (Payloads::PUBLISHED as $payload) {
                     yield "$subject->name, $payload" => [$subject, $payload];
                 }
             }

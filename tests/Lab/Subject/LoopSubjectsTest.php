@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Subject;
 
+use Larder\Lab\Scenario\Loop;
 use Larder\Lab\Subject\EngineSubjects;
-use Larder\Lab\Subject\LoopSubjects;
 use PHPUnit\Framework\TestCase;
 
 final class LoopSubjectsTest extends TestCase
@@ -14,7 +14,7 @@ final class LoopSubjectsTest extends TestCase
     {
         $engines = \array_column(EngineSubjects::all(), null, 'name');
         $names = [];
-        foreach (LoopSubjects::all() as $subject) {
+        foreach ((new Loop())->subjects() as $subject) {
             $names[] = $subject->name;
             $form = \in_array($subject->engine, ['redis', 'predis'], true) ? 'none' : 'php';
             $engine = $subject->engine === 'larder-request' ? 'larder-sqlite' : $subject->engine;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Subject;
 
-use Larder\Lab\Payload\MemoryPayloads;
+use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Subject\SegmentDriver;
 use Larder\Lab\Subject\SegmentFormDriver;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -46,11 +46,11 @@ final class SegmentDriverTest extends TestCase
         self::assertSame(0, $driver->size());
         $sizes = [];
         foreach (['short', '20kB', '50x50'] as $name) {
-            $driver->write(\array_fill_keys(['a', 'b', 'c'], MemoryPayloads::get($name)));
+            $driver->write(\array_fill_keys(['a', 'b', 'c'], Payloads::get($name)));
             $sizes[$name] = $driver->size();
             self::assertSame($sizes[$name], $driver->size(), 'asking does not change it');
             self::assertSame($sizes[$name], $other->size(), 'the one that is asked need not have written it');
-            self::assertSame(MemoryPayloads::get($name), $driver->read(['a', 'b']));
+            self::assertSame(Payloads::get($name), $driver->read(['a', 'b']));
         }
 
         // The value itself is in it, and what is around it is less than half as much again; of short ones, a hundred bytes.

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Subject;
 
+use Larder\Lab\Scenario\Segment;
 use Larder\Lab\Subject\LarderExtension;
-use Larder\Lab\Subject\SegmentSubjects;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\TestCase;
 
@@ -15,7 +15,7 @@ final class SegmentSubjectsTest extends TestCase
     public function testAllHaveTheSameSettingsButTheSerializerAndTheExtension(): void
     {
         $all = [];
-        foreach (SegmentSubjects::all() as $subject) {
+        foreach ((new Segment())->subjects() as $subject) {
             $ini = $subject->ini;
             if (\in_array($subject->engine, ['segment', 'larder-segment'], true)) {
                 self::assertSame(LarderExtension::ini()['extension'] ?? null, $ini['extension'] ?? null);
@@ -43,7 +43,7 @@ final class SegmentSubjectsTest extends TestCase
         self::assertSame('[false,"the PHP extension larder","LARDER_MODULE names /nowhere/larder.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE",[]]', $said($none));
         self::assertSame('[false,"the PHP extension larder","make ext, and not LARDER_EXT=0",[]]', $said(['LARDER_EXT' => '0'] + $none));
         // A file that is no module of this PHP.
-        self::assertMatchesRegularExpression('~^\[false,"the PHP extension larder","LARDER_MODULE names .*MemoryPayloads\.php, which PHP [\d.]+\S* cannot load\. Name a larder\.so [^"]*",\[]]$~', $said(['LARDER_MODULE' => \dirname(__DIR__, 3) . '/lab/Payload/MemoryPayloads.php'] + $none));
+        self::assertMatchesRegularExpression('~^\[false,"the PHP extension larder","LARDER_MODULE names .*Payloads\.php, which PHP [\d.]+\S* cannot load\. Name a larder\.so [^"]*",\[]]$~', $said(['LARDER_MODULE' => \dirname(__DIR__, 3) . '/lab/Payload/Payloads.php'] + $none));
     }
 
     /** What was built is found where `make ext` puts it, and loaded by the processes that measure. */

@@ -7,9 +7,9 @@ namespace Larder\Tests\Lab\Subject;
 use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Scenario\Serializers;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Subject\SerializerDriver;
-use Larder\Lab\Subject\SerializerSubjects;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
@@ -19,7 +19,7 @@ final class SerializerDriverTest extends TestCase
     /** @return iterable<string, array{Subject}> */
     public static function subjects(): iterable
     {
-        foreach (SerializerSubjects::all() as $subject) {
+        foreach ((new Serializers())->subjects() as $subject) {
             if ($subject->driver !== SerializerDriver::class) {
                 continue;
             }
@@ -57,7 +57,7 @@ final class SerializerDriverTest extends TestCase
     public function testNoTwoCombinationsMakeTheSameSize(): void
     {
         $sizes = [];
-        foreach (SerializerSubjects::all() as $subject) {
+        foreach ((new Serializers())->subjects() as $subject) {
             if ($subject->driver !== SerializerDriver::class) {
                 continue;
             }
@@ -88,6 +88,28 @@ final class SerializerDriverTest extends TestCase
         self::assertEquals((object) ['changes' => 'before'], $driver->read(['a']));
     }
 
+    /** In a PHP without a php.ini, which loads nothing that is not built into it. */
+    public function testAMissingExtensionIsToldWithAdvice(): void
+    {
+        $script = 'require ' . \var_export(\dirname(__DIR__, 3) . '/vendor/autoload.php', true) . ';'
+            . 'foreach ((new ' . Serializers::class . '())->subjects() as $s) { foreach ($s->missing() as $n) { echo "$s->name|$n->what|$n->advice\n"; } }';
+        \exec(\escapeshellarg(\PHP_BINARY) . ' -n -r ' . \escapeshellarg($script), $lines, $status);
+        self::assertSame(0, $status);
+
+        $missing = [];
+        foreach ($lines as $line) {
+            [$subject, $what, $advice] = \explode('|', $line);
+            $missing[$subject][$what] = $advice;
+        }
+        $php = \PHP_MAJOR_VERSION . '.' . \PHP_MINOR_VERSION;
+        self::assertArrayNotHasKey('php:none', $missing);
+        self::assertSame(['the PHP extension igbinary' => "apt-get install php$php-igbinary"], $missing['igbinary:none']);
+        self::assertSame(['the PHP extension msgpack', 'the PHP extension zstd'], \array_keys($missing['msgpack:zstd']));
+        self::assertStringContainsString('pecl install zstd', $missing['php:zstd']['the PHP extension zstd']);
+        self::assertStringContainsString('php8.4-zstd', $missing['php:zstd']['the PHP extension zstd']);
+        self::assertStringContainsString('pie install kjdev/lz4', $missing['php:lz4']['the PHP extension lz4 or horde_lz4']);
+    }
+
     /** @return array<string, mixed> */
     private static function values(): array
     {
@@ -95,10 +117,10 @@ final class SerializerDriverTest extends TestCase
             'objects in an array' => ['one' => (object) ['id' => '1', 'parent' => null, 'sub' => (object) []], 'list' => [1, 1.5, true, false, null, '']],
             'keys like numbers' => (object) ['12' => 'twelve', '-3' => 'minus three', 'a' => ['007' => 7, 7 => 'seven']],
         ];
-        foreach (Payloads::names() as $name) {
+        foreach (Payloads::PUBLISHED as $name) {
             $values[$name] = Payloads::get($name);
         }
-        foreach (Recording::names() as $name) {
+        foreach (Recording::NAMES as $name) {
             $values[$name] = Recording::get($name);
         }
 

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lab\Worker;
 
-use Larder\Lab\Payload\MemoryPayloads;
+use Larder\Lab\Payload\Payloads;
 use Larder\Lab\Subject\EngineFailure;
 use Larder\Lab\Worker\Bench;
 use Larder\Lab\Worker\Keys;
@@ -192,9 +192,9 @@ final class BenchTest extends TestCase
     /** Seen to fail: one value for all keys; loosely compared; objects by their content alone. */
     public function testValuesDifferByTheirNumberAndInNothingElse(): void
     {
-        foreach (MemoryPayloads::names() as $name) {
-            $values = new Values(MemoryPayloads::get($name));
-            self::assertEquals(MemoryPayloads::get($name), $values->of(0));
+        foreach (Payloads::MEMORY as $name) {
+            $values = new Values(Payloads::get($name));
+            self::assertEquals(Payloads::get($name), $values->of(0));
             self::assertNotEquals($values->of(1), $values->of(2));
             self::assertSame(\strlen(\serialize($values->of(1))), \strlen(\serialize($values->of(2))));
             self::assertEquals($values->of(3), $values->fresh(3));
@@ -213,7 +213,7 @@ final class BenchTest extends TestCase
     private static function prepared(FaultyMemory $driver, string $operation, string $payload = 'short', int $seed = 1): Bench
     {
         $keys = Keys::inMemory($operation, $payload, 'own:', 'all:', 350, \PHP_INT_MAX, new Randomizer(new Xoshiro256StarStar($seed)));
-        $bench = new Bench($driver, $operation, new Values($operation === 'increment' ? 0 : MemoryPayloads::get($payload)), $keys, true, $seed);
+        $bench = new Bench($driver, $operation, new Values($operation === 'increment' ? 0 : Payloads::get($payload)), $keys, true, $seed);
         $bench->prepare();
 
         return $bench;
