@@ -10,6 +10,9 @@ final class Catalog
     /** @var list<Item> */
     public readonly array $items;
 
+    /** How many of them change; the rest expires. */
+    public readonly int $busy;
+
     /** @var array<int, Item> by row */
     public readonly array $owners;
 
@@ -17,9 +20,9 @@ final class Catalog
     {
         $items = [];
         $row = 0;
-        $add = static function (array $groups, array $tags, int $rows, bool $unique = true) use (&$items, &$row): void {
+        $add = static function (array $groups, array $tags, int $rows, bool $unique = true, ?int $ttl = null) use (&$items, &$row): void {
             $id = \count($items);
-            $items[] = new Item($id, $groups, $tags, \range($row, $row + $rows - 1), $id % 4, $unique, $id % 5 === 0 ? 600 : 0);
+            $items[] = new Item($id, $groups, $tags, \range($row, $row + $rows - 1), $id % 4, $unique, $ttl ?? ($id % 5 === 0 ? 600 : 0));
             $row += $rows;
         };
         for ($i = 0; $i < 8; $i++) {
@@ -41,6 +44,10 @@ final class Catalog
         // The same bytes for the same versions, whoever computes them.
         for ($i = 0; $i < 3; $i++) {
             $add([], [], 1, false);
+        }
+        $this->busy = \count($items);
+        for ($i = 0; $i < 2; $i++) {
+            $add(['quiet'], [], 1, true, 1);
         }
         $this->items = $items;
         $owners = [];

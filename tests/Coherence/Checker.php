@@ -15,12 +15,16 @@ namespace Larder\Tests\Coherence;
  *        change of the key by its writer have returned before the reading request began; with an intent, once the
  *        write has. Excepted and counted: values of bounded life, and writers that were killed in between.
  *  -     A bounded life is over after two seconds, and two more in which one reader renews it.
- *  -     What was never stored is never served; counts and locks are given out once.
+ *  -     What was never stored is never served, and nothing after its life. Counts are given out once and in order, and
+ *        a request that begins afterwards reads no lower one; locks are given out once.
  */
 final class Checker
 {
     /** Nanoseconds: two seconds, two while one renews, and the millisecond in which Larder's times are kept. */
     private const LIFE = 4_001_500_000;
+
+    /** Nanoseconds in which an end that was told in milliseconds may still be to come. */
+    private const LATE = 5_000_000;
 
     /** @var list<Violation> */
     public array $violations = [];
@@ -47,8 +51,15 @@ final class Checker
     /**
      * @param list<int> $losses  when a server lost what it had, or may have
      * @param bool      $forgets it may lose any record at any time
+     * @param int       $ahead   seconds by which one clock may be ahead of another
      */
-    public function __construct(private readonly History $history, private readonly array $losses = [], private readonly bool $forgets = false) {}
+    public function __construct(
+        private readonly History $history,
+        private readonly Catalog $catalog,
+        private readonly array $losses = [],
+        private readonly bool $forgets = false,
+        private readonly int $ahead = 0,
+    ) {}
 
     /** @return list<Violation> */
     public function check(): array
@@ -119,6 +130,12 @@ final class Checker
 
             return;
         }
+        $ttl = $this->catalog->items[$read->item]->ttl;
+        if ($ttl > 0 && $read->begin - $end > ($ttl + $this->ahead) * 1_000_000_000 + self::LATE) {
+            $this->violated('a value that had expired', $read, "stored by $end, for $ttl s");
+
+            return;
+        }
         $bounded = \array_filter($stored, static fn(Stored $stored): bool => $stored->bounded !== false);
         $sure = \count($bounded) < \count($stored);
         // All of it known, and none of it for good.
@@ -182,14 +199,28 @@ final class Checker
 
     private function counters(): void
     {
+        $reached = [];
         foreach ($this->losses === [] && !$this->forgets ? $this->history->counts : [] as $counter => $counts) {
-            $twice = \array_filter($counts, static fn(int $times): bool => $times > 1);
+            $times = \array_count_values(\array_column($counts, 2));
+            $twice = \array_filter($times, static fn(int $times): bool => $times > 1);
             if ($twice !== []) {
                 $this->violations[] = new Violation('a count given out twice', "counter $counter: " . \implode(', ', \array_keys($twice)));
             }
-            $missing = \max(\array_keys($counts)) - \count($counts);
+            $missing = \max(\array_keys($times)) - \count($times);
             if ($missing > ($this->history->unanswered[$counter] ?? 0)) {
                 $this->violations[] = new Violation('counts left out', "counter $counter: $missing of them");
+            }
+            $reached[$counter] = self::steps(\array_map(static fn(array $count): array => [$count[1], $count[2]], $counts));
+            foreach ($counts as [$begin, , $count]) {
+                if ((self::latest($reached[$counter], $begin) ?? 0) >= $count) {
+                    $this->violations[] = new Violation('counts out of order', "counter $counter: $count at $begin");
+                }
+            }
+        }
+        foreach ($this->history->looks as [$visit, $begin, $end, $counter, $count]) {
+            $least = isset($reached[$counter]) ? self::latest($reached[$counter], $visit->begin) : null;
+            if ($count !== 0 && $least !== null && $count < $least) {
+                $this->violations[] = new Violation('a count from before', "counter $counter: read $count at $begin to $end by $visit->process in its request begun at $visit->begin, when it was $least");
             }
         }
         foreach ($this->history->locks as $lock => $times) {

@@ -36,11 +36,11 @@ final class CheckerTest extends TestCase
     #[DataProvider('histories')]
     public function testFindsWhatIsCertain(?string $expected, array $diaries, array $losses = []): void
     {
-        $history = new History(new Catalog());
+        $history = new History($catalog = new Catalog());
         foreach ($diaries as $process => $text) {
             $history->read($process, $text);
         }
-        $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history, $losses))->check());
+        $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history, $catalog, $losses))->check());
         self::assertSame($expected === null ? [] : [$expected], $found);
     }
 
@@ -114,10 +114,39 @@ final class CheckerTest extends TestCase
         yield 'perhaps of bounded life, and its reader does not find one' => [self::OLDER, ['a' => $partly, 'b' => $told, 'c' => $reads(300, self::OLD)]];
         yield 'stored for good later' => [null, ['a' => $bounded, 'd' => "R 800\nB 810 set 0 " . self::OLD . "\nE 820 1\nZ 830 1\n", 'c' => $reads(4_100_000_000, self::OLD)]];
 
+        $expires = "R 100\nB 110 fill 28 28;36=1;x\nE 120 1\nZ 130 1\n";
+        yield 'within its life' => [null, ['a' => $expires, 'c' => "R 1000000100\nG 1000000115 1000000116 28 n 28;36=1;x\nZ 1000000117 1\n"]];
+        yield 'expired' => ['a value that had expired', ['a' => $expires, 'c' => "R 1010000100\nG 1010000110 1010000120 28 n 28;36=1;x\nZ 1010000121 1\n"]];
+        yield 'expired, and stored again' => [null, ['a' => $expires, 'b' => \str_replace(['110', '120'], ['500000000', '600000000'], $expires), 'c' => "R 1010000100\nG 1010000110 1010000120 28 n 28;36=1;x\nZ 1010000121 1\n"]];
+
+        // The other one's old value stands all the time, so that only the transaction's promises count.
+        $inside = static fn(string $end, string $change = "B 203 delete 0\nE 204 1\n"): array => [
+            'a' => "R 100\nB 110 set 0 " . self::OLD . "\nE 600 1\nZ 700 1\n", 'b' => "R 200\nB 201 begin\nE 202 1\n$change$end",
+        ];
+        $commits = self::WRITES . "B 220 end commit\nE 230 1\nZ 240 1\n";
+        yield 'older than a committed transaction' => [self::OLDER, $inside($commits) + ['c' => $reads(300, self::OLD)]];
+        yield 'older than a transaction that was committed and its writer killed' => [self::OLDER, $inside(self::WRITES) + ['c' => $reads(300, self::OLD)]];
+        yield 'its change was not recorded, and its writer was killed' => [null, $inside(self::WRITES, "B 203 delete 0\nE 204 0\n") + ['c' => $reads(300, self::OLD)]];
+        $sets = "B 203 set 0 " . self::NEW . "\nE 204 1\n";
+        yield 'set and committed' => [null, $inside($commits, $sets) + ['c' => $reads(300, self::NEW)]];
+        yield 'set, and seen inside' => [null, $inside("G 205 206 0 r " . self::NEW . "\n$commits", $sets)];
+        yield 'set, and seen before the end' => [self::UNKNOWN, ['b' => "R 200\nB 201 begin\nE 202 1\n$sets"] + ['c' => $reads(300, self::NEW)]];
+        yield 'set, and killed in the end' => [null, ['b' => "R 200\nB 201 begin\nE 202 1\n{$sets}B 220 end commit\n"] + ['c' => $reads(300, self::NEW)]];
+        yield 'set and rolled back' => [self::UNKNOWN, $inside("B 220 end rollback\nE 230 1\nZ 240 1\n", $sets) + ['c' => $reads(300, self::NEW)]];
+        yield 'rolled back, and seen by itself' => [self::GONE, $inside("B 220 end rollback\nE 230 1\nG 235 236 0 r " . self::NEW . "\nZ 240 1\n", $sets)];
+        yield 'filled inside, and seen by others' => [self::UNKNOWN, $inside($commits, "B 203 fill 1 1;1=0;x\nE 204 1\n") + ['c' => "R 300\nG 301 302 1 t 1;1=0;x\nZ 303 1\n"]];
+        yield 'gone by the end of a transaction' => [self::GONE, ['a' => \str_replace(['110', '120'], ['205', '206'], self::STORES)] + $inside($commits) + ['c' => $reads(300, self::OLD)]];
+
         yield 'counted once each' => [null, ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 2\nZ 150 2\n"]];
         yield 'the same count twice' => ['a count given out twice', ['a' => "R 100\nB 110 count 1\nE 120 1\nZ 150 1\n", 'b' => "R 100\nB 110 count 1\nE 120 1\nZ 150 1\n"]];
         yield 'a count left out' => ['counts left out', ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 3\nZ 150 2\n"]];
         yield 'a count that somebody killed may have had' => [null, ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 3\nZ 150 2\n", 'b' => "R 100\nB 110 count 1\n"]];
+        yield 'counts out of order' => ['counts out of order', ['a' => "R 100\nB 110 count 1\nE 120 2\nZ 150 1\n", 'b' => "R 100\nB 130 count 1\nE 140 1\nZ 150 1\n"]];
+        yield 'counts of the same time' => [null, ['a' => "R 100\nB 110 count 1\nE 135 2\nZ 150 1\n", 'b' => "R 100\nB 130 count 1\nE 140 1\nZ 150 1\n"]];
+        $counted = "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 2\nZ 150 2\n";
+        yield 'a count read' => [null, ['a' => $counted, 'b' => "R 160\nN 170 180 1 2\nZ 190 1\n"]];
+        yield 'a count read by a request that had begun before' => [null, ['a' => $counted, 'b' => "R 135\nN 170 180 1 1\nZ 190 1\n"]];
+        yield 'a count from before' => ['a count from before', ['a' => $counted, 'b' => "R 160\nN 170 180 1 1\nZ 190 1\n"]];
         yield 'a lock given once' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nB 130 lock 7\nE 140 0\nZ 150 2\n"]];
         yield 'a lock given twice' => ['a lock given to two', ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 100\nB 115 lock 7\nE 125 1\nZ 150 1\n"]];
         yield 'a lock given again after the server had lost it' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 200\nB 215 lock 7\nE 225 1\nZ 250 1\n"], [180]];
@@ -126,14 +155,14 @@ final class CheckerTest extends TestCase
 
     public function testCountsTheExceptions(): void
     {
-        $history = new History(new Catalog());
+        $history = new History($catalog = new Catalog());
         $history->read('a', \str_replace(['110', '120'], ['225', '600'], self::STORES));
         $history->read('b', "R 200\n" . self::WRITES);
         $history->read('c', "R 300\nG 301 302 0 n " . self::OLD . "\nZ 310 1\n");
         $history->read('d', "R 300\nB 225 set 1 1;1=0;x\nE 600 1 bounded\nZ 700 1\n");
         $history->read('e', "R 200\nB 210 write 1\nE 211 1\nB 220 delete 1\nE 230 1\nZ 240 2\n");
         $history->read('f', "R 315\nG 316 317 1 t 1;1=0;x bounded\nZ 318 1\n");
-        $checker = new Checker($history);
+        $checker = new Checker($history, $catalog);
         self::assertSame([], $checker->check());
         self::assertSame(1, $checker->totals['bounded values served']);
         self::assertSame(1, $checker->totals['older ones among them (exception a)']);
@@ -146,7 +175,7 @@ final class CheckerTest extends TestCase
     public function testKnowsWhenAKilledProcessHadEnded(): void
     {
         foreach ([[false, []], [true, [self::GONE]]] as [$known, $expected]) {
-            $history = new History(new Catalog());
+            $history = new History($catalog = new Catalog());
             if ($known) {
                 $history->died('a', 150);
             }
@@ -154,7 +183,7 @@ final class CheckerTest extends TestCase
             $history->read('a', "R 100\nB 110 set 0 " . self::OLD . "\n");
             $history->read('b', 'R ' . ($late + 200) . "\nB " . ($late + 220) . " delete 0\nE " . ($late + 230) . " 1\nZ " . ($late + 240) . " 1\n");
             $history->read('c', 'R ' . ($late + 300) . "\nG " . ($late + 301) . ' ' . ($late + 302) . ' 0 n ' . self::OLD . "\nZ " . ($late + 305) . " 1\n");
-            $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history))->check());
+            $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history, $catalog))->check());
             self::assertSame($expected, $found);
         }
     }

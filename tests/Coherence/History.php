@@ -30,8 +30,11 @@ final class History
     /** @var list<Written> */
     public array $writes = [];
 
-    /** @var array<int, array<int, int>> by counter: how often each count was given out */
+    /** @var array<int, list<array{int, int, int}>> by counter: begin and end of each increment, and its count */
     public array $counts = [];
+
+    /** @var list<array{Visit, int, int, int, int}> reads of counters: request, begin, end, counter, count */
+    public array $looks = [];
 
     /** @var array<int, int> by counter: increments that may have been done without an answer */
     public array $unanswered = [];
@@ -47,13 +50,14 @@ final class History
         'calls' => 0, 'requests' => 0, 'requests killed' => 0, 'reads' => 0, 'hits request' => 0, 'hits near' => 0, 'hits truth' => 0,
         'hits remember' => 0, 'misses' => 0, 'database reads' => 0, 'database writes' => 0, 'sets' => 0, 'sets dropped' => 0, 'sets bounded' => 0,
         'sets failed' => 0, 'fills stored' => 0, 'fills refused' => 0, 'deletes' => 0, 'flushes' => 0, 'tag invalidations' => 0, 'intents' => 0,
-        'increments' => 0, 'locks tried' => 0, 'updates' => 0,
+        'increments' => 0, 'counters read' => 0, 'locks tried' => 0, 'updates' => 0, 'transactions committed' => 0, 'transactions rolled back' => 0,
     ];
 
     /** @var array<string, int> */
     private array $died = [];
 
-    public function __construct(private readonly Catalog $catalog) {}
+    /** @param bool $keeps see Incidents: a change that returned false counts as one that was done */
+    public function __construct(private readonly Catalog $catalog, private readonly bool $keeps = false) {}
 
     /** A process was certainly dead at this time. */
     public function died(string $process, int $time): void
@@ -90,6 +94,12 @@ final class History
                     break;
                 case 'G':
                     $this->got($visit, $parts);
+                    break;
+                case 'N':
+                    $this->totals['counters read']++;
+                    if ($visit !== null) {
+                        $this->looks[] = [$visit, (int) $parts[1], (int) $parts[2], (int) $parts[3], (int) $parts[4]];
+                    }
                     break;
                 case 'D':
                     $this->totals['database reads']++;
@@ -162,10 +172,13 @@ final class History
                 $this->totals['sets bounded'] += $bounded === false || \in_array('perhaps-bounded', $remarks, true) ? 0 : 1;
                 for ($i = 3; $i + 1 < \count($call); $i += 2) {
                     $item = (int) $call[$i];
-                    $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $done ? $end : $end + self::GRACE, $bounded);
-                    if ($done) {
-                        $this->changed($visit, $item, $begin, $end, true);
+                    if ($visit->inside === null) {
+                        $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $done ? $end : $end + self::GRACE, $bounded);
+                    } else {
+                        $visit->inside->sets[$item] = [$begin, $call[$i + 1]];
+                        $this->stored[$item][$call[$i + 1]][] = new Stored($begin, $end, null, $visit);
                     }
+                    $this->changed($visit, $item, $begin, $end, $done, true);
                 }
                 break;
             case 'update':
@@ -174,42 +187,54 @@ final class History
                 if ($done) {
                     // A bounded life stays one.
                     $this->stored[$item][$call[\count($call) - 1]][] = new Stored($begin, $end, null);
-                    $this->changed($visit, $item, $begin, $end, false);
+                    $this->changed($visit, $item, $begin, $end, true, false);
                 } else {
                     $this->tried($item, $call, $end + self::GRACE);
                 }
                 break;
             case 'fill':
                 $this->totals[$done ? 'fills stored' : 'fills refused']++;
-                $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false, $done ? null : $visit);
+                $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false, $done && $visit->inside === null ? null : $visit);
+                if ($visit->inside !== null) {
+                    $visit->inside->fills[(int) $call[3]] = true;
+                }
                 break;
             case 'delete':
                 $this->totals['deletes']++;
-                foreach ($done ? \array_slice($call, 3) : [] as $item) {
-                    $this->changed($visit, (int) $item, $begin, $end, true);
+                foreach (\array_slice($call, 3) as $item) {
+                    $this->changed($visit, (int) $item, $begin, $end, $done, true);
+                    $visit->inside?->drop((int) $item);
                 }
                 break;
             case 'flush':
             case 'tag':
                 $this->totals[$what === 'tag' ? 'tag invalidations' : 'flushes']++;
                 $groups = $call[3] === '' ? [] : \explode('/', $call[3]);
-                foreach ($done ? $this->catalog->covered($groups, $what === 'tag' ? [$call[4]] : null) : [] as $item) {
-                    $this->changed($visit, $item->id, $begin, $end, false);
+                foreach ($this->catalog->covered($groups, $what === 'tag' ? [$call[4]] : null) as $item) {
+                    $this->changed($visit, $item->id, $begin, $end, $done, false);
+                    $visit->inside?->drop($item->id);
                 }
                 break;
             case 'intend':
                 $this->totals['intents']++;
+                $item = (int) $call[3];
+                $this->changed($visit, $item, $begin, $end, $done, true);
                 if ($done) {
-                    $item = (int) $call[3];
-                    $this->changed($visit, $item, $begin, $end, true);
                     $visit->intents[$item] = $begin;
                 }
+                break;
+            case 'begin':
+                $visit->inside = new Opened();
+                break;
+            case 'end':
+                $this->totals[$call[3] === 'commit' ? 'transactions committed' : 'transactions rolled back']++;
+                $this->ended($visit, $call[3] === 'commit', $begin, $end, $done);
                 break;
             case 'count':
                 $this->totals['increments']++;
                 $count = (int) $answer[2];
                 if ($count > 0) {
-                    $this->counts[(int) $call[3]][$count] = ($this->counts[(int) $call[3]][$count] ?? 0) + 1;
+                    $this->counts[(int) $call[3]][] = [$begin, $end, $count];
                 } else {
                     $this->unanswered[(int) $call[3]] = ($this->unanswered[(int) $call[3]] ?? 0) + 1;
                 }
@@ -220,6 +245,22 @@ final class History
                     $this->locks[$call[3]][] = $end;
                 }
                 break;
+        }
+    }
+
+    /** What a transaction has changed changes once more at its end. */
+    private function ended(Visit $visit, bool $isCommit, int $begin, int $end, bool $done): void
+    {
+        $inside = $visit->inside ?? new Opened();
+        $visit->inside = null;
+        foreach ($isCommit ? $inside->sets : [] as $item => [$since, $text]) {
+            $this->stored[$item][$text][] = new Stored($since, $done ? $end : $end + self::GRACE, null);
+        }
+        foreach ($inside->changed as $item => $_) {
+            $this->changed($visit, $item, $begin, $end, $done, true);
+        }
+        foreach ($isCommit ? [] : $inside->changed + $inside->fills as $item => $_) {
+            $visit->changes[$item][] = [$begin, $end];
         }
     }
 
@@ -239,6 +280,10 @@ final class History
             $this->tried((int) $call[3], $call, $end);
         } elseif ($call[2] === 'count') {
             $this->unanswered[(int) $call[3]] = ($this->unanswered[(int) $call[3]] ?? 0) + 1;
+        } elseif ($call[2] === 'end' && $call[3] === 'commit') {
+            foreach ($visit->inside->sets ?? [] as $item => [$since, $text]) {
+                $this->stored[$item][$text][] = new Stored($since, $end, null);
+            }
         }
     }
 
@@ -256,14 +301,22 @@ final class History
 
     private function written(Visit $visit, int $row, int $version, int $begin, int $end): void
     {
-        $intent = $visit->intents[$this->catalog->owners[$row]->id] ?? null;
-        $written = new Written($visit, $row, $version, $begin, $end, $intent !== null && $end - $intent < self::INTENT ? $intent : null);
+        $item = $this->catalog->owners[$row]->id;
+        $intent = $visit->intents[$item] ?? null;
+        // Those of a transaction stand until its end.
+        $written = new Written($visit, $row, $version, $begin, $end, $visit->inside->changed[$item] ?? ($intent !== null && $end - $intent < self::INTENT ? $intent : null));
         $visit->writes[] = $written;
         $this->writes[] = $written;
     }
 
-    private function changed(Visit $visit, int $item, int $begin, int $end, bool $endsIntent): void
+    private function changed(Visit $visit, int $item, int $begin, int $end, bool $done, bool $endsIntent): void
     {
+        if ($visit->inside !== null) {
+            $visit->inside->changed[$item] = ($visit->inside->changed[$item] ?? null) ?? ($done ? $begin : null);
+        }
+        if (!$done && !$this->keeps) {
+            return;
+        }
         $this->changes[$item][] = [$begin, $end];
         $visit->changes[$item][] = [$begin, $end];
         foreach ($visit->writes as $written) {
@@ -271,7 +324,7 @@ final class History
                 $written->told = $end;
             }
         }
-        if ($endsIntent) {
+        if ($endsIntent && $visit->inside === null) {
             unset($visit->intents[$item]);
         }
     }

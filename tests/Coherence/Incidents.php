@@ -16,8 +16,12 @@ final class Incidents
     /** @var list<int> when the engine may have lost what it had */
     public array $losses = [];
 
-    /** @param bool $forgets the engine may lose any record at any time */
-    public function __construct(public readonly bool $forgets = false) {}
+    /**
+     * @param bool $forgets the engine may lose any record at any time
+     * @param bool $keeps   what the engine cannot record is kept on the one server that there is, and holds at once
+     * @param int  $ahead   seconds by which one clock may be ahead of another
+     */
+    public function __construct(public readonly bool $forgets = false, public readonly bool $keeps = false, public readonly int $ahead = 0) {}
 
     public function count(string $what): void
     {

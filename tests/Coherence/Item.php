@@ -17,6 +17,7 @@ final class Item
      * @param list<string> $tags
      * @param list<int>    $rows   rows of the database that its value is computed from; no other item has them
      * @param bool         $unique whether each computation gives other bytes
+     * @param int          $ttl    seconds; 0: no end
      */
     public function __construct(
         public readonly int $id,

@@ -27,7 +27,7 @@ final class Outcome
     public static function of(string $directory, Incidents $incidents, int $lost, string $complaints, float $seconds): self
     {
         $catalog = new Catalog();
-        $history = new History($catalog);
+        $history = new History($catalog, $incidents->keeps);
         foreach ($incidents->deaths as $process => $time) {
             $history->died($process, $time);
         }
@@ -35,7 +35,7 @@ final class Outcome
         foreach ($files as $file) {
             $history->readFile($file);
         }
-        $checker = new Checker($history, $incidents->losses, $incidents->forgets);
+        $checker = new Checker($history, $catalog, $incidents->losses, $incidents->forgets, $incidents->ahead);
         $violations = $checker->check();
         for ($i = $incidents->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
             $violations[] = new Violation('a request that hangs', '');
@@ -140,7 +140,7 @@ final class Outcome
                 'write' => \in_array((int) $parts[3], $rows, true),
                 'flush' => \in_array($catalog->items[$item], $catalog->covered($parts[3] === '' ? [] : \explode('/', $parts[3]), null), true),
                 'tag' => \in_array($catalog->items[$item], $catalog->covered($parts[3] === '' ? [] : \explode('/', $parts[3]), [$parts[4]]), true),
-                'count', 'lock' => false,
+                'count', 'lock', 'begin', 'end' => false,
                 default => \in_array((string) $item, \array_slice($parts, 3), true),
             },
             'R', 'Z' => false,

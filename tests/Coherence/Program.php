@@ -54,7 +54,7 @@ final class Program
         match (self::choose([
             'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
             'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
-            'update' => 3, 'forget' => 1, 'prefetch' => 2,
+            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3,
         ])) {
             'read' => $this->steps->get($item),
             'readAndFill' => $this->readAndFill($item),
@@ -62,7 +62,10 @@ final class Program
             'write' => $this->writeAndSet($item),
             'readModifyWrite' => $this->readModifyWrite($item),
             'writeAndDelete' => $this->writeAndDelete($item),
-            'intend' => $this->intend($item),
+            'intend' => $this->intend($this->announced()),
+            'transaction' => $this->transaction(),
+            'commit' => $this->steps->commit(),
+            'expire' => $this->expire($this->catalog->items[\mt_rand($this->catalog->busy, \count($this->catalog->items) - 1)]),
             'setTwice' => $this->setTwice($item),
             'tag' => $this->tag(),
             'flush' => $this->flush(),
@@ -71,9 +74,11 @@ final class Program
             'forget' => $this->steps->forget($item, \mt_rand(0, 3) === 0),
             'prefetch' => $this->steps->prefetch(\array_slice($this->catalog->items, \mt_rand(0, 20), 6)),
             'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
-            'count' => \mt_rand(0, 1) === 0
-                ? $this->steps->increment(\mt_rand(1, self::COUNTERS))
-                : $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+            'count' => match (\mt_rand(0, 3)) {
+                0, 1 => $this->steps->increment(\mt_rand(1, self::COUNTERS)),
+                2 => $this->steps->count(\mt_rand(1, self::COUNTERS)),
+                3 => $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+            },
         };
     }
 
@@ -162,6 +167,44 @@ final class Program
         };
     }
 
+    private function transaction(): void
+    {
+        $items = [$this->announced()];
+        if (\mt_rand(0, 2) === 0) {
+            $items[] = $this->announced();
+        }
+        $rows = \array_map(self::row(...), $items);
+        if (\mt_rand(0, 2) === 0) {
+            $this->steps->get($items[0]);
+        }
+        $this->steps->begin($rows);
+        foreach ($items as $i => $item) {
+            $versions = \mt_rand(0, 2) === 0 ? $this->steps->get($item) : null;
+            \mt_rand(0, 3) === 0 && $this->steps->intend($item);
+            $version = $this->steps->write($rows[$i]);
+            self::pause();
+            $versions = $versions === null ? $this->steps->query($item) : [$rows[$i] => $version] + $versions;
+            \mt_rand(0, 2) === 0 ? $this->steps->delete([$item]) : $this->steps->set($item, $versions);
+        }
+        if (\mt_rand(0, 11) === 0) {
+            \mt_rand(0, 1) === 0 ? $this->steps->invalidate([], 'green') : $this->steps->flush(['shop', 'cart']);
+        }
+        \mt_rand(0, 2) === 0 && $this->readAndFill($this->item());
+        self::pause();
+        \mt_rand(0, 3) === 0 ? $this->steps->rollBack() : $this->steps->commitTransaction();
+        \mt_rand(0, 1) === 0 && $this->steps->get($items[0]);
+    }
+
+    /** Nobody changes it, so that it lives until its end. */
+    private function expire(Item $item): void
+    {
+        match (\mt_rand(0, 2)) {
+            0 => $this->steps->get($item),
+            1 => $this->readAndFill($item),
+            2 => $this->steps->remember($item, 0),
+        };
+    }
+
     private function setTwice(Item $item): void
     {
         $this->writeAndSet($item);
@@ -225,10 +268,19 @@ final class Program
     private function item(): Item
     {
         // The lower half of the numbers twice as often.
-        $count = \count($this->catalog->items);
+        $count = $this->catalog->busy;
         $id = \mt_rand(0, $count - 1);
 
         return $this->catalog->items[\mt_rand(0, 1) === 0 ? $id : \intdiv($id * 7, 2) % $count];
+    }
+
+    /**
+     * Mostly one of a part of the items: an intent whose process was killed stands for a minute, and soon there would be
+     * one on each.
+     */
+    private function announced(): Item
+    {
+        return \mt_rand(0, 15) === 0 ? $this->item() : $this->catalog->items[3 * \mt_rand(0, \intdiv($this->catalog->busy - 1, 3))];
     }
 
     private static function row(Item $item): int

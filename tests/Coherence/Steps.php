@@ -102,8 +102,12 @@ final class Steps
         return $versions;
     }
 
+    /** In a transaction what it writes is there for others from its end on: see commitTransaction(). */
     public function write(int $row): int
     {
+        if ($this->database->isOpen()) {
+            return $this->database->write($row);
+        }
         $this->diary->note('B ' . \hrtime(true) . ' write ' . $row);
         $version = $this->database->write($row);
         $this->diary->note('E ' . \hrtime(true) . ' ' . $version);
@@ -219,12 +223,60 @@ final class Steps
         });
     }
 
+    /** Writes the fills that wait for the request's end. */
+    public function commit(): void
+    {
+        $this->door->cache->commit();
+        $this->calls++;
+    }
+
+    /** @param list<int> $rows that the transaction will write */
+    public function begin(array $rows): void
+    {
+        $this->diary->note('B ' . \hrtime(true) . ' begin');
+        $this->door->cache->begin();
+        $this->calls++;
+        $this->database->begin($rows);
+        $this->diary->note('E ' . \hrtime(true) . ' 1');
+    }
+
+    public function commitTransaction(): bool
+    {
+        $written = $this->database->written();
+        foreach ($written as $row => $_) {
+            $this->diary->note('B ' . \hrtime(true) . ' write ' . $row);
+        }
+        $this->database->commit();
+        // The last that was begun is the first that ends.
+        foreach (\array_reverse($written) as $version) {
+            $this->diary->note('E ' . \hrtime(true) . ' ' . $version);
+        }
+
+        return $this->change('end commit', fn(): bool => $this->door->cache->commitTransaction());
+    }
+
+    public function rollBack(): bool
+    {
+        $this->database->rollBack();
+
+        return $this->change('end rollback', fn(): bool => $this->door->cache->rollBack());
+    }
+
     public function increment(int $counter): void
     {
         $this->diary->note('B ' . \hrtime(true) . ' count ' . $counter);
         $count = $this->counters()->increment('counter-' . $counter);
         $this->calls++;
         $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $count);
+    }
+
+    public function count(int $counter): void
+    {
+        $cache = $this->counters();
+        $begin = \hrtime(true);
+        $count = $cache->get('counter-' . $counter);
+        $this->calls++;
+        $this->diary->note("N $begin " . \hrtime(true) . " $counter " . (\is_int($count) || $count === null ? (int) $count : -1));
     }
 
     /** Tries to get a lock that nobody gives back. */

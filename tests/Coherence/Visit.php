@@ -16,6 +16,9 @@ final class Visit
     /** @var array<int, int> by item: since when an intent of this request stands */
     public array $intents = [];
 
+    /** The open transaction. */
+    public ?Opened $inside = null;
+
     /** @var list<Written> */
     public array $writes = [];
 
