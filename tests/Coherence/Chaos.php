@@ -14,27 +14,58 @@ final class Chaos
 
     private int $snapshot = 0;
 
+    /** hrtime at which the disk has room again; 0: it has. */
+    private int $full = 0;
+
+    /** @var array<int, int> hrtime at which a stopped process goes on, by process id */
+    private array $stopped = [];
+
+    /** @var list<Server|Worker> killed at the pace of a storm: a server once for each of its workers */
+    private readonly array $often;
+
+    /** @var list<Server> killed at the usual pace: what hangs in APCu costs ten seconds */
+    private readonly array $seldom;
+
     /**
      * @param list<Server> $servers
      * @param list<Worker> $workers
+     * @param bool         $storm   a process is killed every 50 to 200 ms, others stop for moments in the middle of whatever they do, and the
+     *                              engine's disk is full now and then
      */
     public function __construct(
         private readonly Engine $engine,
         private readonly array $servers,
         private readonly array $workers,
         private readonly Incidents $incidents,
-    ) {}
+        private readonly bool $storm = false,
+    ) {
+        $hardy = $storm ? \array_filter($servers, static fn(Server $server): bool => $server->settings->near !== 'apcu') : [];
+        $this->often = $storm ? [...$workers, ...\array_merge(...\array_fill(0, Server::WORKERS, \array_values($hardy)))] : [];
+        $this->seldom = \array_values(\array_udiff($servers, $hardy, static fn(Server $a, Server $b): int => \spl_object_id($a) <=> \spl_object_id($b)));
+    }
 
     public function step(): void
     {
-        if ($this->due('worker of php-fpm killed', 0.25, 1.2)) {
-            $this->kill($this->servers[\array_rand($this->servers)]);
+        if ($this->seldom !== [] && $this->due('worker of php-fpm killed', 0.25, 1.2)) {
+            $this->kill($this->seldom[\array_rand($this->seldom)]);
         }
-        if ($this->due('process on the command line killed', 1.0, 4.0)) {
-            $worker = $this->workers[\array_rand($this->workers)];
-            $pid = $worker->kill();
-            $this->died($worker->settings, $pid);
-            $worker->restart();
+        if (!$this->storm && $this->due('process on the command line killed', 1.0, 4.0)) {
+            $this->kill($this->workers[\array_rand($this->workers)]);
+        }
+        if ($this->storm && $this->due('process killed in a storm', 0.05, 0.2)) {
+            $this->kill($this->often[\array_rand($this->often)]);
+        }
+        if ($this->storm && $this->due('process stopped for a moment', 0.02, 0.15)) {
+            $all = [...$this->servers, ...$this->servers, ...$this->servers, ...$this->workers];
+            $this->stop($all[\array_rand($all)]);
+        }
+        $this->goOn();
+        if ($this->full !== 0 && $this->full < \hrtime(true)) {
+            $this->free();
+        }
+        if ($this->full === 0 && $this->engine->canFill() && $this->due('disk full', 3.0, 8.0)) {
+            $this->engine->fill();
+            $this->full = \hrtime(true) + \mt_rand(20, 1500) * 1_000_000;
         }
         if ($this->due('php-fpm reloaded', 8.0, 16.0)) {
             $this->reload($this->servers[\array_rand($this->servers)]);
@@ -55,16 +86,55 @@ final class Chaos
 
     public function reload(Server $server): void
     {
+        $this->goOn(true);
         foreach ($server->reload() as $pid) {
             $this->died($server->settings, $pid);
         }
     }
 
-    private function kill(Server $server): void
+    /** The end of what lasts. */
+    public function end(): void
     {
-        $pid = $server->killWorker();
+        $this->goOn(true);
+        $this->free();
+    }
+
+    private function stop(Server|Worker $of): void
+    {
+        $pid = $of->one();
         if ($pid !== null) {
-            $this->died($server->settings, $pid);
+            \posix_kill($pid, \SIGSTOP);
+            $this->stopped[$pid] = \hrtime(true) + \mt_rand(1, 200) * 1_000_000;
+        }
+    }
+
+    private function goOn(bool $all = false): void
+    {
+        foreach ($this->stopped as $pid => $until) {
+            if ($all || \hrtime(true) >= $until) {
+                \posix_kill($pid, \SIGCONT);
+                unset($this->stopped[$pid]);
+            }
+        }
+    }
+
+    private function free(): void
+    {
+        if ($this->full !== 0) {
+            $this->engine->free();
+            $this->full = 0;
+        }
+    }
+
+    private function kill(Server|Worker $of): void
+    {
+        $pid = $of->kill();
+        if ($pid !== null) {
+            unset($this->stopped[$pid]);
+            $this->died($of->settings, $pid);
+        }
+        if ($of instanceof Worker) {
+            $of->restart();
         }
     }
 

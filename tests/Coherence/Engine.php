@@ -21,10 +21,16 @@ final class Engine
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
     private ?string $snapshot = null;
+    private bool $isMounted = false;
 
-    public function __construct(public readonly string $name, private readonly string $directory)
+    /** @param bool $isSmall a directory lies on a file system of its own, where there is the right to mount one: see fill() */
+    public function __construct(public readonly string $name, private readonly string $directory, bool $isSmall = false)
     {
-        if (\str_contains($name, 'redis')) {
+        if ($isSmall && ($name === 'sqlite' || $name === 'file') && \posix_geteuid() === 0) {
+            \mkdir($this->place(), 0o700);
+            \exec('mount -t tmpfs -o size=16m,mode=0700 larder ' . \escapeshellarg($this->place()) . ' 2>&1', $said, $status);
+            $this->isMounted = $status === 0;
+        } elseif (\str_contains($name, 'redis')) {
             $this->redis = new RedisServer(save: true, config: match ($name) {
                 'redis-small' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'allkeys-random'],
                 'redis-full' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'noeviction'],
@@ -53,8 +59,27 @@ final class Engine
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
             $this->name === 'apcu' => 'apcu://',
-            default => $this->name . '://' . $this->directory . '/truth',
+            default => $this->name . '://' . $this->place(),
         };
+    }
+
+    /** Whether its disk can be full. */
+    public function canFill(): bool
+    {
+        return $this->isMounted;
+    }
+
+    /** Its disk is full. */
+    public function fill(): void
+    {
+        // By another process: what a child has inherited is not gone before the child is.
+        \exec('dd if=/dev/zero of=' . \escapeshellarg($this->place() . '/ballast') . ' bs=4k 2>/dev/null');
+    }
+
+    /** Its disk has room again. */
+    public function free(): void
+    {
+        \unlink($this->place() . '/ballast');
     }
 
     /** @return list<string> what restart() can do to it */
@@ -130,5 +155,14 @@ final class Engine
     {
         $this->redis?->kill();
         $this->memcached?->end();
+        if ($this->isMounted) {
+            \exec('umount -l ' . \escapeshellarg($this->place()));
+            $this->isMounted = false;
+        }
+    }
+
+    private function place(): string
+    {
+        return $this->directory . '/truth';
     }
 }

@@ -27,6 +27,12 @@ final class Experiment
     public const APCU = 'apcu';
     public const SEGMENT = 'segment';
 
+    /** By the two servers, one directory: the first has the extension, the second has not. */
+    public const SEGMENT_AND_APCU = self::SEGMENT . '+' . self::APCU;
+    public const SEGMENT_AND_NONE = self::SEGMENT . '+none';
+
+    public const NEARS = [self::APCU, self::SEGMENT, self::SEGMENT_AND_APCU, self::SEGMENT_AND_NONE];
+
     /** Bytes of the segment: so few that it evicts. */
     private const FEW = 1_048_576;
 
@@ -46,8 +52,9 @@ final class Experiment
         private readonly bool $journal = true,
         private readonly float $minutes = 0.0,
         private readonly string $near = self::APCU,
+        private readonly bool $storm = false,
     ) {
-        $this->incidents = new Incidents();
+        $this->incidents = new Incidents(keeps: $engine === 'sqlite');
     }
 
     /** @param ?\Closure(string): void $tell hears how far it is, about once in five seconds */
@@ -56,7 +63,7 @@ final class Experiment
         \mt_srand($this->seed);
         $start = \hrtime(true);
         $directory = new TemporaryDirectory('larder-c');
-        $engine = new Engine($this->engine, $directory->path);
+        $engine = new Engine($this->engine, $directory->path, $this->storm);
         try {
             // A count of operations ends by itself; the end in time is for those that never would.
             $until = $start + (int) (($this->minutes > 0.0 ? $this->minutes * 60 : 3600) * 1e9);
@@ -65,7 +72,7 @@ final class Experiment
                 $this->servers[] = new Server($this->settings($engine, $directory, 'web', $i), $this->seed + ($i + 1) * 100_000_000, $until, $share * 4);
                 $this->workers[] = new Worker($this->settings($engine, $directory, 'cli', $i), $this->seed + ($i + 3) * 100_000_000, $until, $share);
             }
-            $chaos = new Chaos($engine, $this->servers, $this->workers, $this->incidents);
+            $chaos = new Chaos($engine, $this->servers, $this->workers, $this->incidents, $this->storm);
             $this->accompany($chaos, $until, $tell);
         } finally {
             $complaints = '';
@@ -103,6 +110,8 @@ final class Experiment
             }
             if ($this->chaos && !$ended && \hrtime(true) < $until) {
                 $chaos->step();
+            } else {
+                $chaos->end();
             }
             if ($tell !== null && \hrtime(true) - $told > 5e9) {
                 $told = \hrtime(true);
@@ -125,7 +134,7 @@ final class Experiment
             return;
         }
         $where = $server->whereabouts($stuck);
-        $apcu = $this->near === self::APCU && $server->hangsInApcu($stuck);
+        $apcu = $server->settings->near === 'apcu' && $server->hangsInApcu($stuck);
         $this->incidents->count($apcu ? 'hangs in APCu' : Outcome::OTHER_HANGS);
         \fwrite(\STDERR, 'A request hangs' . ($apcu ? ' in APCu: ' : ': ') . $where . "\n");
         $chaos->reload($server);
@@ -137,12 +146,22 @@ final class Experiment
     {
         $name = $door . '-' . $server;
         \mkdir($directory->file($name), 0o700);
-        $near = match (true) {
+        $words = \explode('+', $this->near);
+        $near = match ($words[$server] ?? $words[0]) {
             // Over one directory of SQLite's these are two builds of PHP, whose segments are never one.
-            $this->near === self::SEGMENT => 'segment://' . $directory->file('segment-' . $server) . '/segment?bytes=' . self::FEW,
-            default => $door === 'web' ? 'apcu' : 'none',
+            self::SEGMENT => 'segment://' . $directory->file('segment-' . $server) . '/segment?bytes=' . self::FEW,
+            self::APCU => $door === 'web' ? 'apcu' : 'none',
+            'none' => 'none',
         };
 
-        return new Settings($engine->dsn(), $directory->file($name), $directory->path, $near, $this->journal, $this->chaos ? 0.25 : 2.0);
+        return new Settings(
+            $engine->dsn(),
+            $directory->file($name),
+            $directory->path,
+            $near,
+            $this->journal,
+            $this->chaos ? 0.25 : 2.0,
+            isPlain: isset($words[$server]) && $server > 0,
+        );
     }
 }

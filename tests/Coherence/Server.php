@@ -10,7 +10,7 @@ use Larder\Tests\Support\Process;
 /** A php-fpm master with an APCu of its own, and the driver that keeps it busy. */
 final class Server
 {
-    private const WORKERS = 3;
+    public const WORKERS = 3;
 
     /** futex(2) on x86-64 and arm64: what waits for a lock in shared memory. */
     private const FUTEX = ['x86_64' => '202', 'aarch64' => '98'];
@@ -30,7 +30,15 @@ final class Server
     public function __construct(public readonly Settings $settings, int $seed, int $until, int $calls)
     {
         // One worker more than connections: one that is asked for while another has just been killed.
+        $before = \getenv();
+        $environment = $settings->environment();
+        foreach ($environment as $name => $value) {
+            \putenv($value === null ? $name : "$name=$value");
+        }
         $this->fpm = new FpmServer(self::WORKERS + 1, '32M', ['opcache.enable' => 1, 'display_errors' => 0, 'log_errors' => 1]);
+        foreach ($environment as $name => $_) {
+            \putenv("$name=$before[$name]");
+        }
         $this->driver = Process::php(__DIR__ . '/driver.php', [
             (string) \json_encode($settings->toArray()), $this->fpm->socket, (string) $seed, (string) $until, (string) $calls,
             (string) self::WORKERS,
@@ -155,13 +163,21 @@ final class Server
         return \explode(' ', \str_replace('0x', '', $text));
     }
 
-    public function killWorker(): ?int
+    /** A worker's process id. */
+    public function one(): ?int
     {
         $workers = $this->fpm->workers();
-        if ($workers === []) {
+
+        return $workers === [] ? null : $workers[\array_rand($workers)];
+    }
+
+    /** @return ?int the killed worker's process id; it is gone */
+    public function kill(): ?int
+    {
+        $pid = $this->one();
+        if ($pid === null) {
             return null;
         }
-        $pid = $workers[\array_rand($workers)];
         \posix_kill($pid, \SIGKILL);
 
         return Process::ends($pid) ? $pid : null;

@@ -24,6 +24,8 @@ final class Settings
         public readonly string $disk = '',
         /** Destructors, which the garbage collector runs in the middle of calls, call the cache too. */
         public readonly bool $nested = false,
+        /** Its processes are to be without the extension, also where others have it. */
+        public readonly bool $isPlain = false,
     ) {}
 
     /** @return array<string, string> */
@@ -38,6 +40,7 @@ final class Settings
             'timeout' => (string) $this->timeout,
             'disk' => $this->disk,
             'nested' => $this->nested ? '1' : '',
+            'plain' => $this->isPlain ? '1' : '',
         ];
     }
 
@@ -53,7 +56,31 @@ final class Settings
             (float) $values['timeout'],
             $values['disk'],
             (bool) $values['nested'],
+            (bool) $values['plain'],
         );
+    }
+
+    /** @return array<string, ?string> what the environment of its processes has that this one's has not */
+    public function environment(): array
+    {
+        $directories = \getenv('PHP_INI_SCAN_DIR');
+        if (!$this->isPlain || $directories === false) {
+            return [];
+        }
+        // The one of ext/with.
+        $plain = \array_filter(\explode(':', $directories), static fn(string $directory): bool => !\is_file("$directory/larder.ini")
+            || !\str_contains((string) \file_get_contents("$directory/larder.ini"), 'extension='));
+
+        // Empty parts stand for PHP's own directory; an empty value would not.
+        return ['PHP_INI_SCAN_DIR' => \implode(':', $plain) ?: null];
+    }
+
+    /** In its processes. */
+    public function check(): void
+    {
+        if ($this->isPlain && \extension_loaded('larder')) {
+            throw new \LogicException('Cannot do without the extension: php.ini loads it.');
+        }
     }
 
     public function database(): Database

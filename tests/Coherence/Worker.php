@@ -46,6 +46,11 @@ final class Worker
         return true;
     }
 
+    public function one(): ?int
+    {
+        return $this->process->isRunning() ? $this->process->pid : null;
+    }
+
     /** @return int its process id; it is gone */
     public function kill(): int
     {
@@ -75,6 +80,6 @@ final class Worker
         return Process::php(__DIR__ . '/worker.php', [
             (string) \json_encode($this->settings->toArray()), (string) $this->seed, (string) $this->until,
             (string) \max(1, $this->most - $this->before),
-        ], ['apc.enable_cli' => 0, 'memory_limit' => '512M']);
+        ], ['apc.enable_cli' => 0, 'memory_limit' => '512M'], $this->settings->environment());
     }
 }

@@ -15,6 +15,7 @@ $catalog = new Catalog();
 $database = $settings->database();
 $diary->note('R ' . \hrtime(true));
 try {
+    $settings->check();
     $door = Door::open($settings);
     $diary->note($door->view());
     $steps = new Steps($door, $settings, $diary, $database, $catalog);

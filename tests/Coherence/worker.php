@@ -15,6 +15,7 @@ $until = (int) $argv[3];
 $most = (int) $argv[4];
 $diary = $settings->diary();
 $diary->listen();
+$settings->check();
 $catalog = new Catalog();
 $database = $settings->database();
 $calls = 0;
