@@ -48,7 +48,7 @@ final class PhpRedisConnection extends Connection { private const FEW = 4; priva
 }
 namespace Larder\Queue {
 
-final class Message { private bool $isDone = false; public function __construct( private readonly Transport $transport, private readonly string $token, public readonly string $id, public readonly mixed $body, public readonly int $attempts, private readonly Retry $retry, ) {} public function ack(): bool { return $this->once(fn(): bool => $this->transport->acknowledge([[$this->id, $this->token]])[0]); } public function release(int|float|null $delay = 0, string $error = ''): bool { $milliseconds = $delay === null ? $this->retry->pause($this->attempts) : Seconds::milliseconds('delay', $delay); return $this->once(fn(): bool => $this->transport->release($this->id, $this->token, $milliseconds, $error)); } public function extend(int|float $seconds): bool { $milliseconds = Seconds::milliseconds('visibility', $seconds, 0.001); return !$this->isDone && $this->transport->extend($this->id, $this->token, $milliseconds); } public function bury(string $error = ''): bool { return $this->once(fn(): bool => $this->transport->bury($this->id, $this->token, $error)); } public function isDone(): bool { return $this->isDone; } public function isLast(): bool { return $this->attempts >= $this->retry->most; } public function claim(): array { return [$this->id, $this->token]; } public function finish(): array { $this->isDone = true; return [$this->id, $this->token]; } private function once(\Closure $do): bool { if ($this->isDone) { return false; } $this->isDone = true; return $do(); } }
+final class Message { private bool $isDone = false; public function __construct( private readonly Transport $transport, private readonly string $token, public readonly string $id, public readonly mixed $body, public readonly int $attempts, private readonly Retry $retry, ) {} public function ack(): bool { return $this->once(fn(): bool => $this->transport->acknowledge([[$this->id, $this->token]])[0]); } public function release(int|float|null $delay = 0, string $error = ''): bool { $milliseconds = $delay === null ? $this->retry->pause($this->attempts) : Seconds::milliseconds('delay', $delay); return $this->once(fn(): bool => $this->transport->release($this->id, $this->token, $milliseconds, $error)); } public function extend(int|float $seconds): bool { $milliseconds = Seconds::milliseconds('visibility', $seconds, 0.001); return !$this->isDone && $this->transport->extend($this->id, $this->token, $milliseconds); } public function bury(string $error = ''): bool { return $this->once(fn(): bool => $this->transport->bury($this->id, $this->token, $error)); } public function isDone(): bool { return $this->isDone; } public function isLast(): bool { return $this->attempts >= $this->retry->most; } public function claim(): array { return [$this->id, $this->token]; } public function isOf(Transport $transport): bool { return $transport === $this->transport; } public function end(): void { $this->isDone = true; } private function once(\Closure $do): bool { if ($this->isDone) { return false; } $isEnded = $do(); $this->isDone = true; return $isEnded; } }
 }
 namespace Larder\Queue {
 
@@ -69,8 +69,10 @@ namespace Larder\Queue {
 final class RedisScript { public const LOOK = 1_000; public const PUSH = <<<'LUA'
         local base = KEYS[1]
         local state = redis.call('HMGET', base, 'n', 'w', 'p')
-        local n, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
-        local first, ids, known = n, {}, {}
+        local last, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
+        local time = redis.call('TIME')
+        local first, ids, known = math.max(last, time[1] * 1000000 + time[2]), {}, {}
+        local n = first
         for i = 4, #ARGV, 4 do
           local key = ARGV[i + 2]
           local id = key ~= '' and (known[key] or redis.call('HGET', base .. ':k', key))
@@ -83,13 +85,12 @@ final class RedisScript { public const LOOK = 1_000; public const PUSH = <<<'LUA
         end
         if n == first then return ids end
         if waiting + n - first > tonumber(ARGV[1]) then return waiting end
-        if first == 0 or math.floor(first / 1000) ~= math.floor(n / 1000) then
+        if math.floor(last / 1000000) ~= math.floor(n / 1000000) then
           local memory = redis.pcall('INFO', 'memory')
           if type(memory) == 'string' and string.find(memory, 'maxmemory_policy:allkeys', 1, true) and not string.find(memory, 'maxmemory:0\r', 1, true) then
             return redis.error_reply('EVICTS its maxmemory-policy may evict a queue; set noeviction or a volatile policy, or use a server of its own')
           end
         end
-        local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
         local added, isDue = first, false
@@ -112,7 +113,7 @@ final class RedisScript { public const LOOK = 1_000; public const PUSH = <<<'LUA
         if isDue and state[3] ~= '1' and redis.call('EXISTS', base .. ':wake') == 0 then redis.call('RPUSH', base .. ':wake', '') end
         return ids
         LUA;
-public const PUSH_HASH = '82415090504544f170ec46a7cfb0715db5c3bd14'; public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH; private const COMMON = <<<'LUA'
+public const PUSH_HASH = '9338e36c6d6565fa4962eaeaed0c2b1b4953f96d'; public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH; private const COMMON = <<<'LUA'
         local base = KEYS[1]
         local function clock()
           local time = redis.call('TIME')

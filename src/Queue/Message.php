@@ -77,7 +77,7 @@ final class Message
     }
 
     /**
-     * @internal with these, Queue::held() makes it in another process, which looks after it
+     * @internal with these, Queue::held() makes it in another process, which looks after it, and a transport acknowledges it
      *
      * @return array{string, string} id and token
      */
@@ -86,16 +86,16 @@ final class Message
         return [$this->id, $this->token];
     }
 
-    /**
-     * @internal for what acknowledges several messages in one step
-     *
-     * @return array{string, string} id and token
-     */
-    public function finish(): array
+    /** @internal whether it can be acknowledged in one step with others of this transport */
+    public function isOf(Transport $transport): bool
+    {
+        return $transport === $this->transport;
+    }
+
+    /** @internal it was acknowledged in one step with others */
+    public function end(): void
     {
         $this->isDone = true;
-
-        return [$this->id, $this->token];
     }
 
     /** @param \Closure(): bool $do */
@@ -104,8 +104,10 @@ final class Message
         if ($this->isDone) {
             return false;
         }
+        // If that fails, it can be tried again.
+        $isEnded = $do();
         $this->isDone = true;
 
-        return $do();
+        return $isEnded;
     }
 }

@@ -129,13 +129,31 @@ final class Queue
         return $this->next($max, $visibility, $wait, null);
     }
 
-    /** Acknowledges messages in one step. @return int how many were still this process's */
+    /** Acknowledges messages in one step; those of another queue each by itself. @return int how many were still this process's */
     public function ackMany(Message ...$messages): int
     {
-        return $messages === [] ? 0 : \count(\array_filter($this->transport()->acknowledge(\array_values(\array_map(static fn(Message $message): array => $message->finish(), $messages)))));
+        $transport = $this->transport();
+        $own = [];
+        $count = 0;
+        foreach ($messages as $message) {
+            if ($message->isOf($transport)) {
+                $own[] = $message;
+            } else {
+                $count += (int) $message->ack();
+            }
+        }
+        if ($own === []) {
+            return $count;
+        }
+        $count += \count(\array_filter($transport->acknowledge(\array_map(static fn(Message $message): array => $message->claim(), $own))));
+        foreach ($own as $message) {
+            $message->end();
+        }
+
+        return $count;
     }
 
-    /** Acknowledges a message and takes the next one, in one step. */
+    /** Acknowledges a message and takes the next one, in one step if it is of this queue. */
     public function ackAndPop(Message $message, int $visibility = 60, float $wait = 0): ?Message
     {
         return $this->next(1, $visibility, $wait, $message)[0] ?? null;
@@ -215,12 +233,18 @@ final class Queue
         $visibility = Seconds::milliseconds('visibility', $visibility, 1);
         $wait = $wait === 0.0 ? 0 : Seconds::milliseconds('wait', $wait);
         $end = $wait === 0 ? 0 : \hrtime(true) + $wait * 1_000_000;
-        $acknowledged = $handled === null ? [] : [$handled->finish()];
         $transport = $this->transport ?? $this->transport();
+        $acknowledged = [];
+        if ($handled?->isOf($transport) === true) {
+            $acknowledged[] = $handled->claim();
+        } else {
+            $handled?->ack();
+        }
         $options = $this->options ?? $this->options();
         while (true) {
             $messages = [];
             $claims = $transport->claim($max, $visibility, $acknowledged);
+            $handled?->end();
             foreach ($claims as $claim) {
                 $error = null;
                 $body = $claim['body'];

@@ -8,7 +8,8 @@ namespace Larder\Queue;
  * The steps that a Redis or Valkey server runs atomically (Lua). The keys, with <q> for larder:queue:{<name>}; the braces
  * keep all keys of a queue on one server of a cluster (Redis Cluster specification, "Hash tags"):
  *
- *   <q>              a hash: n, the last id; w, how many messages wait; p, 1 while the queue pauses
+ *   <q>              a hash: n, the last id, which is not below the microsecond of its push: so none comes twice where a
+ *                    server has forgotten it; w, how many messages wait; p, 1 while the queue pauses
  *   <q>:f:<priority> the fresh messages of a priority, a list: pushed without a delay, and never handed out yet
  *   <q>:p            the priorities that have such a list, a sorted set; an empty list leaves when a claim finds it
  *   <q>:r            messages that are ready again, or at last, a sorted set
@@ -40,13 +41,15 @@ final class RedisScript
      * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay,
      * priority, key and body. Gives the ids, or a number: so many wait, and none was added.
      *
-     * Where the server may evict the queue it refuses the first message, and looks again every thousand ids.
+     * Where the server may evict the queue it refuses the first message, and looks again every second.
      */
     public const PUSH = <<<'LUA'
         local base = KEYS[1]
         local state = redis.call('HMGET', base, 'n', 'w', 'p')
-        local n, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
-        local first, ids, known = n, {}, {}
+        local last, waiting = tonumber(state[1] or 0), tonumber(state[2] or 0)
+        local time = redis.call('TIME')
+        local first, ids, known = math.max(last, time[1] * 1000000 + time[2]), {}, {}
+        local n = first
         for i = 4, #ARGV, 4 do
           local key = ARGV[i + 2]
           local id = key ~= '' and (known[key] or redis.call('HGET', base .. ':k', key))
@@ -59,13 +62,12 @@ final class RedisScript
         end
         if n == first then return ids end
         if waiting + n - first > tonumber(ARGV[1]) then return waiting end
-        if first == 0 or math.floor(first / 1000) ~= math.floor(n / 1000) then
+        if math.floor(last / 1000000) ~= math.floor(n / 1000000) then
           local memory = redis.pcall('INFO', 'memory')
           if type(memory) == 'string' and string.find(memory, 'maxmemory_policy:allkeys', 1, true) and not string.find(memory, 'maxmemory:0\r', 1, true) then
             return redis.error_reply('EVICTS its maxmemory-policy may evict a queue; set noeviction or a volatile policy, or use a server of its own')
           end
         end
-        local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
         local added, isDue = first, false
@@ -90,7 +92,7 @@ final class RedisScript
         LUA;
 
     /** sha1() of PUSH, which would be a tenth of what a web request that pushes executes. If it is wrong, each push sends the script. */
-    public const PUSH_HASH = '82415090504544f170ec46a7cfb0715db5c3bd14';
+    public const PUSH_HASH = '9338e36c6d6565fa4962eaeaed0c2b1b4953f96d';
 
     /** The same, where the key of a message may be that of one whose claim has ended. */
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;

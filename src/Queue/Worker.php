@@ -104,6 +104,7 @@ final class Worker
         } finally {
             ++$this->handled;
         }
+        $this->current = null;
         $isEnded = $message->isDone();
         $this->tellEnd($message, $isEnded ? 'ended' : 'done', '');
 

@@ -320,6 +320,20 @@ abstract class QueueContract extends TestCase
         self::assertSame([null, []], [$queue->pop(), $queue->dead()]);
     }
 
+    public function testMessagesOfSeveralQueuesAreAcknowledgedTogether(): void
+    {
+        $mail = $this->queue();
+        $other = $this->queue('other');
+        $mail->pushMany([1, 2, 3]);
+        $other->pushMany([1, 2]);
+        self::assertSame(2, $mail->ackMany(self::next($mail), self::next($other)));
+        $next = $mail->ackAndPop(self::next($other));
+        self::assertSame(2, $next?->body);
+        // Another object for the same queue.
+        self::assertSame(3, $this->queue()->ackAndPop($next)?->body);
+        self::assertSame([1, 0], [$mail->stats()['claimed'], $other->stats()['claimed']]);
+    }
+
     public function testTwoQueuesInOnePlaceAreTwo(): void
     {
         $mail = $this->queue();

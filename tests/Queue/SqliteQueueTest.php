@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Queue;
 
+use Larder\Queue\Message;
 use Larder\Queue\Queue;
+use Larder\Queue\QueueFailure;
 use Larder\Tests\Contract\QueueContract;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -49,5 +51,39 @@ final class SqliteQueueTest extends QueueContract
         self::assertTrue($first->extend(0.005));
         \usleep(30_000);
         self::assertSame(['delayed', 1, 2], \array_map(static fn(): mixed => $queue->pop()?->body, \range(1, 3)));
+    }
+
+    /** @return iterable<string, array{\Closure(Queue, Message): mixed, list<int>}> call, and how many are claimed and dead in the end */
+    public static function ends(): iterable
+    {
+        yield 'ack' => [static fn(Queue $queue, Message $message): bool => $message->ack(), [0, 0]];
+        yield 'release' => [static fn(Queue $queue, Message $message): bool => $message->release(60), [0, 0]];
+        yield 'bury' => [static fn(Queue $queue, Message $message): bool => $message->bury(), [0, 1]];
+        yield 'ackMany' => [static fn(Queue $queue, Message $message): bool => $queue->ackMany($message) === 1, [0, 0]];
+        yield 'ackAndPop' => [static fn(Queue $queue, Message $message): bool => $queue->ackAndPop($message)?->ack() === true, [0, 0]];
+    }
+
+    /**
+     * @param \Closure(Queue, Message): mixed $end
+     * @param list<int>                       $counts
+     */
+    #[DataProvider('ends')]
+    public function testWhatTheDatabaseWasTooBusyForCanBeTriedAgain(\Closure $end, array $counts): void
+    {
+        $queue = $this->queue('mail', ['timeout' => 1]);
+        $queue->pushMany(['handled', 'next']);
+        $message = $queue->pop();
+        self::assertNotNull($message);
+        $other = new \PDO('sqlite:' . $this->directory->file('queue-mail.db'));
+        $other->exec('BEGIN IMMEDIATE');
+        try {
+            $end($queue, $message);
+            self::fail('It did not need the database.');
+        } catch (QueueFailure) {
+            $other->exec('ROLLBACK');
+        }
+        self::assertTrue($end($queue, $message));
+        self::assertTrue($message->isDone());
+        self::assertSame($counts, [$queue->stats()['claimed'], $queue->stats()['dead']]);
     }
 }
