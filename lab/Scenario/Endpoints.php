@@ -13,10 +13,10 @@ use Larder\Lab\Plan\Subject;
 use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
-use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\Audit;
 use Larder\Lab\Web\LoadTask;
 use Larder\Lab\Web\Stand;
+use Larder\Lab\WordPress\Response;
 
 /** A script behind nginx and php-fpm that changes something at each request, asked for by wrk; all changes are counted. */
 abstract readonly class Endpoints extends Scenario
@@ -63,12 +63,12 @@ abstract readonly class Endpoints extends Scenario
         $sides = \array_map(static fn(string $operation): Side => Side::of($name, $subject, $payload, $operation, self::CONNECTIONS), \array_keys(self::OPERATIONS));
         $seconds = $scope->level === Scope::EVERY ? self::SECONDS : 1.0;
         $audit = $isFake ? null : new Audit($path, $isConsumed);
-        $task = new LoadTask($this->stand, "$name/$subject->name/$payload", $sides, 'wrk', $path, [], self::check(...), 0, $seconds, self::THREADS, $audit);
+        $task = new LoadTask($this->stand, "$name/$subject->name/$payload", $sides, 'wrk', $path, false, self::check(...), 0, $seconds, self::THREADS, $audit);
 
         return $isFake && !$isConsumed ? [$task, ...Again::of($task, $payload, 'wrk')] : [$task];
     }
 
-    private static function check(Answer $answer): ?string
+    private static function check(Response $answer): ?string
     {
         return match (true) {
             $answer->status !== 200 => "its status is $answer->status: " . \substr($answer->body, 0, 200),

@@ -12,10 +12,10 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
-use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\LoadTask;
 use Larder\Lab\Web\Script;
 use Larder\Lab\Web\Stand;
+use Larder\Lab\WordPress\Response;
 
 /** One short value from each cache in a script behind nginx and php-fpm, asked for by hey. */
 final readonly class Fpm extends Scenario
@@ -60,12 +60,12 @@ final readonly class Fpm extends Scenario
                 $sides[] = self::side($subject, 'latency', Cell::MICROSECONDS, $atOnce);
                 $sides[] = self::side($subject, 'cpu', Cell::MICROSECONDS, $atOnce);
             }
-            $check = static fn(Answer $answer): ?string => match (true) {
+            $check = static fn(Response $answer): ?string => match (true) {
                 $answer->status !== 200 => "its status is $answer->status",
                 $answer->body !== ($subject->engine === WebSubjects::EMPTY ? '' : Script::VALUE) => 'its body is "' . \substr($answer->body, 0, 200) . '"',
                 default => null,
             };
-            $task = new LoadTask($this->stand, self::NAME . "/$subject->name", $sides, 'hey', '/', [], $check, $requests, 0.0);
+            $task = new LoadTask($this->stand, self::NAME . "/$subject->name", $sides, 'hey', '/', false, $check, $requests, 0.0);
             $tasks[] = $task;
             if ($subject->engine === WebSubjects::EMPTY) {
                 \array_push($tasks, ...Again::of($task, self::PAYLOAD, 'hey'));

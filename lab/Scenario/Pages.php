@@ -13,10 +13,10 @@ use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
-use Larder\Lab\Web\Answer;
 use Larder\Lab\Web\Application;
 use Larder\Lab\Web\LoadTask;
 use Larder\Lab\Web\Stand;
+use Larder\Lab\WordPress\Response;
 
 /**
  * Whole pages: made by PHP each time, served by Larder's page cache over each of its stores, and by the web server's own
@@ -37,7 +37,6 @@ final readonly class Pages extends Scenario
     /** Connections of wrk. */
     private const AT_ONCE = [10, 50, 200];
 
-    private const GZIP = 'Accept-Encoding: gzip';
 
     /** Part of the constant's requests a second, and of the file's. */
     private const BESIDE_ECHO = 0.97;
@@ -92,8 +91,7 @@ final readonly class Pages extends Scenario
                 foreach ($isLogin || $scope->level === Scope::PART ? [''] : ['', '-gzip'] as $coding) {
                     $payload = \substr($path, 1) . $coding;
                     $sides = self::sides($subject, $payload, $scope->level === Scope::EVERY ? self::AT_ONCE : \array_slice(self::AT_ONCE, 0, 2));
-                    $fields = $coding === '' ? [] : [self::GZIP];
-                    $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $fields, self::check($subject, $path, $coding !== ''), self::REQUESTS, self::SECONDS);
+                    $task = new LoadTask($this->stand, self::NAME . "/$subject->name/$payload", $sides, 'wrk', $path, $coding !== '', self::check($subject, $path, $coding !== ''), self::REQUESTS, self::SECONDS);
                     $tasks[] = $task;
                     if ($payload === 'page-35' && $subject->engine === WebSubjects::ECHO) {
                         \array_push($tasks, ...Again::of($task, $payload, 'wrk'));
@@ -133,30 +131,30 @@ final readonly class Pages extends Scenario
         return $promises;
     }
 
-    /** @return \Closure(Answer): ?string */
+    /** @return \Closure(Response): ?string */
     private static function check(Subject $subject, string $path, bool $isCoded): \Closure
     {
-        return static function (Answer $answer) use ($subject, $path, $isCoded): ?string {
+        return static function (Response $answer) use ($subject, $path, $isCoded): ?string {
             if ($answer->status !== 200) {
                 return "its status is $answer->status";
             }
             if ($path === Application::LOGIN) {
-                return $answer->field('set-cookie') === '' || !\str_contains($answer->body, $token = \substr($answer->field('set-cookie'), 6, 32)) || $token === '' ? 'it is another visitor\'s login page' : null;
+                return $answer->header('set-cookie') === '' || !\str_contains($answer->body, $token = \substr($answer->header('set-cookie'), 6, 32)) || $token === '' ? 'it is another visitor\'s login page' : null;
             }
-            if ($answer->field('content-encoding') !== ($isCoded ? 'gzip' : '')) {
-                return 'its coding is "' . $answer->field('content-encoding') . '"';
+            if ($answer->header('content-encoding') !== ($isCoded ? 'gzip' : '')) {
+                return 'its coding is "' . $answer->header('content-encoding') . '"';
             }
             $body = $isCoded ? \gzdecode($answer->body) : $answer->body;
             if ($body !== Application::page(Application::PAGES[$path])) {
                 return 'its body is another one, of ' . \strlen((string) $body) . ' bytes';
             }
             $isCached = match (true) {
-                WebSubjects::isLarder($subject) => \str_contains($answer->field('cache-status'), '; hit'),
-                isset($subject->parameters['server'], $subject->parameters['script']) => \str_starts_with($answer->field('x-cache'), 'HIT'),
+                WebSubjects::isLarder($subject) => \str_contains($answer->header('cache-status'), '; hit'),
+                isset($subject->parameters['server'], $subject->parameters['script']) => \str_starts_with($answer->header('x-cache'), 'HIT'),
                 default => true,
             };
 
-            return $isCached ? null : 'it does not come from the cache (' . $answer->field('cache-status') . $answer->field('x-cache') . ')';
+            return $isCached ? null : 'it does not come from the cache (' . $answer->header('cache-status') . $answer->header('x-cache') . ')';
         };
     }
 

@@ -7,6 +7,7 @@ namespace Larder\Lab\Web;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Subject\LarderExtension;
+use Larder\Lab\WordPress\Browser;
 use Symfony\Component\Process\Process;
 
 /**
@@ -72,7 +73,7 @@ final readonly class Audit
 
     private static function ask(string $url): string
     {
-        $answer = Answer::of($url, []);
+        $answer = Browser::of($url);
 
         return $answer->status === 200 ? $answer->body : throw new ServiceFailure("$url answers $answer->status: " . \substr($answer->body, 0, 500));
     }

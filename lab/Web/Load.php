@@ -12,6 +12,7 @@ use Larder\Lab\Service\ServiceFailure;
 final class Load
 {
     private const PATIENCE = 120.0;
+    private const GZIP = ['-H', 'Accept-Encoding: gzip'];
 
     /** Prints what wrk's own table leaves out; microseconds. */
     private const SCRIPT = <<<'LUA'
@@ -23,14 +24,10 @@ final class Load
         end
         LUA;
 
-    /**
-     * @param list<string> $fields of the request's header
-     *
-     * @return float requests a second
-     */
-    public static function ab(string $url, int $requests, int $atOnce, bool $keepAlive, array $fields = []): float
+    /** @return float requests a second */
+    public static function ab(string $url, int $requests, int $atOnce, bool $keepAlive, bool $gzip = false): float
     {
-        $run = self::run('ab', [...($keepAlive ? ['-k'] : []), '-q', '-l', '-n', (string) $requests, '-c', (string) $atOnce, ...self::headers($fields), $url]);
+        $run = self::run('ab', [...($keepAlive ? ['-k'] : []), '-q', '-l', '-n', (string) $requests, '-c', (string) $atOnce, ...$gzip ? self::GZIP : [], $url]);
         $figure = static fn(string $name): ?float => \preg_match("/^$name:\s+([\d.]+)/m", $run, $found) === 1 ? (float) $found[1] : null;
         $rate = $figure('Requests per second');
         if ($rate === null || $rate <= 0.0 || $figure('Failed requests') !== 0.0 || $figure('Non-2xx responses') !== null) {
@@ -64,32 +61,21 @@ final class Load
     }
 
     /**
-     * @param list<string> $fields of the request's header
-     * @param string       $file   for a script; written anew
+     * @param string $file for a script; written anew
      *
      * @return array{rate: float, requests: int, p50: float, p95: float, p99: float, max: float, stdev: float} requests a second; microseconds
      */
-    public static function wrk(string $url, float $seconds, int $atOnce, array $fields, string $file, int $threads = 1): array
+    public static function wrk(string $url, float $seconds, int $atOnce, bool $gzip, string $file, int $threads = 1): array
     {
         \file_put_contents($file, self::SCRIPT);
         // It knows whole seconds alone; asked to end, it prints what it has.
-        $wrk = [Need::find(['wrk']) ?? 'wrk', '-t', (string) $threads, '-c', (string) $atOnce, '-d', '1h', '--timeout', '60s', ...self::headers($fields), '-s', $file, $url];
+        $wrk = [Need::find(['wrk']) ?? 'wrk', '-t', (string) $threads, '-c', (string) $atOnce, '-d', '1h', '--timeout', '60s', ...$gzip ? self::GZIP : [], '-s', $file, $url];
         $run = self::run('timeout', ['--preserve-status', '--signal=INT', \sprintf('%.3F', $seconds), ...$wrk]);
         if (\preg_match('/^LARDER (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) ([\d.]+)$/m', $run, $found) !== 1 || (int) $found[1] === 0 || (int) $found[3] !== 0) {
             throw new ServiceFailure("wrk does not get all answers of $url: " . \substr(\trim($run), 0, 500));
         }
 
         return ['rate' => (int) $found[1] / (int) $found[2] * 1e6, 'requests' => (int) $found[1], 'p50' => (float) $found[4], 'p95' => (float) $found[5], 'p99' => (float) $found[6], 'max' => (float) $found[7], 'stdev' => (float) $found[8]];
-    }
-
-    /**
-     * @param list<string> $fields
-     *
-     * @return list<string>
-     */
-    private static function headers(array $fields): array
-    {
-        return \array_merge(...\array_map(static fn(string $field): array => ['-H', $field], $fields));
     }
 
     /** @param list<string> $arguments */

@@ -10,6 +10,8 @@ use Larder\Lab\Run\Context;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Processes;
 use Larder\Lab\Service\ServiceFailure;
+use Larder\Lab\WordPress\Browser;
+use Larder\Lab\WordPress\Response;
 
 /**
  * One page of one subject under load. What it answers is compared with what it must be, before the first request that
@@ -24,8 +26,8 @@ final readonly class LoadTask extends TableTask
      * @param non-empty-list<Side>      $sides    of one subject and one page
      * @param string                    $tool     "hey" or "wrk", which tells latencies
      * @param string                    $path     of the page
-     * @param list<string>              $fields   of the request's header
-     * @param \Closure(Answer): ?string $check    what is wrong with an answer
+     * @param bool                      $gzip     whether it is asked for so
+     * @param \Closure(Response): ?string $check    what is wrong with an answer
      * @param int                       $requests that ab and hey make
      * @param float                     $seconds  that wrk asks for
      * @param int                       $threads  of wrk
@@ -37,7 +39,7 @@ final readonly class LoadTask extends TableTask
         array $sides,
         private string $tool,
         private string $path,
-        private array $fields,
+        private bool $gzip,
         private \Closure $check,
         private int $requests,
         private float $seconds,
@@ -54,7 +56,7 @@ final readonly class LoadTask extends TableTask
         $url = $site . $this->path;
         $account = $this->audit?->begin($this->stand->root($scenario, $subject), $site);
         for ($i = 0; $i < self::WARM; ++$i) {
-            Answer::of($url, $this->fields);
+            $this->ask($url);
         }
         $this->check($site);
         $found = [];
@@ -67,9 +69,9 @@ final readonly class LoadTask extends TableTask
                 $before = Processes::microseconds($pids);
                 // A page whose length nobody knows before its end closes a connection of HTTP/1.0, as ab's is.
                 $figures = match ($tool) {
-                    'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, $this->path !== Application::LOGIN, $this->fields), 'requests' => $this->requests],
+                    'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, $this->path !== Application::LOGIN, $this->gzip), 'requests' => $this->requests],
                     'hey' => Load::hey($url, $this->requests, $atOnce) + ['requests' => $this->requests],
-                    default => Load::wrk($url, $this->seconds, $atOnce, $this->fields, $this->stand->file('wrk.lua', $context), $this->threads),
+                    default => Load::wrk($url, $this->seconds, $atOnce, $this->gzip, $this->stand->file('wrk.lua', $context), $this->threads),
                 };
                 $found["$tool $atOnce"] = $figures + ['cpu' => \round((Processes::microseconds($pids) - $before) / $figures['requests'], 1)];
             }
@@ -93,13 +95,18 @@ final readonly class LoadTask extends TableTask
         }, $this->sides);
     }
 
+    private function ask(string $url): Response
+    {
+        return Browser::of($url, $this->gzip ? ['Accept-Encoding' => 'gzip'] : []);
+    }
+
     private function check(string $site): void
     {
         $url = $site . $this->path;
-        $wrong = ($this->check)(Answer::of($url, $this->fields));
+        $wrong = ($this->check)($this->ask($url));
         // Larder goes on without a near tier that has failed.
         $dsn = (string) ($this->sides[0]->subject->parameters['dsn'] ?? '');
-        if (\preg_match('/near=(apcu|segment)/', $dsn, $near) === 1 && Answer::of("$site/" . Script::NEAR, [])->body !== $near[1]) {
+        if (\preg_match('/near=(apcu|segment)/', $dsn, $near) === 1 && Browser::of("$site/" . Script::NEAR)->body !== $near[1]) {
             $wrong = "Larder does not use $near[1] as its near tier";
         }
         if ($wrong !== null) {

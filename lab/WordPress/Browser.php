@@ -15,6 +15,12 @@ final readonly class Browser
     /** @param non-empty-string $url without a slash at its end */
     public function __construct(private string $url) {}
 
+    /** @param array<string, string> $headers */
+    public static function of(string $url, array $headers = []): Response
+    {
+        return (new self($url === '' ? throw new \LogicException('No address.') : $url))->ask(new Request('', headers: $headers));
+    }
+
     public function ask(Request $request): Response
     {
         return $this->together([$request])[0];
@@ -47,7 +53,7 @@ final readonly class Browser
         while (\curl_multi_info_read($all) !== false);
         $responses = [];
         foreach ($handles as $number => $handle) {
-            \curl_errno($handle) === \CURLE_OK || throw new ServiceFailure("No answer to {$requests[$number]->path}: " . \curl_error($handle));
+            \curl_errno($handle) === \CURLE_OK || throw new ServiceFailure("No answer from $this->url{$requests[$number]->path}: " . \curl_error($handle));
             $responses[] = new Response(
                 \curl_getinfo($handle, \CURLINFO_RESPONSE_CODE),
                 $headers[$number],

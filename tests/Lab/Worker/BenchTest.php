@@ -210,6 +210,93 @@ final class BenchTest extends TestCase
         }
     }
 
+    /** @return iterable<string, array{string, int<1, max>}> */
+    public static function requests(): iterable
+    {
+        foreach ([1, 10, 175] as $request) {
+            foreach (['read', 'write', 'shuffled', 'fresh'] as $operation) {
+                yield "$operation, $request keys" => [$operation, $request];
+            }
+        }
+    }
+
+    /**
+     * A beginning waits for a millisecond: no sample can be shorter than its share of that.
+     *
+     * Seen to fail: begin() before the clock starts; one begin() a sample.
+     *
+     * @param int<1, max> $request
+     */
+    #[DataProvider('requests')]
+    public function testTheBeginningOfARequestIsTimedWithItsKeys(string $operation, int $request): void
+    {
+        $driver = new FaultyMemory();
+        $keys = match ($operation) {
+            'shuffled', 'fresh' => Keys::inMemory($operation === 'fresh' ? 'write' : $operation, '50x50', 'lab:', 'all:', 350, $request, new Randomizer()),
+            default => Keys::inOrder('lab:', 350, 350, $request),
+        };
+        $bench = self::inOrder($driver, $operation === 'fresh' ? 'write' : $operation, $keys);
+        $driver->requests = [];
+        $driver->cost = 1_000_000;
+        $time = $bench->sample();
+        if ($bench->spent->operations < \array_sum($driver->requests)) {
+            // One key of what was written is looked at, when the clock has stopped.
+            self::assertSame(1, \array_pop($driver->requests));
+        }
+
+        self::assertSame(\count($keys->sample), $bench->spent->operations);
+        self::assertSame(\array_map(\count(...), \array_chunk($keys->sample, $request)), $driver->requests);
+        self::assertGreaterThan(999.0 * \count($driver->requests) / \count($keys->sample), $time);
+    }
+
+    /** What ends later than that does not count. Seen to fail: a request counted that ended late. */
+    public function testOnlyWholeRequestsThatEndedInTimeCount(): void
+    {
+        $driver = new FaultyMemory();
+        $bench = self::inOrder($driver, 'read', Keys::inOrder('lab:', 20, 20, 10));
+        self::assertSame(0, $bench->until(\hrtime(true) - 1));
+        self::assertSame(10, $bench->spent->operations);
+        $driver->cost = 3_000_000;
+        $ended = $bench->until(\hrtime(true) + 10_000_000);
+
+        self::assertSame($bench->spent->operations - 20, $ended);
+        self::assertLessThanOrEqual(30, $ended, 'three beginnings at the most');
+    }
+
+    /** One key all the time, as in the published loop. Seen to fail: 'repeat' with 500 distinct keys. */
+    public function testTheSameIsOneKey(): void
+    {
+        $driver = new FaultyMemory();
+        $bench = self::inOrder($driver, 'repeat', Keys::inOrder('lab:', 500, 1, 500));
+        $bench->sample();
+
+        self::assertSame(\array_fill(0, 500, 'name of lab:0'), \end($driver->reads));
+    }
+
+    /** All that was got is walked through: a cell that is missing in one that is not the last is found. Seen to fail: bytes() of the last get only. */
+    public function testEveryCellOfEveryGetIsRead(): void
+    {
+        $driver = new FaultyMemory();
+        $keys = Keys::inMemory('walk', '50x50', 'own:', 'all:', 5, 5, new Randomizer(new Xoshiro256StarStar(1)));
+        $bench = new Bench($driver, 'walk', new Values(Payloads::get('50x50')), $keys, false, 1);
+        $bench->prepare();
+        $driver->reads = [];
+        $bench->sample();
+        self::assertSame(\array_fill(0, 5, ['name of own:0']), $driver->reads);
+        $driver->emptied = 1;
+        $this->expectException(WrongValue::class);
+        $this->expectExceptionMessageMatches('/5 tables were walked through/');
+        $bench->sample();
+    }
+
+    private static function inOrder(FaultyMemory $driver, string $operation, Keys $keys): Bench
+    {
+        $bench = new Bench($driver, $operation, new Values('value 00000042'), $keys, false, 1);
+        $bench->prepare();
+
+        return $bench;
+    }
+
     private static function prepared(FaultyMemory $driver, string $operation, string $payload = 'short', int $seed = 1): Bench
     {
         $keys = Keys::inMemory($operation, $payload, 'own:', 'all:', 350, \PHP_INT_MAX, new Randomizer(new Xoshiro256StarStar($seed)));
