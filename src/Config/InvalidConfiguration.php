@@ -111,7 +111,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function wrongType(string $option, string $expected, mixed $given): self
     {
-        return new self('The option "' . $option . '" must be ' . $expected . ', not ' . \get_debug_type($given) . '.');
+        return new self('The option "' . $option . '" must be ' . $expected . ', not ' . (\is_int($given) || \is_float($given) ? $given : \get_debug_type($given)) . '.');
     }
 
     public static function size(string $option, mixed $given): self

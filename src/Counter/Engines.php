@@ -40,6 +40,9 @@ final class Engines
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/counters', $options['dsn'] ?? null);
         }
         $dsn = Dsn::parse($options['dsn'], self::SCHEMES);
+        if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
+            throw InvalidConfiguration::malformed($options['dsn'], 'it names no directory', 'write for example sqlite:///var/lib/app/counters');
+        }
         foreach ($options += $dsn->query as $option => $_) {
             if (!\in_array($option, self::KNOWN, true)) {
                 throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);

@@ -45,6 +45,9 @@ final readonly class QueueOptions
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
         $dsn = \str_starts_with($text, 'zmq+') ? ZmqAddress::parse($text) : Dsn::parse($text, self::SCHEMES);
+        if ($dsn->scheme === 'sqlite' && $dsn instanceof Dsn && $dsn->path === '') {
+            throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example sqlite:///var/lib/app/queue');
+        }
         $options += $dsn->query;
         foreach (\array_keys($options) as $option) {
             if (!\in_array($option, self::KNOWN, true)) {

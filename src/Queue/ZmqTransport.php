@@ -37,7 +37,7 @@ final class ZmqTransport implements Transport
 
     public function push(array $messages): array
     {
-        $arguments = [(string) $this->limit, $this->attempts()];
+        $arguments = [self::number($this->limit), $this->attempts()];
         foreach ($messages as $message) {
             if (\strlen($message['body']) > ZmqBroker::LARGEST) {
                 throw NotSupported::large(\strlen($message['body']), ZmqBroker::LARGEST);
@@ -52,7 +52,7 @@ final class ZmqTransport implements Transport
     {
         return \array_map(
             static fn(array $frames): array => ['id' => $frames[0], 'token' => $frames[1] ?? '', 'attempts' => (int) ($frames[2] ?? ''), 'body' => $frames[3] ?? ''],
-            \array_chunk($this->ask('claim', [(string) \min($most, 1_000_000), (string) $visibility, $this->attempts(), ...\array_column($acknowledged, 1)]), 4),
+            \array_chunk($this->ask('claim', [self::number($most), (string) $visibility, $this->attempts(), ...\array_column($acknowledged, 1)]), 4),
         );
     }
 
@@ -94,13 +94,13 @@ final class ZmqTransport implements Transport
     {
         return \array_map(
             static fn(array $frames): array => ['id' => $frames[0], 'attempts' => (int) ($frames[1] ?? ''), 'at' => (int) ($frames[2] ?? ''), 'error' => $frames[3] ?? '', 'body' => $frames[4] ?? ''],
-            \array_chunk($this->ask('dead', [(string) $limit, $this->attempts()]), 5),
+            \array_chunk($this->ask('dead', [self::number($limit), $this->attempts()]), 5),
         );
     }
 
     public function retryDead(array $ids): int
     {
-        return (int) ($this->ask('retry', [(string) $this->limit, ...$ids])[0] ?? 0);
+        return (int) ($this->ask('retry', [self::number($this->limit), ...$ids])[0] ?? 0);
     }
 
     public function purge(): int
@@ -121,7 +121,13 @@ final class ZmqTransport implements Transport
 
     private function attempts(): string
     {
-        return (string) $this->retry->most;
+        return self::number($this->retry->most);
+    }
+
+    /** The broker's memory has no more messages than that. */
+    private static function number(int $count): string
+    {
+        return (string) \min($count, 1_000_000_000);
     }
 
     /**

@@ -117,6 +117,14 @@ final class LaravelTest extends TestCase
         self::assertSame(['again 1', 'again 2'], LaravelNote::$handled);
     }
 
+    public function testATimeThatHasPassedIsNoDelay(): void
+    {
+        $queue = $this->queue();
+        $queue->later(-5, new LaravelNote('late'));
+        $queue->pop()?->release(-5);
+        self::assertSame(2, $queue->pop()?->attempts());
+    }
+
     public function testClearRemovesWhatWaits(): void
     {
         $this->queue()->bulk([new LaravelNote('one'), new LaravelNote('two')]);

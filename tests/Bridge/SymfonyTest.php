@@ -79,6 +79,13 @@ final class SymfonyTest extends TestCase
         self::assertCount(1, $transport->get());
     }
 
+    public function testATimeThatHasPassedIsNoDelay(): void
+    {
+        $transport = $this->transport();
+        $transport->send(new Envelope(new Note('late'), [DelayStamp::delayUntil(new \DateTimeImmutable('-1 hour'))]));
+        self::assertCount(1, $transport->get());
+    }
+
     public function testKeepaliveKeepsTheMessageFromOthers(): void
     {
         $transport = $this->transport('?visibility=1');

@@ -237,6 +237,11 @@ trait QueueBodies
         self::assertTrue($message->release(315_360_000));
         self::assertCount(1, $queue->popMany(\PHP_INT_MAX));
         self::assertSame(2, $queue->size());
+        $queue = $this->queue('mail', ['limit' => \PHP_INT_MAX, 'attempts' => \PHP_INT_MAX]);
+        $queue->push('next');
+        self::assertTrue($queue->pop()?->bury());
+        self::assertCount(1, $queue->dead(\PHP_INT_MAX));
+        self::assertSame(1, $queue->retryDead());
     }
 
 }

@@ -58,6 +58,7 @@ final class SqliteCounterTest extends SqliteCounterCase
         yield 'no flag' => ['sqlite:///var/x?combine=maybe', 'must be true or false'];
         yield 'no level' => ['sqlite:///var/x?synchronous=off', 'normal, full'];
         yield 'combine over Redis' => ['redis://127.0.0.1?combine=1', 'is for sqlite://'];
+        yield 'no directory' => ['sqlite://', 'names no directory'];
         yield 'no DSN' => [['combine' => true], 'a DSN such as'];
         yield 'no time' => [['dsn' => 'sqlite:///var/x', 'timeout' => -1], 'seconds above zero'];
     }

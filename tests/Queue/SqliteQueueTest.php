@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Queue;
 
+use Larder\Config\InvalidConfiguration;
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
@@ -51,6 +52,27 @@ final class SqliteQueueTest extends QueueContract
         self::assertTrue($first->extend(0.005));
         \usleep(30_000);
         self::assertSame(['delayed', 1, 2], \array_map(static fn(): mixed => $queue->pop()?->body, \range(1, 3)));
+    }
+
+    /** @return iterable<string, array{array<string, mixed>, string}> options, and what is said of them */
+    public static function wrongOptions(): iterable
+    {
+        yield 'no directory' => [['dsn' => 'sqlite://'], 'names no directory'];
+        yield 'no attempt' => [['dsn' => 'sqlite:///tmp/queue', 'attempts' => 0], 'above zero, not 0.'];
+        yield 'an endless call' => [['dsn' => 'sqlite:///tmp/queue', 'timeout' => \INF], 'above zero, not INF.'];
+        yield 'a word' => [['dsn' => 'sqlite:///tmp/queue', 'limit' => 'all'], 'above zero, not string.'];
+    }
+
+    /** @param array<string, mixed> $options */
+    #[DataProvider('wrongOptions')]
+    public function testWrongOptionsAreSaid(array $options, string $said): void
+    {
+        try {
+            Queue::open($options, 'mail')->push('body');
+            self::fail('It was accepted.');
+        } catch (InvalidConfiguration $wrong) {
+            self::assertStringContainsString($said, $wrong->getMessage());
+        }
     }
 
     /** @return iterable<string, array{\Closure(Queue, Message): mixed, list<int>}> call, and how many are claimed and dead in the end */

@@ -44,6 +44,6 @@ final class LarderJob extends Job implements JobContract
     public function release($delay = 0): void
     {
         parent::release($delay);
-        $this->message->release($delay);
+        $this->message->release(\max(0, $delay));
     }
 }

@@ -87,7 +87,7 @@ final class LarderQueue extends LaravelQueue implements QueueContract, Clearable
      */
     public function later($delay, $job, $data = '', $queue = null): mixed
     {
-        return $this->enqueueUsing($job, $this->createPayload($job, $this->name($queue), $data, $delay), $queue, $delay, fn(string $payload, ?string $queue, mixed $delay): string => $this->queue($queue)->push($payload, $this->secondsUntil($delay)));
+        return $this->enqueueUsing($job, $this->createPayload($job, $this->name($queue), $data, $delay), $queue, $delay, fn(string $payload, ?string $queue, mixed $delay): string => $this->queue($queue)->push($payload, \max(0, $this->secondsUntil($delay))));
     }
 
     /**

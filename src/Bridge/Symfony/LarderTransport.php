@@ -29,7 +29,8 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
 
     public function send(Envelope $envelope): Envelope
     {
-        $delay = $envelope->last(DelayStamp::class)?->getDelay() ?? 0;
+        // DelayStamp::delayUntil() gives less than nothing for a time that has passed.
+        $delay = \max(0, $envelope->last(DelayStamp::class)?->getDelay() ?? 0);
         $encoded = $this->serializer->encode($envelope);
         $id = self::told(fn(): string => $this->queue->push($encoded, $delay / 1000));
 
