@@ -291,7 +291,7 @@ final class Reader
             $this->nearHits++;
             $this->history->hit($key, $position, $entry->sure !== 0);
             if ($level > 0) {
-                $this->view->copyNear($key, $entry, $position, $this->history->seen, $epoch, $level);
+                $this->view->copyNear([[$key, $entry, $position, $this->history->seen]], $epoch, $level);
             }
 
             return $entry;
@@ -386,7 +386,7 @@ final class Reader
                 return null;
             }
         } else {
-            $this->nears === [] || $this->view->copyNear($key, $entry, $record->position, $snapshot->at, $snapshot->epoch);
+            $this->nears === [] || $this->view->copyNear([[$key, $entry, $record->position, $snapshot->at]], $snapshot->epoch);
         }
         $this->history->hit($key, $record->position, $entry->sure !== 0);
 

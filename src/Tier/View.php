@@ -305,17 +305,24 @@ final class View
     }
 
     /**
-     * Puts a copy into the near tiers: all of them, or those before a level.
+     * Puts copies into the near tiers: all of them, or those before a level.
      *
-     * @param int    $at    position at which the truth was read
-     * @param string $epoch of both positions
+     * @param list<array{string, Entry, int, int}> $copies key, entry, position, position at which the truth was read
+     * @param string                               $epoch  of all positions
      */
-    public function copyNear(string $key, Entry $entry, int $position, int $at, string $epoch, int $levels = \PHP_INT_MAX): void
+    public function copyNear(array $copies, string $epoch, int $levels = \PHP_INT_MAX): void
     {
-        $life = $entry->expiry === 0 ? 0 : \max(1, \intdiv($entry->expiry - $this->truth->now(), 1000) + 1);
+        if ($copies === []) {
+            return;
+        }
+        foreach ($copies as &$copy) {
+            $expiry = $copy[1]->expiry;
+            $copy[] = $expiry === 0 ? 0 : \max(1, \intdiv($expiry - $this->truth->now(), 1000) + 1);
+        }
+        unset($copy);
         foreach ($this->nears as $level => $near) {
             if ($level < $levels) {
-                $near->put($key, $entry, $position, $at, $epoch, $life);
+                $near->put($copies, $epoch);
             }
         }
     }

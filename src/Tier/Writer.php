@@ -122,7 +122,7 @@ final class Writer
         [$how, $reference] = $this->view->history->reference($key);
         if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)) {
             $at = \max($reference, $this->view->history->seen);
-            $this->view->copyNear($key, $entry, $at, $at, $epoch);
+            $this->view->copyNear([[$key, $entry, $at, $at]], $epoch);
         }
         $this->bytes += \strlen($entry->payload);
         if (\count($this->pending) > self::PENDING || $this->bytes > self::PENDING_BYTES) {
@@ -431,6 +431,7 @@ final class Writer
         $this->lateBytes = 0;
         $bounded = [];
         $settled = $this->truth->settle($this->view->writer, $bounded);
+        $copies = [];
         foreach ($late as $key => [$space, $entry]) {
             // 0: another process has applied it, or a later change has replaced it.
             $position = $settled[$key] ?? 0;
@@ -445,7 +446,7 @@ final class Writer
                     }
                 } else {
                     $this->own($key, $space, $position);
-                    $this->view->copyNear($key, $entry, $position, $position, $epoch);
+                    $copies[] = [$key, $entry, $position, $position];
                 }
             } elseif ($position < 0) {
                 // Another request's change was in the way.
@@ -458,6 +459,7 @@ final class Writer
                 $this->gone($key, $space);
             }
         }
+        $this->view->copyNear($copies, $epoch);
     }
 
     /** Notes a change that another request made to this key after this one had read it, and before its own change. */
@@ -763,7 +765,7 @@ final class Writer
     {
         $this->own($key, $space, $outcome->position);
         $this->view->history->own($outcome->position, $outcome->step);
-        $this->view->nears === [] || $this->view->copyNear($key, $entry, $outcome->position, $outcome->position, $epoch);
+        $this->view->nears === [] || $this->view->copyNear([[$key, $entry, $outcome->position, $outcome->position]], $epoch);
     }
 
     private function notFilled(string $key, Space $space): void

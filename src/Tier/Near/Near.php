@@ -31,11 +31,14 @@ interface Near
     public function marker(string $key): ?int;
 
     /**
-     * @param int    $at    position at which the truth was read
-     * @param string $epoch of both positions: a call inside the caller's may have followed the journal to another epoch
-     * @param int    $life  seconds, rounded up, after which the tier may free the copy's memory; 0: no expiry
+     * Stores copies. Each comes with its position, the position at which the truth was read, and the seconds, rounded up,
+     * after which the tier may free its memory (0: no expiry).
+     *
+     * @param non-empty-list<array{string, Entry, int, int, int}> $copies key, entry, position, at, life
+     * @param string                                              $epoch  of all positions: a call inside the caller's may
+     *                                                                    have followed the journal to another epoch
      */
-    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void;
+    public function put(array $copies, string $epoch): void;
 
     public function putMarker(string $key, int $position, int $at, string $epoch): void;
 

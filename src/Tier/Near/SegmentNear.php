@@ -144,7 +144,14 @@ final class SegmentNear implements Near
         return \is_int($position) ? $position : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void
+    public function put(array $copies, string $epoch): void
+    {
+        foreach ($copies as [$key, $entry, $position, $at, $life]) {
+            $this->copy($key, $entry, $position, $at, $epoch, $life);
+        }
+    }
+
+    private function copy(string $key, Entry $entry, int $position, int $at, string $epoch, int $life): void
     {
         try {
             $encoded = Codec::isSnapshot($entry->payload);

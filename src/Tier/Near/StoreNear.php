@@ -135,9 +135,11 @@ final class StoreNear implements Near
         return \strlen($body) === 9 ? self::position($body) : null;
     }
 
-    public function put(string $key, Entry $entry, int $position, int $at, string $epoch, int $life = 0): void
+    public function put(array $copies, string $epoch): void
     {
-        $this->store($key, $entry->body(), $position, $at, $epoch, $life);
+        foreach ($copies as [$key, $entry, $position, $at, $life]) {
+            $this->store($key, $entry->body(), $position, $at, $epoch, $life);
+        }
     }
 
     public function putMarker(string $key, int $position, int $at, string $epoch): void

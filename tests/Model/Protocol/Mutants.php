@@ -71,11 +71,11 @@ final class Mutants
     {
         return [
             'the near tier keeps what changed' => [
-                ['Tier\Near\ApcuNear' => ['if ($changed > $position && $this->position($key) < $changed) {' => 'if ($position < 0) {']],
+                ['Tier\Near\ApcuNear' => ['if ($changed > $position && self::position(\apcu_fetch($this->prefix . $key)) < $changed) {' => 'if ($position < 0) {']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
             'the near tier takes what was read before it followed the log' => [
-                ['Tier\Near\ApcuNear' => ['$state[2] > $at ||' => '']],
+                ['Tier\Near\ApcuNear' => [': \max($state[2], $state[4])' => ': $state[4]']],
                 ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
             ],
             'the near tier is not told of the journal' => [
@@ -353,7 +353,7 @@ final class Mutants
                 ['writes and sets', 'writes and sets'], 'apcu', false, 0,
             ],
             'a key that was dropped keeps its copies' => [
-                [$writer => ['$history->foreign($key, -$position, \'\'); $this->gone($key, $space);' => '$this->own($key, $space, -$position); $this->view->copyNear($key, $entry, -$position, -$position, $epoch);']],
+                [$writer => ['$history->foreign($key, -$position, \'\'); $this->gone($key, $space);' => '$this->own($key, $space, -$position); $this->view->copyNear([[$key, $entry, -$position, -$position]], $epoch);']],
                 ['reads, modifies, writes', 'writes and sets'], 'apcu', true, 0,
             ],
             'a set after a miss takes the place of another for good' => [

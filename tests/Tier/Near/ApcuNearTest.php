@@ -42,13 +42,34 @@ final class ApcuNearTest extends TestCase
     {
         $near = $this->near();
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
-        $near->put('e::k', self::entry('read at 10'), 7, 10, 'epoch');
+        $near->put([['e::k', self::entry('read at 10'), 7, 10, 0]], 'epoch');
         self::assertSame(7, $near->get('e::k')[1] ?? null);
         self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
-        $near->put('e::late', self::entry('read at 11'), 9, 11, 'epoch');
+        $near->put([['e::late', self::entry('read at 11'), 9, 11, 0]], 'epoch');
         self::assertNull($near->get('e::late'));
         self::assertSame(1, $near->stats()['refused']);
         self::assertNotNull($near->get('e::k'), 'it has not changed');
+    }
+
+    public function testEachOfSeveralCopiesIsJudgedByItself(): void
+    {
+        $near = $this->near();
+        $near->follow(new JournalSlice('epoch', 10, '', false));
+        $near->put([['e::newer', self::entry('newer'), 12, 12, 0]], 'epoch');
+        $near->put([
+            ['e::a', self::entry('a'), 9, 10, 0],
+            ['e::late', self::entry('read before'), 9, 9, 0],
+            ['e::newer', self::entry('older'), 11, 11, 0],
+            ['e::expires', self::entry('expires'), 10, 10, 100],
+            ['e::7', self::entry('b'), 10, 10, 0],
+        ], 'epoch');
+        $positions = [];
+        foreach (['e::a', 'e::late', 'e::newer', 'e::expires', 'e::7'] as $key) {
+            $positions[$key] = $near->get($key)[1] ?? null;
+        }
+        self::assertSame(['e::a' => 9, 'e::late' => null, 'e::newer' => 12, 'e::expires' => 10, 'e::7' => 10], $positions);
+        self::assertSame(2, $near->stats()['refused']);
+        self::assertSame(100, \apcu_key_info($near->prefix . 'e::expires')['ttl'] ?? null);
     }
 
     // Seen to fail: its position, of the epoch before, was greater than all of the new one.
@@ -57,12 +78,12 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->follow(new JournalSlice('another', 3, '', false));
-        $near->put('e::k', self::entry('read before'), 10, 10, 'epoch');
+        $near->put([['e::k', self::entry('read before'), 10, 10, 0]], 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
         self::assertNull($near->get('e::k'));
         self::assertNull($near->marker('f:'));
         self::assertSame(2, $near->stats()['refused']);
-        $near->put('e::k', self::entry('read in it'), 3, 3, 'another');
+        $near->put([['e::k', self::entry('read in it'), 3, 3, 0]], 'another');
         self::assertSame(3, $near->get('e::k')[1] ?? null);
     }
 
@@ -77,14 +98,14 @@ final class ApcuNearTest extends TestCase
         \apcu_store($near->prefix . 'e::waking', new Waking('x'));
         Waking::$does = static function () use ($near, $elsewhere): void {
             Waking::$does = null;
-            $near->put('e::k', self::entry('read before it changed'), 9, 10, 'epoch');
+            $near->put([['e::k', self::entry('read before it changed'), 9, 10, 0]], 'epoch');
             // Nor has it given back the lock of the one outside.
-            $elsewhere->put('e::k', self::entry('read before it changed'), 9, 10, 'epoch');
+            $elsewhere->put([['e::k', self::entry('read before it changed'), 9, 10, 0]], 'epoch');
         };
         self::assertTrue($near->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 11, 'somebody', 's'], ['e::waking', 12, 'somebody', 's']])));
         self::assertNull(Waking::$does, 'it was called');
         self::assertNull($near->get('e::k'));
-        $near->put('e::k', self::entry('read since'), 11, 12, 'epoch');
+        $near->put([['e::k', self::entry('read since'), 11, 12, 0]], 'epoch');
         self::assertSame(11, $near->get('e::k')[1] ?? null, 'and it goes on');
     }
 
@@ -92,12 +113,12 @@ final class ApcuNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::old', self::entry('old'), 9, 10, 'epoch');
-        $near->put('e::new', self::entry('new'), 12, 12, 'epoch');
+        $near->put([['e::old', self::entry('old'), 9, 10, 0]], 'epoch');
+        $near->put([['e::new', self::entry('new'), 12, 12, 0]], 'epoch');
         $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
         self::assertNull($near->get('e::old'));
         self::assertSame('new', $near->get('e::new')[0]->payload ?? null);
-        $near->put('e::new', self::entry('an older one'), 11, 12, 'epoch');
+        $near->put([['e::new', self::entry('an older one'), 11, 12, 0]], 'epoch');
         self::assertSame(12, $near->get('e::new')[1] ?? null, 'an older copy never replaces a newer one');
     }
 
@@ -106,7 +127,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         foreach ([new JournalSlice('epoch', 20, '', false), new JournalSlice('another', 5, '', true)] as $changes) {
             $near->follow(new JournalSlice('epoch', 10, '', false));
-            $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+            $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
             self::assertNotNull($near->get('e::k'));
             self::assertTrue($near->follow($changes));
             self::assertNull($near->get('e::k'));
@@ -120,7 +141,7 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
         \apcu_delete($this->name . ':state');
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'));
         $near->follow(new JournalSlice('epoch', 10, '', true));
@@ -141,7 +162,7 @@ final class ApcuNearTest extends TestCase
             'far away' => new Entry("\0v", 1, \PHP_INT_MAX),
         ];
         foreach ($entries as $key => $entry) {
-            $near->put("e::$key", $entry, 9, 10, 'epoch');
+            $near->put([["e::$key", $entry, 9, 10, 0]], 'epoch');
             self::assertEquals([$entry, 9], $near->get("e::$key"), $key);
         }
         $near->putMarker('f:', 8, 10, 'epoch');
@@ -169,12 +190,12 @@ final class ApcuNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         $handle = FileLock::file($this->directory->file('lock'));
         self::assertIsResource($handle);
         \flock($handle, \LOCK_EX);
         $start = \hrtime(true);
-        $near->put('e::k', self::entry('newer'), 11, 11, 'epoch');
+        $near->put([['e::k', self::entry('newer'), 11, 11, 0]], 'epoch');
         self::assertNull($near->get('e::k'), 'what could not be replaced goes');
         self::assertFalse($near->follow(new JournalSlice('epoch', 12, '', true)));
         self::assertLessThan(30.0, (\hrtime(true) - $start) / 1e9);
@@ -200,7 +221,7 @@ final class ApcuNearTest extends TestCase
     {
         $near = new ApcuNear($this->name, $this->directory->path . '/not/there/lock', 1 << 20);
         self::assertFalse($near->follow(new JournalSlice('epoch', 10, '', false)));
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertNull($near->get('e::k'));
     }
 

@@ -42,14 +42,14 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
-        $near->put('e::k', self::entry('read at 10'), 7, 10, 'epoch');
+        $near->put([['e::k', self::entry('read at 10'), 7, 10, 0]], 'epoch');
         self::assertSame(7, $near->get('e::k')[1] ?? null);
         self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
-        $near->put('e::late', self::entry('read at 11'), 9, 11, 'epoch');
+        $near->put([['e::late', self::entry('read at 11'), 9, 11, 0]], 'epoch');
         self::assertNull($near->get('e::late'));
         self::assertSame(1, $near->stats()['refused']);
         self::assertNotNull($near->get('e::k'), 'it has not changed');
-        $near->put('e::late', self::entry('read at 12'), 9, 12, 'epoch');
+        $near->put([['e::late', self::entry('read at 12'), 9, 12, 0]], 'epoch');
         self::assertSame(9, $near->get('e::late')[1] ?? null);
     }
 
@@ -59,12 +59,12 @@ final class SegmentNearTest extends TestCase
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->follow(new JournalSlice('another', 3, '', false));
-        $near->put('e::k', self::entry('read before'), 10, 10, 'epoch');
+        $near->put([['e::k', self::entry('read before'), 10, 10, 0]], 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
         self::assertNull($near->get('e::k'));
         self::assertNull($near->marker('f:'));
         self::assertSame(2, $near->stats()['refused']);
-        $near->put('e::k', self::entry('read in it'), 3, 3, 'another');
+        $near->put([['e::k', self::entry('read in it'), 3, 3, 0]], 'another');
         self::assertSame(3, $near->get('e::k')[1] ?? null);
     }
 
@@ -73,12 +73,12 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::old', self::entry('old'), 9, 10, 'epoch');
-        $near->put('e::new', self::entry('new'), 12, 12, 'epoch');
+        $near->put([['e::old', self::entry('old'), 9, 10, 0]], 'epoch');
+        $near->put([['e::new', self::entry('new'), 12, 12, 0]], 'epoch');
         $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
         self::assertNull($near->get('e::old'));
         self::assertSame('new', $near->get('e::new')[0]->value ?? null);
-        $near->put('e::new', self::entry('an older one'), 11, 12, 'epoch');
+        $near->put([['e::new', self::entry('an older one'), 11, 12, 0]], 'epoch');
         self::assertSame('new', $near->get('e::new')[0]->value ?? null, 'an older copy never replaces a newer one');
     }
 
@@ -87,11 +87,11 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::k', self::entry('old'), 9, 10, 'epoch');
-        $near->put('e::newer', self::entry('newer'), 12, 12, 'epoch');
+        $near->put([['e::k', self::entry('old'), 9, 10, 0]], 'epoch');
+        $near->put([['e::newer', self::entry('newer'), 12, 12, 0]], 'epoch');
         $this->near()->follow(new JournalSlice('epoch', 20, '', true));
-        $near->put('e::k', self::entry('refused'), 11, 11, 'epoch');
-        $near->put('e::newer', self::entry('refused'), 11, 11, 'epoch');
+        $near->put([['e::k', self::entry('refused'), 11, 11, 0]], 'epoch');
+        $near->put([['e::newer', self::entry('refused'), 11, 11, 0]], 'epoch');
         self::assertNull($near->get('e::k'), 'whoever put it knew of a change at 11');
         self::assertSame(12, $near->get('e::newer')[1] ?? null);
     }
@@ -103,9 +103,9 @@ final class SegmentNearTest extends TestCase
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->follow(new JournalSlice('epoch', 10, '', true, [['e::k', 13, 'somebody', 's']]));
         self::assertSame(['epoch', 10, ''], $this->near()->state());
-        $near->put('e::k', self::entry('read at 12'), 9, 12, 'epoch');
+        $near->put([['e::k', self::entry('read at 12'), 9, 12, 0]], 'epoch');
         self::assertNull($near->get('e::k'));
-        $near->put('e::k', self::entry('read at 13'), 13, 13, 'epoch');
+        $near->put([['e::k', self::entry('read at 13'), 13, 13, 0]], 'epoch');
         self::assertSame(13, $near->get('e::k')[1] ?? null);
     }
 
@@ -115,7 +115,7 @@ final class SegmentNearTest extends TestCase
         $near = $this->near();
         foreach ([new JournalSlice('epoch', 20, 't', false), new JournalSlice('another', 5, 't', true)] as $changes) {
             $near->follow(new JournalSlice('epoch', 10, '', false));
-            $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+            $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
             self::assertNotNull($near->get('e::k'));
             self::assertTrue($near->follow($changes));
             self::assertNull($near->get('e::k'));
@@ -131,8 +131,8 @@ final class SegmentNearTest extends TestCase
         $slow->follow(new JournalSlice('epoch', 10, '', false));
         $quick = $this->near();
         $quick->follow(new JournalSlice('epoch', 30, '', false));
-        $quick->put('e::k', self::entry('new'), 29, 30, 'epoch');
-        $slow->put('e::k', self::entry('old'), 9, 10, 'epoch');
+        $quick->put([['e::k', self::entry('new'), 29, 30, 0]], 'epoch');
+        $slow->put([['e::k', self::entry('old'), 9, 10, 0]], 'epoch');
         self::assertNull($slow->get('e::k'));
         self::assertSame('new', $quick->get('e::k')[0]->value ?? null);
         self::assertSame(['epoch', 30, ''], $this->near()->state(), 'the newer generation goes on');
@@ -147,15 +147,15 @@ final class SegmentNearTest extends TestCase
         [$one, $other] = [$this->near(), $this->near()];
         $one->follow(new JournalSlice('epoch', 10, '', false));
         $other->state();
-        $one->put('e::a', self::entry('a'), 9, 10, 'epoch');
-        $one->put('e::b', self::entry('b'), 9, 10, 'epoch');
+        $one->put([['e::a', self::entry('a'), 9, 10, 0]], 'epoch');
+        $one->put([['e::b', self::entry('b'), 9, 10, 0]], 'epoch');
         // Both have seen 10. The one that is further on comes first.
         $other->follow(new JournalSlice('epoch', 14, 'later', true, [['e::a', 11, 'x', 's'], ['e::b', 14, 'x', 's']]));
         self::assertTrue($one->follow(new JournalSlice('epoch', 12, 'earlier', true, [['e::a', 11, 'x', 's']])));
         self::assertSame(['epoch', 14, 'later'], $one->state());
         self::assertNull($one->get('e::a'));
         self::assertNull($one->get('e::b'));
-        $one->put('e::b', self::entry('read at 13'), 9, 13, 'epoch');
+        $one->put([['e::b', self::entry('read at 13'), 9, 13, 0]], 'epoch');
         self::assertNull($one->get('e::b'));
     }
 
@@ -180,7 +180,7 @@ final class SegmentNearTest extends TestCase
                     // What takes a while to be stored, after a first look at the guard.
                     $entry = new Entry("\0", 0);
                     $entry->given = $value;
-                    \is_int($at) && $near->put('e::k', $entry, $at, $at, 'epoch');
+                    \is_int($at) && $near->put([['e::k', $entry, $at, $at, 0]], 'epoch');
                 } while ($at !== 'end');
             } finally {
                 \posix_kill((int) \getmypid(), \SIGKILL);
@@ -208,16 +208,16 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::before', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::before', self::entry('v'), 9, 10, 0]], 'epoch');
         $this->segment->delete($near->prefix . 'g');
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertNull($near->get('e::k'));
         self::assertSame(['', 0, ''], $this->near()->state(), 'the next request begins anew');
 
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->delete($near->prefix . 'g');
         self::assertTrue($near->follow(new JournalSlice('epoch', 11, '', true)));
-        $near->put('e::k', self::entry('v'), 11, 11, 'epoch');
+        $near->put([['e::k', self::entry('v'), 11, 11, 0]], 'epoch');
         self::assertNotNull($near->get('e::k'), 'so does whoever follows');
     }
 
@@ -226,16 +226,16 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         $this->segment->delete('near:state');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'), 'up to where it is good is not known');
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->flush();
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(['', 0, ''], $near->state());
         self::assertNull($near->get('e::k'));
-        $near->put('e::k', self::entry('v'), 9, 10, 'epoch');
+        $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(0, $this->segment->stats()['entries']);
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', true)));
         self::assertSame('epoch', $near->state()[0]);
@@ -251,7 +251,7 @@ final class SegmentNearTest extends TestCase
         $now = Clock::now();
         foreach (['text', '', \str_repeat('long', 9000), 17, -1, 1.5, true, false, null, [], ['a' => [1, 2], 'b' => null]] as $value) {
             foreach ([new Entry($codec->encode($value), 0), new Entry($codec->encode($value), $now, $now + 60000, $now + 1000, $now + 2000, ['t::a', 't::b'])] as $entry) {
-                $near->put('e::k', $entry, 9, 10, 'epoch');
+                $near->put([['e::k', $entry, 9, 10, 0]], 'epoch');
                 [$copy, $position] = $near->get('e::k') ?? [null, 0];
                 self::assertInstanceOf(Entry::class, $copy);
                 self::assertSame([9, true, $value], [$position, $copy->isHeld, $copy->value]);
@@ -263,10 +263,10 @@ final class SegmentNearTest extends TestCase
         }
         // Each reader gets objects of his own, made when he asks.
         $entry = new Entry($codec->encode(['object' => new \ArrayObject([1])]), $now);
-        $near->put('e::k', $entry, 9, 10, 'epoch');
+        $near->put([['e::k', $entry, 9, 10, 0]], 'epoch');
         self::assertEquals([$entry, 9], $near->get('e::k'));
 
-        $near->put('e::damaged', new Entry("\x07damaged", $now), 9, 10, 'epoch');
+        $near->put([['e::damaged', new Entry("\x07damaged", $now), 9, 10, 0]], 'epoch');
         self::assertNull($near->get('e::damaged'));
         self::assertSame(1, $near->stats()['errors']);
 
@@ -285,7 +285,7 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::k', new Entry("\0v", 1, Clock::now() + 100), 9, 10, 'epoch', 1);
+        $near->put([['e::k', new Entry("\0v", 1, Clock::now() + 100), 9, 10, 1]], 'epoch');
         self::assertNotNull($near->get('e::k'));
         $end = \hrtime(true) + 60_000_000_000;
         while ($this->segment->has($near->prefix . 'e::k') && \hrtime(true) < $end) {
@@ -299,8 +299,8 @@ final class SegmentNearTest extends TestCase
     {
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
-        $near->put('e::k', self::entry('small'), 9, 10, 'epoch');
-        $near->put('e::k', self::entry(\str_repeat('x', 3 << 20)), 11, 11, 'epoch');
+        $near->put([['e::k', self::entry('small'), 9, 10, 0]], 'epoch');
+        $near->put([['e::k', self::entry(\str_repeat('x', 3 << 20)), 11, 11, 0]], 'epoch');
         self::assertNull($near->get('e::k'));
         self::assertSame(1, $near->stats()['refused']);
         self::assertNull($this->segment->check());
@@ -379,7 +379,7 @@ final class SegmentNearTest extends TestCase
         $cache->refresh();
         $cache->delete('k');
         // Somebody read it before, and comes late.
-        $near->put('e::k', $old[0], $old[1], $old[1], $near->state()[0]);
+        $near->put([['e::k', $old[0], $old[1], $old[1], 0]], $near->state()[0]);
         self::assertNotNull($near->get('e::k'));
         self::assertNull($cache->get('k'));
         self::assertNull($this->cache()->get('k'), 'whoever begins now has learned of it');
@@ -436,7 +436,7 @@ final class SegmentNearTest extends TestCase
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $generation = $near->prefix;
         for ($i = 0; $i < 40_000; $i++) {
-            $near->put("e::$i", self::entry(\str_repeat('x', 300)), 9, 10, 'epoch');
+            $near->put([["e::$i", self::entry(\str_repeat('x', 300)), 9, 10, 0]], 'epoch');
         }
         self::assertGreaterThan(1_000, $this->segment->stats()['evictions']);
         $later = $this->near();

@@ -30,7 +30,7 @@ final class StoreNearRaceTest extends TestCase
             $slow = new StoreNear($store, 'near');
             $slow->follow(new JournalSlice('epoch', 10, '', false));
             if ($thereBefore) {
-                $slow->put('e::k', self::entry(), 9, 10, 'epoch');
+                $slow->put([['e::k', self::entry(), 9, 10, 0]], 'epoch');
                 self::assertNotNull($slow->get('e::k'));
             }
             $quick = new StoreNear($store, 'near');
@@ -38,14 +38,14 @@ final class StoreNearRaceTest extends TestCase
             $calls = 0;
             $store->after = static function () use (&$calls, $moment, $slow): void {
                 if ($calls++ === $moment) {
-                    $slow->put('e::k', self::entry(), 9, 11, 'epoch');
+                    $slow->put([['e::k', self::entry(), 9, 11, 0]], 'epoch');
                 }
             };
             self::assertTrue($quick->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 12, 'x', 's']])));
             $store->after = null;
             self::assertNull($quick->get('e::k'), "after call $moment");
             self::assertSame(['epoch', 12, ''], $quick->state());
-            $quick->put('e::k', self::entry(), 12, 12, 'epoch');
+            $quick->put([['e::k', self::entry(), 12, 12, 0]], 'epoch');
             self::assertSame(12, $quick->get('e::k')[1] ?? null);
         }
     }
