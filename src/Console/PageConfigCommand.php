@@ -71,7 +71,7 @@ final class PageConfigCommand extends PageCommand
         $server = self::argument($input, 'server');
         $guarded = \array_filter([...Patterns::VISITORS, ...Serve::OVERRIDES, ...Serve::KEYED], static fn(string $name): bool => !Serve::matches($name, $settings->rules['ignoredFields']));
         $variables = [...Serve::IDENTITY, ...$guarded, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
-        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables);
+        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables, Serve::ACCEPT);
         if ($server === 'varnish') {
             [$host, $port] = self::backend(self::text($input, 'backend') ?? '');
             $life = $given['staticLife'] ?? self::LIFE;

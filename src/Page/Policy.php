@@ -84,6 +84,8 @@ final readonly class Policy
             isset($directives['private']) => 'private',
             !$isTargeted && !CacheControl::isWellFormed($control) => 'Cache-Control is malformed',
             isset($fields['set-cookie']) => 'Set-Cookie',
+            // It would take the cookies from everybody who gets the page, as a logout does.
+            isset($fields['clear-site-data']) => 'Clear-Site-Data',
             isset($fields['transfer-encoding']) => 'Transfer-Encoding',
             ($file = \array_intersect(self::FILES, \array_keys($fields))) !== [] => \reset($file) . ' is an order to the web server',
             \preg_grep(self::STREAMS, $fields['content-type'] ?? []) !== [] => 'its type is that of a stream',

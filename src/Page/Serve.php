@@ -91,14 +91,20 @@ final class Serve
 
     /**
      * Fields by which an application may be made to write another host, scheme or path into its links, or to give another form
-     * of the page, and says no Vary. Who sends one gets a page of his own, and everybody who sends the same: a proxy in front
+     * or a part of the page, and says no Vary. Who sends one gets a page of his own, and everybody who sends the same: a proxy in front
      * sends the same always, and a browser none of them with a page that its user opens.
      */
     public const KEYED = [
-        'HTTP_ORIGIN', 'HTTP_X_REQUESTED_WITH',
+        'HTTP_ORIGIN', 'HTTP_X_REQUESTED_WITH', 'HTTP_HX_REQUEST', 'HTTP_TURBO_FRAME', 'HTTP_X_PJAX',
         'HTTP_FORWARDED', 'HTTP_X_FORWARDED_HOST', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_PROTOCOL', 'HTTP_X_FORWARDED_PORT', 'HTTP_X_FORWARDED_SCHEME', 'HTTP_X_FORWARDED_SSL',
         'HTTP_X_FORWARDED_PREFIX', 'HTTP_X_FORWARDED_SERVER', 'HTTP_X_FORWARDED_PATH', 'HTTP_X_HOST', 'HTTP_X_SCHEME', 'HTTP_X_URL_SCHEME', 'HTTP_FRONT_END_HTTPS', 'HTTP_FASTLY_SSL', 'HTTP_CLOUDFRONT_FORWARDED_PROTO', 'HTTP_CF_VISITOR',
     ];
+
+    /**
+     * The field Accept of who wants the page, as browsers and tools send it (PCRE). Who would rather have data, or takes them
+     * as well, gets them from some applications that say no Vary, also in the place of an error page.
+     */
+    public const ACCEPT = '^$|^[*]/[*]$|^text/html(?: *, *(?:application/xhtml[+]xml|application/xml;q=0[.][0-9]+|image/[a-z0-9.+*-]+|application/signed-exchange|[*]/[*])(?:;[vq]=[b0-9.]+)*)*$';
 
     /** Fields by which a request asks for something else than the page as it is. */
     public const CONDITIONS = ['HTTP_IF_NONE_MATCH', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_RANGE'];
@@ -216,7 +222,7 @@ final class Serve
         $accept = $fields['Accept'] ?? '';
         $accepted = $constants['accepted'][$fields['Accept-Encoding'] ?? ''] ?? null;
         if ($accepted === null || \getenv('REQUEST_METHOD') !== 'GET' || \array_intersect_key($fields, $constants['conditions']) !== []
-            || ($accept !== '' && $accept !== '*/*' && !\str_contains($accept, 'text/html'))
+            || ($accept !== '' && $accept !== '*/*' && \preg_match('~' . self::ACCEPT . '~D', $accept) !== 1)
             || (isset($fields['Cookie']) && \preg_match($constants['cookies'], $fields['Cookie']) !== 1)) {
             return false;
         }
@@ -571,8 +577,7 @@ final class Serve
             }
         }
         $accept = self::variable('HTTP_ACCEPT');
-        if ($accept !== null && $accept !== '*/*' && !\str_contains($accept, 'text/html')) {
-            // Who does not want a page gets data from some applications, also in the place of an error page.
+        if ($accept !== null && $accept !== '*/*' && \preg_match('~' . self::ACCEPT . '~D', $accept) !== 1) {
             $cookies .= "\nHTTP_ACCEPT $accept";
         }
         $host = (string) self::variable('HTTP_HOST');

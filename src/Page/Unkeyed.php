@@ -13,10 +13,10 @@ namespace Larder\Page;
 final class Unkeyed
 {
     /**
-     * Fields from which applications take a scheme, host, path or method for what they do and for their links. A browser sends
-     * none with a page that its user opens.
+     * Fields from which applications take a scheme, host, path or method for what they do and for their links, and those by
+     * which scripts ask for a part of a page. A browser sends none with a page that its user opens.
      */
-    private const ORIGIN = '/^HTTP_(?!HOST$)(?:(?:X_)?(?:FORWARDED|REWRITE|OVERRIDE)_|(?:.*_)?(?:ORIGINAL_|(?:SCHEME|PROTO(?:COL)?|HTTPS|PORT|HOST(?:NAME)?|(?:SERVER|SCRIPT)_NAME|PATH(?:_?BASE)?|PREFIX|BASE|ROOT|UR[IL]|METHOD|OVERRIDE)$)|WL_PROXY_SSL$)/';
+    private const ORIGIN = '/^HTTP_(?!HOST$)(?:(?:X_)?(?:FORWARDED|REWRITE|OVERRIDE)_|(?:HX|X_PJAX|X_UP|X_INERTIA)(?:_|$)|(?:.*_)?(?:ORIGINAL_|(?:SCHEME|PROTO(?:COL)?|HTTPS|PORT|HOST(?:NAME)?|(?:SERVER|SCRIPT)_NAME|PATH(?:_?BASE)?|PREFIX|BASE|ROOT|UR[IL]|METHOD|OVERRIDE)$)|WL_PROXY_SSL$)/';
 
     /** Addresses, which some applications print: they cannot be in the key, but must be addresses. */
     private const ADDRESSES = ['HTTP_X_FORWARDED_FOR', 'HTTP_X_ORIGINAL_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_CLIENT_IP', 'HTTP_X_CLIENT_IP', 'HTTP_TRUE_CLIENT_IP', 'HTTP_CF_CONNECTING_IP'];

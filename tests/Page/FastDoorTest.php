@@ -639,6 +639,8 @@ final class FastDoorTest extends TestCase
         yield 'a host in another place' => [['HTTP_X_FORWARDED_HOST' => 'evil.example']];
         yield 'a field that is empty and there' => [['HTTP_X_REQUESTED_WITH' => '']];
         yield 'data and no page' => [['HTTP_ACCEPT' => 'application/json']];
+        yield 'data rather than a page' => [['HTTP_ACCEPT' => 'application/json, text/html;q=0.1']];
+        yield 'a part of the page' => [['HTTP_HX_REQUEST' => 'true']];
         yield 'nothing from a cache' => [['HTTP_CACHE_CONTROL' => 'no-cache']];
         yield 'nothing from a cache, as once' => [['HTTP_PRAGMA' => 'no-cache']];
         yield 'nothing older than now' => [['HTTP_CACHE_CONTROL' => 'max-age=0']];

@@ -54,6 +54,7 @@ final class PolicyTest extends TestCase
         yield 'nothing said, the owner does' => [[], 300, 200, 300];
         yield 'a word of the application counts more' => [['cache-control' => 'max-age=60'], 60, 200, 300];
         yield '9111 3: a cookie is set' => [['cache-control' => 'max-age=60', 'set-cookie' => 'a=b'], null];
+        yield 'cookies are removed' => [['cache-control' => 'max-age=60', 'clear-site-data' => '"cookies"'], null];
         yield '9111 4.1: Vary: *' => [['cache-control' => 'max-age=60', 'vary' => 'accept, *'], null];
         foreach (['X Foo', 'X-Foo;X-Bar', 'accept, "x-foo"', 'X-Foo/X-Bar'] as $vary) {
             yield "9110 12.5.5: Vary: $vary" => [['cache-control' => 'max-age=60', 'vary' => $vary], null];

@@ -19,7 +19,6 @@ final class ApacheConfiguration
     {
         $host = Address::HOST;
         $slash = Address::SLASH;
-        $accept = Patterns::ACCEPT;
         $fields = \implode('', \array_map(static fn(string $field): string => '%{HTTP:' . \ucwords(\strtr($field, '_', '-'), '-') . '}', $patterns->fields)) . '%{SSL:SSL_CLIENT_S_DN}';
         $page = '%{REQUEST_SCHEME}/%{ENV:LARDER_HOST}%{ENV:LARDER_PATH}%{ENV:LARDER_END}.html';
         $lines = \implode("\n    ", \array_map(self::header(...), ['Cache-Control: no-cache', 'Cache-Status: Larder; hit; detail="file"', ...$headers]));
@@ -65,7 +64,7 @@ final class ApacheConfiguration
             # Only for requests that want a page and name no port that needs no name, with no cookies that somebody may own,
             # and no fields that an application may listen to.
             RewriteCond %{ENV:REDIRECT_STATUS} ^$
-            RewriteCond %{HTTP:Accept} "$accept"
+            RewriteCond %{HTTP:Accept} "$patterns->accept"
             RewriteCond %{HTTP_HOST} "!:0*(?:80|443)$"
             RewriteCond %{HTTP_COOKIE} "$patterns->cookies"
             RewriteCond "$fields" ^$

@@ -23,7 +23,6 @@ final class NginxConfiguration
     {
         $host = Address::HOST;
         $slash = Address::SLASH;
-        $accept = Patterns::ACCEPT;
         $fields = \implode('', \array_map(static fn(string $field): string => "\$http_$field", $patterns->fields)) . '$ssl_client_s_dn';
         $lines = \array_map(self::header(...), ['Cache-Control: no-cache', 'Cache-Status: Larder; hit; detail="file"', 'Last-Modified: ', ...$headers]);
         $modules = \array_intersect_key(self::MODULES, \array_flip($codings));
@@ -55,7 +54,7 @@ final class NginxConfiguration
             # Requests that no file may answer: that want no page, with cookies that somebody may own, and with fields that an
             # application may listen to.
             set \$larder_fields "$fields";
-            if (\$http_accept !~ "$accept") { set \$larder_page "none"; }
+            if (\$http_accept !~ "$patterns->accept") { set \$larder_page "none"; }
             if (\$http_cookie !~ "$patterns->cookies") { set \$larder_page "none"; }
             if (\$larder_fields != "") { set \$larder_page "none"; }
 

@@ -7,9 +7,6 @@ namespace Larder\Page\Files;
 /** The rules of the page cache for a request, as regular expressions (PCRE) for a web server's configuration. */
 final readonly class Patterns
 {
-    /** The value of the field Accept, with which a file may answer: others get data in the place of a page from some applications. */
-    public const ACCEPT = '^$|^[*]/[*]$|text/html';
-
     /**
      * Fields by which known proxies name some visitors of a site that others see without a name; of each one that always comes.
      * A web server asks for fields by their names, and cannot look for Serve::IDENTIFIES in them; each name takes it time.
@@ -38,8 +35,9 @@ final readonly class Patterns
      * @param list<string> $ignoredCookies names; a * at the end stands for anything
      * @param list<string> $ignoredQuery   as well
      * @param list<string> $variables      of a request, by their CGI names: no file answers one that has any of them
+     * @param string       $accept         the value of the field Accept, with which a file may answer
      */
-    public function __construct(array $ignoredCookies, array $ignoredQuery, array $variables)
+    public function __construct(array $ignoredCookies, array $ignoredQuery, array $variables, public string $accept = '')
     {
         $parameter = self::any($ignoredQuery, '=&# ') . '(?:=[^&# ]*+)?(?=[& ]|$)';
         $this->query = $ignoredQuery === [] ? '' : "(?:\\?$parameter(?:&$parameter)*+)?";

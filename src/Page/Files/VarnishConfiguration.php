@@ -14,7 +14,6 @@ final class VarnishConfiguration
      */
     public static function text(Patterns $patterns, string $field, string $host, int $port, int $life): string
     {
-        $accept = Patterns::ACCEPT;
         $fields = \implode(' || ', \array_map(static fn(string $field): string => 'req.http.' . \ucwords(\strtr($field, '_', '-'), '-'), $patterns->fields));
         $query = $patterns->query === '' ? '' : <<<VCL
 
@@ -60,7 +59,7 @@ final class VarnishConfiguration
                     return (pass);
                 }
                 # Without a page for this one, an application may give it something else.
-                if (req.http.Accept && req.http.Accept !~ "$accept") {
+                if (req.http.Accept && req.http.Accept !~ "$patterns->accept") {
                     return (pass);
                 }
                 # Nothing in it is anybody's own. There may be several lines of it.

@@ -64,6 +64,10 @@ final class PoisonedRequestsTest extends AttackCase
     #[TestWith(['WL-Proxy-SSL', '<evil>'])]
     #[TestWith(['Fastly-SSL', '<evil>'])]
     #[TestWith(['X-Original-Forwarded-For', '<evil>'])]
+    #[TestWith(['HX-Target', 'menu'])]
+    #[TestWith(['X-PJAX-Container', '#menu'])]
+    #[TestWith(['X-Inertia', 'true'])]
+    #[TestWith(['X-Up-Target', '#menu'])]
     #[TestWith(['Client-Ip', '<script>'])]
     #[TestWith(['X-Forwarded-For', '<script>'])]
     public function testAFieldThatApplicationsTakeForTheServersWord(string $name, string $value): void
@@ -166,6 +170,16 @@ final class PoisonedRequestsTest extends AttackCase
 
     /** Discourse's visitors got JSON in the place of the front page (GHSA-249g-pc77-65hp). */
     #[TestWith(['Accept', 'application/json'])]
+    #[TestWith(['Accept', 'application/json, text/html;q=0.1'])]
+    #[TestWith(['Accept', 'text/html;q=0.1, application/json'])]
+    #[TestWith(['Accept', 'text/html, application/json'])]
+    #[TestWith(['Accept', 'text/html, application/xml'])]
+    #[TestWith(['Accept', 'text/html;q=0'])]
+    #[TestWith(['Accept', 'text/html+json'])]
+    #[TestWith(['Accept', 'text/vnd.turbo-stream.html, text/html, application/xhtml+xml'])]
+    #[TestWith(['HX-Request', 'true'])]
+    #[TestWith(['Turbo-Frame', 'menu'])]
+    #[TestWith(['X-PJAX', 'true'])]
     #[TestWith(['X-Requested-With', 'XMLHttpRequest'])]
     #[TestWith(['Origin', 'https://evil.example'])]
     public function testAFieldByWhichFrameworksChooseAnotherFormOfThePage(string $name, string $value): void
@@ -173,6 +187,20 @@ final class PoisonedRequestsTest extends AttackCase
         $this->prints(static fn(ServerRequestInterface $request): string => $request->getHeaderLine($name) === $value ? '{}' : '<p>');
         $this->assertUnharmed(self::request('/', ['Accept' => 'text/html,*/*;q=0.8']), self::request('/', [$name => $value]));
         self::assertSame('{}', (string) $this->get('/', [$name => $value])->getBody());
+    }
+
+    /** Browsers' requests for a page share it, and so do tools. */
+    #[TestWith(['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'])]
+    #[TestWith(['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/png,image/svg+xml,*/*;q=0.8'])]
+    #[TestWith(['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])]
+    #[TestWith(['text/html, application/xhtml+xml, image/jxr, */*'])]
+    #[TestWith(['text/html'])]
+    #[TestWith(['*/*'])]
+    public function testWhoWantsAPageGetsThatOfAllOthers(string $accept): void
+    {
+        $this->prints(static fn(): string => 'page');
+        $this->ask(self::request());
+        self::assertStringContainsString('; hit', $this->ask(self::request('/', ['Accept' => $accept]))->getHeaderLine('Cache-Status'));
     }
 
     /** A header over the application's limit gave an error page that all then got (CPDoS, 2019); so did odd characters in one. */

@@ -130,6 +130,9 @@ abstract class WebServerCase extends TestCase
         yield 'another method' => [['X-HTTP-Method-Override: DELETE']];
         yield 'by script' => [['X-Requested-With: XMLHttpRequest']];
         yield 'data wanted' => [['Accept: application/json']];
+        yield 'data wanted rather than a page' => [['Accept: application/json, text/html;q=0.1']];
+        yield 'data as welcome as a page' => [['Accept: text/html, application/json']];
+        yield 'a part of the page wanted' => [['HX-Request: true']];
         yield 'another site\'s script' => [['Origin: http://x.example']];
         yield 'a new one wanted' => [['Cache-Control: no-cache']];
         yield 'a new one wanted, in the old way' => [['Pragma: no-cache']];
@@ -158,6 +161,7 @@ abstract class WebServerCase extends TestCase
         yield 'an empty one' => [['Cookie: ']];
         yield 'a long one' => [['Cookie: ' . \str_repeat('_ga=x ; ', 700)]];
         yield 'a browser\'s' => [['User-Agent: Mozilla/5.0', 'Accept: text/html,*/*', 'Accept-Language: de', 'Sec-Fetch-Mode: navigate', 'Upgrade-Insecure-Requests: 1', 'Referer: http://x.example/']];
+        yield 'Chrome\'s' => [['Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7']];
     }
 
     /** @param list<string> $fields */
