@@ -6,11 +6,6 @@ namespace Larder\Tests\Lab\Worker;
 
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Run\Collection;
-use Larder\Lab\Run\Ledger;
-use Larder\Lab\Run\Runner;
-use Larder\Lab\Run\Stop;
-use Larder\Lab\Service\Services;
 use Larder\Lab\Worker\Effort;
 use Larder\Lab\Worker\ProcessTask;
 use Larder\Tests\Lab\Support\CheatingDriver;
@@ -18,8 +13,6 @@ use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
-use Symfony\Component\Console\Helper\ProgressBar;
-use Symfony\Component\Console\Output\NullOutput;
 
 final class CheatsTest extends TestCase
 {
@@ -53,8 +46,7 @@ final class CheatsTest extends TestCase
         $cell = new Cell('test', $subject->name, 'cheat', Cell::PROCESS, 'none', 'none', $payload, $operation, $processes);
         $effort = new Effort(3, 10.0, 25.0, $cheat === CheatingDriver::KEEPS_THREE ? 10_000 : 100, 3);
         $tasks = [new ProcessTask('test', [new Side($cell, $subject)], $effort, $processes)];
-        $collection = new Collection($tasks, []);
-        (new Runner($tasks, new Services(), $directory->path, 2, new Ledger(null, 'test', 1), new Stop(), new ProgressBar(new NullOutput())))->run($collection);
+        $collection = Tasks::run($tasks, $directory->path, 2);
 
         self::assertSame([], $collection->results());
         $reason = $collection->disqualified()[0]['reason'];

@@ -6,20 +6,14 @@ namespace Larder\Tests\Lab\Worker;
 
 use Larder\Lab\Payload\Recording;
 use Larder\Lab\Plan\Scope;
-use Larder\Lab\Run\Collection;
-use Larder\Lab\Run\Ledger;
-use Larder\Lab\Run\Runner;
-use Larder\Lab\Run\Stop;
 use Larder\Lab\Scenario\Serializers;
-use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Summary;
 use Larder\Lab\Worker\Population;
 use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Lab\Support\FaultyMemory;
+use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
-use Symfony\Component\Console\Helper\ProgressBar;
-use Symfony\Component\Console\Output\NullOutput;
 
 final class PopulationTest extends TestCase
 {
@@ -30,9 +24,7 @@ final class PopulationTest extends TestCase
         $scenario = new Serializers();
         $subjects = \array_values(\array_filter($scenario->subjects(), static fn($subject): bool => $subject->name === 'php:gzdeflate'));
         $tasks = \array_values(\array_filter($scenario->tasks(new Scope(Scope::QUICK), $subjects), static fn($task): bool => \str_ends_with($task->id(), '/population')));
-        $collection = new Collection($tasks, [Serializers::NAME => $scenario]);
-        $runner = new Runner($tasks, new Services(), $directory->path, 3, new Ledger(null, 'test', 1), new Stop(), new ProgressBar(new NullOutput()));
-        $runner->run($collection);
+        $collection = Tasks::run($tasks, $directory->path, 3, [Serializers::NAME => $scenario]);
 
         self::assertSame([], $collection->disqualified());
         [$result] = $collection->results();
