@@ -103,22 +103,10 @@ final class Directory
             foreach (\scandir($parent) ?: [] as $name) {
                 $path = "$parent/$name";
                 if (Label::isLeftover($name) && \is_dir($path) && !\is_link($path) && \fileowner($path) === \posix_geteuid()) {
-                    self::endProcesses($path);
                     self::clear($path);
                 }
             }
         });
-    }
-
-    /** A server works in its own directory: it is a dead lab's that the kernel did not end, for want of setpriv(1). */
-    private static function endProcesses(string $directory): void
-    {
-        foreach (\glob('/proc/[0-9]*') ?: [] as $process) {
-            $work = \fileowner($process) === \posix_geteuid() ? \readlink("$process/cwd") : false;
-            if ($work !== false && \str_starts_with($work, "$directory/")) {
-                \posix_kill((int) \basename($process), \SIGKILL);
-            }
-        }
     }
 
     /** Removes a file, or a directory with everything in it; warns of what it cannot remove. */

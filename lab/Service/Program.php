@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Service;
 
-use Larder\Lab\Plan\Need;
-
 /**
  * A child process that ends with the lab, however that ends; what it says goes to a file.
  *
@@ -57,13 +55,7 @@ final class Program
     public function start(): void
     {
         $warning = '';
-        $words = [];
-        if (Need::find(['setpriv']) !== null) {
-            $words = ['setpriv', '--pdeathsig', $this->orphaned === \SIGTERM ? 'TERM' : 'KILL', '--'];
-        }
-        if (Need::find(['setsid']) !== null) {
-            $words[] = 'setsid';
-        }
+        $words = ['setpriv', '--pdeathsig', $this->orphaned === \SIGTERM ? 'TERM' : 'KILL', '--', 'setsid'];
         Silence::of(fn() => Signals::held(function () use ($words): void {
             $output = ['file', $this->file, 'a'];
             $handle = \proc_open([...$words, ...$this->command], [['file', '/dev/null', 'r'], $output, $output], $pipes, $this->directory);

@@ -8,10 +8,9 @@ namespace Larder\Lab\Service;
 final class RedisServer extends Server
 {
     public const REDIS = 'redis';
-    public const VALKEY = 'valkey';
 
     /**
-     * @param string           $kind  one of the constants
+     * @param string           $kind  REDIS or "valkey"
      * @param ?\Closure(): int $ports as Server takes it
      */
     public function __construct(Directory $directory, string $kind = self::REDIS, ?\Closure $ports = null)

@@ -67,21 +67,6 @@ final class DirectoryTest extends TestCase
         self::assertFileExists("$this->parent/something/redis/log");
     }
 
-    /** Where there is no setpriv(1), the kernel does not end them. */
-    public function testAServerThatADeadLabLeftIsEnded(): void
-    {
-        $dead = Process::snippet('');
-        $dead->wait();
-        $left = $this->parent->path . '/' . \preg_replace('/lab-\d+/', "lab-$dead->pid", Label::make());
-        \mkdir("$left/redis", 0o700, true);
-        $server = new Process(['sleep', '60'], workingDirectory: "$left/redis");
-        $other = new Process(['sleep', '60'], workingDirectory: $this->parent->path);
-        Directory::temporary($this->parent->path);
-        self::assertSame(128 + \SIGKILL, $server->wait());
-        self::assertTrue($other->isRunning());
-        self::assertDirectoryDoesNotExist($left);
-    }
-
     public function testAProcessThatNobodyWaitedForIsDead(): void
     {
         $parent = Process::snippet('$child = pcntl_fork(); if ($child === 0) exit; echo "$child\n"; sleep(60);');
