@@ -146,6 +146,6 @@ final class Services
         $directory = $this->directory();
         $server = \str_starts_with($kind, 'memcached') ? new MemcachedServer($directory, $kind === 'memcached-socket') : new RedisServer($directory, $kind);
 
-        return $kind === $name ? $server : new Network($server, new ProxyLink($directory));
+        return $kind === $name ? $server : new Network($directory, $server);
     }
 }

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The process of a ProxyLink: php proxy.php TARGET DELAY RATE FILE, as Proxy takes the first three. It writes its
+// The process of a Network: php proxy.php TARGET DELAY RATE FILE, as Proxy takes the first three. It writes its
 // port to the file when it listens, and is ended by a signal.
 
 use Larder\Lab\Service\Proxy;

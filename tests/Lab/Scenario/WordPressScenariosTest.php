@@ -19,7 +19,7 @@ use Larder\Lab\Scenario\Catalog;
 use Larder\Lab\Scenario\Scenarios;
 use Larder\Lab\Scenario\Transients;
 use Larder\Lab\Service\Account;
-use Larder\Lab\Service\ProxyLink;
+use Larder\Lab\Service\Network;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\LarderExtension;
@@ -65,7 +65,7 @@ final class WordPressScenariosTest extends TestCase
         self::assertCount(12, $report->results);
         foreach ($report->results as $result) {
             self::assertSame(Cell::NETWORK, $result->cell->connection);
-            self::assertGreaterThan($result->cell->engine === 'knows' ? 0.0 : 2 * ProxyLink::DELAY / 1e3, $result->summary->min, $result->cell->id());
+            self::assertGreaterThan($result->cell->engine === 'knows' ? 0.0 : 2 * Network::DELAY / 1e3, $result->summary->min, $result->cell->id());
         }
     }
 

@@ -6,7 +6,6 @@ namespace Larder\Tests\Lab\Service;
 
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\Network;
-use Larder\Lab\Service\ProxyLink;
 use Larder\Lab\Service\RedisServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -21,7 +20,7 @@ final class NetworkTest extends TestCase
     {
         $this->parent = new TemporaryDirectory('larder-n');
         $directory = Directory::temporary($this->parent->path);
-        $this->network = new Network(new RedisServer($directory), new ProxyLink($directory));
+        $this->network = new Network($directory, new RedisServer($directory));
     }
 
     protected function tearDown(): void
@@ -48,7 +47,7 @@ final class NetworkTest extends TestCase
     public function testTheDeathOfTheServerBehindItIsNoticed(): void
     {
         $this->network->start();
-        $pid = $this->network->server->pid();
+        [$pid] = $this->network->server->pids();
         \posix_kill($pid, \SIGKILL);
         Process::ends($pid);
         self::assertFalse($this->network->isAlive());

@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Lab\Service;
 
 use Larder\Lab\Service\Directory;
-use Larder\Lab\Service\ProxyLink;
+use Larder\Lab\Service\Network;
+use Larder\Lab\Service\Service;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
@@ -14,7 +15,7 @@ use PHPUnit\Framework\TestCase;
 final class ProxyTest extends TestCase
 {
     private TemporaryDirectory $parent;
-    private ProxyLink $link;
+    private Network $network;
     private string $address;
 
     /** @var resource */
@@ -26,14 +27,18 @@ final class ProxyTest extends TestCase
         $listener = \stream_socket_server('tcp://127.0.0.1:0');
         self::assertNotFalse($listener);
         $this->listener = $listener;
-        $this->link = new ProxyLink(Directory::temporary($this->parent->path));
-        $reached = $this->link->reach(['host' => '127.0.0.1', 'port' => (int) \substr((string) \strrchr((string) \stream_socket_get_name($listener, false), ':'), 1)]);
-        $this->address = "tcp://{$reached['host']}:{$reached['port']}";
+        $server = $this->createConfiguredStub(Service::class, [
+            'isAlive' => true,
+            'address' => ['host' => '127.0.0.1', 'port' => (int) \substr((string) \strrchr((string) \stream_socket_get_name($listener, false), ':'), 1)],
+        ]);
+        $this->network = new Network(Directory::temporary($this->parent->path), $server);
+        $this->network->start();
+        $this->address = 'tcp://' . \implode(':', $this->network->address());
     }
 
     protected function tearDown(): void
     {
-        $this->link->close();
+        $this->network->stop();
     }
 
     /** What physics gives; nothing says how much later, for other processes run too. */
@@ -145,7 +150,7 @@ final class ProxyTest extends TestCase
         \fclose($server);
         \fwrite($other, 'still');
         self::assertSame('still', \fread($far, 10));
-        self::assertTrue($this->link->isOpen());
+        self::assertTrue($this->network->isAlive());
     }
 
     public function testManyConnectionsOneAfterTheOtherLeaveNothingOpen(): void
@@ -168,10 +173,10 @@ final class ProxyTest extends TestCase
     {
         $pid = $this->pid();
         [$client] = $this->connect();
-        $this->link->close();
+        $this->network->stop();
         self::assertTrue(Process::ends($pid, 0.0));
         self::assertSame('', \stream_get_contents($client));
-        self::assertSame([false, ''], [$this->link->isOpen(), $this->link->lastWords()]);
+        self::assertSame([false, ''], [$this->network->isAlive(), $this->network->lastWords()]);
     }
 
     private function pid(): int
