@@ -167,7 +167,7 @@ final class Rank
     {
         $ratio = $this->ratios[$of->cell->id() . ' ' . $to->cell->id()] ?? null;
         if ($ratio !== null) {
-            return new Interval($ratio->median, $ratio->low, $ratio->high, \max(1, $ratio->rounds));
+            return $ratio;
         }
         try {
             // A run that was stopped in a round has measured only some in it.

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Lab\Report;
 
 use Larder\Lab\Plan\Cell;
-use Larder\Lab\Run\Ratio;
 use Larder\Lab\Statistics\Interval;
 
 /** Figures as people read them: three digits, the unit that fits, thousands apart. */
@@ -91,12 +90,12 @@ final readonly class Units
     }
 
     /** "2.10 (2.02–2.18)", the interval with "?" where there were too few rounds for one. */
-    public static function ratio(Ratio|Interval $ratio): string
+    public static function ratio(Interval $ratio): string
     {
         return self::digits($ratio->median) . ' (' . self::interval($ratio) . ')';
     }
 
-    public static function interval(Ratio|Interval $ratio): string
+    public static function interval(Interval $ratio): string
     {
         return \is_finite($ratio->high) ? self::digits($ratio->low) . '–' . self::digits($ratio->high) : '?';
     }

@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Run;
 
+use Larder\Lab\Statistics\Interval;
+
 /** How many times as long one cell took as another (bytes: how many times as large), with its 95 % interval. */
-final readonly class Ratio
+final readonly class Ratio extends Interval
 {
     /** Both from the tables: each round measured both, in processes of their own. */
     public const TABLE = 'table';
@@ -26,13 +28,15 @@ final readonly class Ratio
     public function __construct(
         public string $of,
         public string $to,
-        public float $median,
-        public float $low,
-        public float $high,
-        public int $rounds,
+        float $median,
+        float $low,
+        float $high,
+        int $rounds,
         public string $kind = self::TABLE,
         public ?float $limit = null,
         public string $title = '',
         public array $samples = [],
-    ) {}
+    ) {
+        parent::__construct($median, $low, $high, $rounds);
+    }
 }

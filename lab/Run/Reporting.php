@@ -8,7 +8,6 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Statistics\Bootstrap;
-use Larder\Lab\Statistics\Interval;
 use Larder\Lab\Statistics\Noise;
 use Larder\Lab\Subject\LarderExtension;
 
@@ -28,10 +27,7 @@ final readonly class Reporting
     {
         $results = $collection->results();
         $ratios = $collection->ratios();
-        $noise = new Noise(\array_values(\array_map(
-            static fn(Ratio $ratio): Interval => new Interval($ratio->median, $ratio->low, $ratio->high, $ratio->rounds),
-            \array_filter($ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE),
-        )));
+        $noise = new Noise(\array_values(\array_filter($ratios, static fn(Ratio $ratio): bool => $ratio->kind === Ratio::NOISE)));
         $rounds = \max([0, ...\array_map(static fn(Result $result): int => \count($result->rounds), $results), ...\array_map(static fn(Ratio $ratio): int => $ratio->rounds, $ratios)]);
 
         $notes = [];

@@ -86,7 +86,7 @@ final readonly class Catalog extends Scenario
                 Side::of(self::NAME, $subject, 'list', 'cached'),
                 Side::of(self::NAME, $subject, 'list', 'queries', 1, Cell::COUNT),
                 Side::of(self::NAME, $subject, 'shell', 'start'),
-            ], 1);
+            ]);
         }
 
         return $tasks;

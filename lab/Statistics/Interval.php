@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Statistics;
 
 /** A ratio and the 95 % interval in which it lies; without an end (0 to infinity) where there are too few rounds to tell. */
-final readonly class Interval
+readonly class Interval
 {
     /**
      * @param float $median how many times as much: 1.1 is 10 % more
