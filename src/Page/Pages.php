@@ -443,7 +443,9 @@ final class Pages
 
     public function release(string $key): void
     {
-        if (\str_starts_with($this->builder($key), ProcessId::current() . ' ')) {
+        $there = $this->builder($key);
+        // Nothing is there too where the store cannot be read: it keeps the deletion until it can.
+        if ($there === '' || \str_starts_with($there, ProcessId::current() . ' ')) {
             $this->notes->delete("b$key");
         }
     }
