@@ -64,6 +64,12 @@ final class IntentKeysTest extends TestCase
         yield 'a change of autoload' => ['add_option("keys_c", "", "", false);', "update_option('keys_c', $value, true)", ['options alloptions', 'options keys_c']];
         yield 'a new option' => ['', "add_option('keys_' . $value, 1)", ['options alloptions', 'options notoptions']];
         yield 'an option that goes' => ['add_option("keys_d", "", "", false);', "delete_option('keys_d')", ['options keys_d']];
+        yield 'an option that may be there with another autoload' => ['', '$wpdb->query("INSERT INTO $wpdb->options (option_name, option_value, autoload) VALUES (\'keys_g\', 1, \'off\') ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)")', ['options alloptions', 'options keys_g', 'options notoptions']];
+        yield 'the same, set' => ['', '$wpdb->query("INSERT INTO $wpdb->options SET option_name = \'keys_g\', option_value = 1, autoload = \'on\' ON DUPLICATE KEY UPDATE option_value = 2, autoload = \'on\'")', ['options alloptions', 'options keys_g', 'options notoptions']];
+        yield 'an option that is replaced' => ['', '$wpdb->replace($wpdb->options, ["option_name" => "keys_g", "option_value" => 1, "autoload" => "on"])', ['options alloptions', 'options keys_g', 'options notoptions']];
+        yield 'an option that is renamed' => ['add_option("keys_h", "", "", false);', '$id = hrtime(true); $wpdb->update($wpdb->options, ["option_name" => "keys_$id"], ["option_name" => "keys_h"])', ['options alloptions', 'options keys_#', 'options keys_h', 'options notoptions']];
+        yield 'options by a number' => ['', '$wpdb->query("UPDATE $wpdb->options SET option_value = 1 WHERE option_name = 7")', ['blog-details *', 'calendar *', 'options *', 'site-details *']];
+        yield 'a row that is replaced by its number' => ['', '$wpdb->replace($wpdb->usermeta, ["umeta_id" => 999, "user_id" => 1, "meta_key" => "a", "meta_value" => 1])', ['user_meta *', 'users *']];
         yield 'nothing' => ['add_option("keys_e", "x");', 'update_option("keys_e", "x")', []];
         yield 'no row' => ['add_option("keys_f", "x");', '$wpdb->update($wpdb->options, ["option_value" => "x"], ["option_name" => "keys_f"])', []];
         yield 'metadata' => [$post, 'update_post_meta($id, "colour", "blue")', ['post_meta #', 'posts last_changed']];

@@ -43,6 +43,15 @@ final class Keys
 
     private const ZONES = ['server', 'gmt', 'blog'];
 
+    /** What add_option() does to a row that somebody else has added meanwhile: it gives it its own autoload. */
+    private const ADDED = 'ON DUPLICATE KEY UPDATE `option_name` = VALUES(`option_name`), `option_value` = VALUES(`option_value`), `autoload` = VALUES(`autoload`)';
+
+    /** Columns that name a row of a table by its number; those of metadata, where a table is not here. */
+    private const NUMBERS = [
+        'options' => ['option_id'], 'posts' => ['ID'], 'comments' => ['comment_ID'], 'term_taxonomy' => ['term_taxonomy_id'],
+        'users' => ['ID'], 'blogs' => ['blog_id'],
+    ];
+
     /** Of an option that was asked for: its name and its `autoload`. */
     private string $asked = '';
     private string $autoload = '';
@@ -65,6 +74,12 @@ final class Keys
      */
     public function of(Statement $statement, string $table, \wpdb $database, bool $inTransaction): ?array
     {
+        foreach ($statement->over() === '' ? [] : self::NUMBERS[$table] ?? ['meta_id', 'umeta_id'] as $number) {
+            if ($statement->values($number) !== []) {
+                // What the row that it meets was before.
+                return null;
+            }
+        }
         $rows = new Rows($statement, $database, $inTransaction);
 
         return match ($table) {
@@ -96,7 +111,7 @@ final class Keys
     private function options(Statement $statement): ?array
     {
         $new = $statement->verb === 'INSERT';
-        $names = $new ? $statement->values('option_name') : $statement->equal('option_name');
+        $names = $new ? $statement->values('option_name') : $statement->texts('option_name');
         $autoload = $statement->value('autoload');
         $asked = $this->asked;
         $this->asked = '';
@@ -109,15 +124,15 @@ final class Keys
         \array_push($names, ...$renamed);
         if ($autoload === null && $names === [$asked]) {
             $autoload = $this->autoload;
-        } elseif (!$new) {
-            // It is given another one, or nobody knows: either key may be it.
+        } elseif (!$new || !\in_array($statement->over(), ['', self::ADDED], true)) {
+            // It is given another one, or it had another one, or nobody knows: either key may be it.
             $autoload = '';
         }
         // WordPress 6.6 and later know more than one word for it.
         $loaded = \in_array($autoload, \function_exists('wp_autoload_values_to_autoload') ? \wp_autoload_values_to_autoload() : ['yes'], true);
         $all = $loaded || ($autoload ?? '') === '' ? ['alloptions'] : [];
         $single = $loaded ? [] : $names;
-        $keys = ['options' => [...$all, ...($new ? ['notoptions'] : []), ...$single]];
+        $keys = ['options' => [...$all, ...($new || $renamed !== [] ? ['notoptions'] : []), ...$single]];
         if (\is_multisite() && \array_intersect($names, self::SITE) !== []) {
             $site = (string) \get_current_blog_id();
             $keys += ['site-details' => [$site], 'blog-details' => [$site]];
@@ -130,8 +145,8 @@ final class Keys
     private function network(Statement $statement): ?array
     {
         $new = $statement->verb === 'INSERT';
-        $networks = $new ? $statement->values('site_id') : $statement->equal('site_id');
-        $names = $new ? $statement->values('meta_key') : $statement->equal('meta_key');
+        $networks = $new ? $statement->values('site_id') : $statement->numbers('site_id');
+        $names = $new ? $statement->values('meta_key') : $statement->texts('meta_key');
         if ($networks === null || $names === null || \count($networks) !== 1 || \count($names) !== 1
             || (!$new && ($statement->values('site_id') !== [] || $statement->values('meta_key') !== []))) {
             return null;

@@ -33,6 +33,7 @@ final class Statement
     private bool $unknown = false;
 
     private string $where = '';
+    private string $over = '';
 
     /** @var list<list<Token>> of which the condition is an AND */
     private array $terms = [];
@@ -55,7 +56,7 @@ final class Statement
         switch ($verb) {
             case 'INSERT':
             case 'REPLACE':
-                return self::insert($lexer);
+                return self::insert($lexer, $verb);
             case 'UPDATE':
                 return self::update($lexer) ?? self::any(new Lexer($sql));
             case 'DELETE':
@@ -119,9 +120,26 @@ final class Statement
         return $this->where;
     }
 
-    /** @return ?list<string> the condition is that the column is one of these, and perhaps more than that; null: no such thing */
-    public function equal(string $column): ?array
+    /** What an INSERT does to a row that it meets: "REPLACE", or what stands after its values: ON DUPLICATE KEY UPDATE …; '' nothing. */
+    public function over(): string
     {
+        return $this->over;
+    }
+
+    /** @return ?list<string> as equal(), of a column of text: a number there is equal to more than one text */
+    public function texts(string $column): ?array
+    {
+        return $this->equal($column, Lexer::STRING);
+    }
+
+    /**
+     * @param string ...$kinds of the literals
+     *
+     * @return ?list<string> the condition is that the column is one of these, and perhaps more than that; null: no such thing
+     */
+    private function equal(string $column, string ...$kinds): ?array
+    {
+        $kinds = $kinds === [] ? [Lexer::STRING, Lexer::NUMBER] : $kinds;
         foreach ($this->terms as $term) {
             // The table's name may stand before it.
             $at = ($term[1][1] ?? '') === '.' ? 2 : 0;
@@ -129,14 +147,14 @@ final class Statement
                 continue;
             }
             $rest = \array_slice($term, $at + 1);
-            if (\count($rest) === 2 && $rest[0] === [Lexer::OTHER, '='] && self::isLiteral($rest[1])) {
+            if (\count($rest) === 2 && $rest[0] === [Lexer::OTHER, '='] && \in_array($rest[1][0], $kinds, true)) {
                 return [$rest[1][1]];
             }
             $last = \count($rest) - 1;
             if ($last >= 3 && $rest[0][0] === Lexer::WORD && \strtoupper($rest[0][1]) === 'IN' && $rest[1][1] === '(' && $rest[$last][1] === ')') {
                 $list = [];
                 for ($i = 2; $i < $last; $i += 2) {
-                    if (!self::isLiteral($rest[$i]) || $rest[$i + 1][1] !== ($i + 1 === $last ? ')' : ',')) {
+                    if (!\in_array($rest[$i][0], $kinds, true) || $rest[$i + 1][1] !== ($i + 1 === $last ? ')' : ',')) {
                         continue 2;
                     }
                     $list[] = $rest[$i][1];
@@ -171,7 +189,7 @@ final class Statement
         return self::isName($first) && \in_array(\strtolower($first[1]), \array_map(\strtolower(...), $columns), true);
     }
 
-    private static function insert(Lexer $lexer): ?self
+    private static function insert(Lexer $lexer, string $verb): ?self
     {
         $lexer->next();
         $table = self::table($lexer);
@@ -179,11 +197,13 @@ final class Statement
             return null;
         }
         $new = new self('INSERT', [$table]);
+        $new->over = $verb === 'REPLACE' ? $verb : '';
         if ($lexer->skip('PARTITION')) {
             self::enclosed($lexer);
         }
         if ($lexer->skip('SET')) {
-            $new->assigned(self::tokens($lexer));
+            $new->assigned(self::tokens($lexer, 'ON', 'AS'));
+            $new->over .= $lexer->text . $lexer->rest();
 
             return $new;
         }
@@ -206,6 +226,7 @@ final class Statement
             }
         }
         $new->unknown = $new->unknown || $rows === 0;
+        $new->over .= $lexer->text . $lexer->rest();
 
         return $new;
     }
