@@ -111,7 +111,8 @@ final class Checker
     {
         $stored = \array_filter(
             $this->history->stored[$read->item][$read->value] ?? [],
-            static fn(Stored $stored): bool => $stored->begin < $read->end && ($stored->only ?? $read->visit) === $read->visit,
+            static fn(Stored $stored): bool => $stored->begin < $read->end && ($stored->only ?? $read->visit) === $read->visit
+                && ($stored->gone === null || $read->begin < $stored->gone),
         );
         if ($stored === []) {
             $this->violated('a value that was never stored', $read, '');

@@ -135,6 +135,9 @@ final class CheckerTest extends TestCase
         yield 'set and rolled back' => [self::UNKNOWN, $inside("B 220 end rollback\nE 230 1\nZ 240 1\n", $sets) + ['c' => $reads(300, self::NEW)]];
         yield 'rolled back, and seen by itself' => [self::GONE, $inside("B 220 end rollback\nE 230 1\nG 235 236 0 r " . self::NEW . "\nZ 240 1\n", $sets)];
         yield 'filled inside, and seen by others' => [self::UNKNOWN, $inside($commits, "B 203 fill 1 1;1=0;x\nE 204 1\n") + ['c' => "R 300\nG 301 302 1 t 1;1=0;x\nZ 303 1\n"]];
+        $fills = "B 203 fill 1 1;1=0;x\nE 204 1\nB 220 end rollback\nE 230 1\n";
+        yield 'filled inside, rolled back, and seen by itself' => [self::UNKNOWN, $inside("{$fills}G 235 236 1 r 1;1=0;x\nZ 240 1\n", '')];
+        yield 'filled inside, rolled back, and the value of another seen' => [null, $inside("{$fills}G 235 236 1 t 1;1=0;y\nZ 240 1\n", '') + ['c' => "R 190\nB 195 fill 1 1;1=0;y\nE 196 1\nZ 225 1\n"]];
         yield 'gone by the end of a transaction' => [self::GONE, ['a' => \str_replace(['110', '120'], ['205', '206'], self::STORES)] + $inside($commits) + ['c' => $reads(300, self::OLD)]];
 
         yield 'counted once each' => [null, ['a' => "R 100\nB 110 count 1\nE 120 1\nB 130 count 1\nE 140 2\nZ 150 2\n"]];

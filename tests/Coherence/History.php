@@ -194,9 +194,9 @@ final class History
                 break;
             case 'fill':
                 $this->totals[$done ? 'fills stored' : 'fills refused']++;
-                $this->stored[(int) $call[3]][$call[4]][] = new Stored($begin, $end, false, $done && $visit->inside === null ? null : $visit);
+                $this->stored[(int) $call[3]][$call[4]][] = $stored = new Stored($begin, $end, false, $done && $visit->inside === null ? null : $visit);
                 if ($visit->inside !== null) {
-                    $visit->inside->fills[(int) $call[3]] = true;
+                    $visit->inside->fills[] = $stored;
                 }
                 break;
             case 'delete':
@@ -259,8 +259,11 @@ final class History
         foreach ($inside->changed as $item => $_) {
             $this->changed($visit, $item, $begin, $end, $done, true);
         }
-        foreach ($isCommit ? [] : $inside->changed + $inside->fills as $item => $_) {
+        foreach ($isCommit ? [] : $inside->changed as $item => $_) {
             $visit->changes[$item][] = [$begin, $end];
+        }
+        foreach ($isCommit ? [] : $inside->fills as $stored) {
+            $stored->gone = $end;
         }
     }
 

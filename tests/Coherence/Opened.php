@@ -13,7 +13,7 @@ final class Opened
     /** @var array<int, array{int, string}> by item: what it sets at the end, and since when */
     public array $sets = [];
 
-    /** @var array<int, true> items that it has filled, for itself */
+    /** @var list<Stored> what it has filled, for itself */
     public array $fills = [];
 
     public function drop(int $item): void
