@@ -165,12 +165,13 @@ final class IntentStatementTest extends TestCase
     public function testFindsTheStringsOfACondition(): void
     {
         $statement = self::parse('UPDATE `wp_sitemeta` SET `meta_value` = \'b\' WHERE `site_id` = 1 AND `meta_key` = \'a WHERE \\\'x\'');
-        self::assertSame([['1'], ['a WHERE \'x'], null], \array_map($statement->equal(...), ['site_id', 'meta_key', 'meta_value']));
+        self::assertSame([null, ['a WHERE \'x'], null], \array_map($statement->texts(...), ['site_id', 'meta_key', 'meta_value']));
+        self::assertSame([['1'], null, null], \array_map($statement->numbers(...), ['site_id', 'meta_key', 'meta_value']));
 
         $statement = self::parse('UPDATE wp_options SET autoload = \'on\' WHERE option_name IN (\'a\',\'b\\\\\')');
-        self::assertSame(['a', 'b\\'], $statement->equal('option_name'));
+        self::assertSame(['a', 'b\\'], $statement->texts('option_name'));
         self::assertSame('on', $statement->value('autoload'));
-        self::assertNull(self::parse('DELETE FROM wp_options WHERE option_name LIKE \'a\'')->equal('option_name'));
+        self::assertNull(self::parse('DELETE FROM wp_options WHERE option_name LIKE \'a\'')->texts('option_name'));
     }
 
     /** Regular expressions have limits, posts have not. */
