@@ -12,10 +12,12 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 final class ComparisonTest extends TestCase
 {
+    private const TIMES = 100;
     private const CALM = [10.0, 10.1, 9.9, 10.2, 9.8];
 
     /** @return list<float> */
@@ -182,6 +184,48 @@ final class ComparisonTest extends TestCase
                 self::assertStringContainsString($message, $e->getMessage());
             }
         }
+    }
+
+    /** What the gate promises, tried ten times, and in group long a hundred times; the seeds are fixed, so that the figures are the same in every run. */
+    public function testEqualsPassAndOneSlowCellOfEightHundredIsFoundTenTimes(): void
+    {
+        self::assertSame([0, 10], self::alarmsAndFinds(10));
+    }
+
+    #[Group('long')]
+    public function testEqualsPassAndOneSlowCellOfEightHundredIsFound(): void
+    {
+        [$alarms, $found] = self::alarmsAndFinds(self::TIMES);
+
+        self::assertLessThanOrEqual(5, $alarms, 'two runs of the same');
+        self::assertGreaterThanOrEqual(90, $found, 'a loss of 25 %, and nothing else');
+    }
+
+    /** @return array{int, int} */
+    private static function alarmsAndFinds(int $times): array
+    {
+        $alarms = $found = 0;
+        for ($time = 0; $time < $times; $time++) {
+            $old = Reports::noisy(3 * $time);
+            $alarms += (int) (new Comparison($old, Reports::noisy(3 * $time + 1), 0.1))->fails();
+            $lost = (new Comparison($old, Reports::noisy(3 * $time + 2, slow: [417 => 1.25]), 0.1))->those(Verdict::Slower);
+            $found += (int) (self::ids($lost) === [Reports::cell(417)->id()]);
+        }
+
+        return [$alarms, $found];
+    }
+
+    public function testWithoutALimitOnlyTheCountOfCellsKeepsChanceOut(): void
+    {
+        $alarms = $intervals = 0;
+        for ($time = 0; $time < self::TIMES; $time++) {
+            $comparison = new Comparison(Reports::noisy(1000 + $time, 200), Reports::noisy(5000 + $time, 200), 0.0);
+            $alarms += (int) $comparison->fails();
+            $intervals += (int) ($time < 5 && \array_filter($comparison->cells, static fn(Change $change): bool => $change->low > 1.0) !== []);
+        }
+
+        self::assertGreaterThanOrEqual(3, $intervals, 'by their intervals alone most of five would have failed');
+        self::assertLessThanOrEqual(9, $alarms, 'one time in twenty, and what chance may add to that in a hundred times');
     }
 
     private static function cell(Comparison $comparison, int $number): Change

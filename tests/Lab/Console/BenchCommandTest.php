@@ -8,6 +8,8 @@ use Larder\Lab\Console\BenchCommand;
 use Larder\Lab\Console\Request;
 use Larder\Lab\Report\JsonReader;
 use Larder\Lab\Run\Result;
+use Larder\Lab\Service\Processes;
+use Larder\Lab\Service\Silence;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -166,7 +168,7 @@ final class BenchCommandTest extends TestCase
         $arguments = ['loop', '--rounds=40', '--subjects=files,redis:socket', '--json=' . $this->directory->file('a.json')];
         $bench = $this->bench(...$arguments);
         $ledger = $this->ledger(6);
-        $servers = self::children($bench->pid);
+        $servers = \array_slice(Processes::of($bench->pid), 1);
         self::assertNotSame([], $servers);
         $bench->signal(\SIGINT);
 
@@ -225,8 +227,8 @@ final class BenchCommandTest extends TestCase
     {
         $bench = $this->bench('loop', '--quick', '--rounds=5', '--subjects=redis:socket,apcu', '--json=' . $this->directory->file('a.json'));
         self::until(static function () use ($bench): bool {
-            foreach (self::children($bench->pid) as $pid) {
-                if (\str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'redis-server') || \str_starts_with((string) \file_get_contents("/proc/$pid/comm"), 'valkey-server')) {
+            foreach (\array_slice(Processes::of($bench->pid), 1) as $pid) {
+                if (\preg_match('/^(redis|valkey)-server/', (string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/comm"))) === 1) {
                     return \posix_kill($pid, \SIGKILL);
                 }
             }
@@ -274,23 +276,6 @@ final class BenchCommandTest extends TestCase
     private function ledgers(): array
     {
         return \array_values(\glob($this->directory->file('larder/lab/bench*.jsonl')) ?: []);
-    }
-
-    /** @return list<int> processes whose parent it is */
-    private static function children(int $parent): array
-    {
-        $children = [];
-        foreach (\glob('/proc/[0-9]*/stat') ?: [] as $file) {
-            \set_error_handler(static fn(): bool => true);
-            $stat = (string) \file_get_contents($file);
-            \restore_error_handler();
-            $fields = \explode(' ', \substr($stat, (int) \strrpos($stat, ')') + 2));
-            if ((int) ($fields[1] ?? 0) === $parent && $fields[0] !== 'Z') {
-                $children[] = (int) $stat;
-            }
-        }
-
-        return $children;
     }
 
     /**

@@ -155,7 +155,7 @@ final class ProxyTest extends TestCase
 
     public function testManyConnectionsOneAfterTheOtherLeaveNothingOpen(): void
     {
-        $open = fn(): int => \count(\glob('/proc/' . $this->pid() . '/fd/*') ?: []);
+        $open = fn(): int => \count(\glob('/proc/' . $this->network->pids()[0] . '/fd/*') ?: []);
         $before = $open();
         for ($i = 0; $i < 100; $i++) {
             [$client, $server] = $this->connect();
@@ -171,23 +171,12 @@ final class ProxyTest extends TestCase
 
     public function testEndsWhenItIsClosed(): void
     {
-        $pid = $this->pid();
+        $pid = $this->network->pids()[0];
         [$client] = $this->connect();
         $this->network->stop();
         self::assertTrue(Process::ends($pid, 0.0));
         self::assertSame('', \stream_get_contents($client));
         self::assertSame([false, ''], [$this->network->isAlive(), $this->network->lastWords()]);
-    }
-
-    private function pid(): int
-    {
-        $pids = \array_filter(
-            \array_map('intval', \explode(' ', (string) \file_get_contents('/proc/self/task/' . \getmypid() . '/children'))),
-            fn(int $pid): bool => \str_contains((string) \file_get_contents("/proc/$pid/cmdline"), $this->parent->path),
-        );
-        self::assertCount(1, $pids);
-
-        return (int) \reset($pids);
     }
 
     /** @return array{resource, resource} the client's end and the server's */
