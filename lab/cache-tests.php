@@ -33,10 +33,6 @@ if (!\is_array($options)) {
     exit(2);
 }
 $cached = !isset($given['without']);
-if ($cached && !Rig::hasPageCache()) {
-    \fwrite(\STDERR, "There is no page cache (Larder\\Page\\PageCache): this is what nginx and PHP score without any.\n");
-    $cached = false;
-}
 try {
     $suite = Suite::installed();
     $tests = $suite->tests();

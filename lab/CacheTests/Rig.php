@@ -90,11 +90,6 @@ final class Rig
         $this->stop();
     }
 
-    public static function hasPageCache(): bool
-    {
-        return \class_exists('Larder\Page\PageCache');
-    }
-
     public function base(): string
     {
         return 'http://' . \implode(':', $this->nginx->address());
@@ -131,7 +126,7 @@ final class Rig
     private static function script(bool $cached, string $dsn, array $options, string $origin): string
     {
         $autoload = \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true);
-        $start = $cached && self::hasPageCache()
+        $start = $cached
             ? \sprintf('(new Larder\Page\PageCache(Larder\Cache::open(%s), %s))->start();', \var_export($dsn, true), \var_export($options, true))
             : '';
         $forward = \sprintf('(new %s(%s))->answer();', Forwarder::class, \var_export($origin, true));

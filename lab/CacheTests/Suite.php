@@ -83,13 +83,7 @@ final readonly class Suite
      */
     public function run(string $base): array
     {
-        return self::results($this->client($base, ''));
-    }
-
-    /** Runs one test against a server, and returns what the suite's client says of it. */
-    public function dump(string $base, string $id): string
-    {
-        return $this->client($base, $id);
+        return self::results($this->dump($base, ''));
     }
 
     /**
@@ -118,7 +112,8 @@ final readonly class Suite
         return self::decoded(self::output(['node', '--no-warnings', '--input-type=module', '--eval', $script], $this->directory));
     }
 
-    private function client(string $base, string $id): string
+    /** Runs one test against a server, or with no id all, and returns what the suite's client says. */
+    public function dump(string $base, string $id): string
     {
         // As `npm run cli` would give them; cli.mjs takes one that is not there for an id.
         $environment = ['npm_config_base' => $base, 'npm_config_id' => $id, 'npm_package_config_id' => $id];

@@ -145,10 +145,9 @@ final class BenchCommand extends Command
         $reporting = new Reporting($request->command($rounds, $ledger->seed));
         $collection = new Collection($plan->tasks, $plan->scenarios);
         try {
-            $runner = new Runner($plan->tasks, $services, $scratch->path, $rounds, $ledger, $stop, self::progress($errors), $budget);
-            $runner->run($collection);
+            (new Runner($plan->tasks, $services, $scratch->path, $rounds, $ledger, $stop, self::progress($errors), $budget))->run($collection);
             $errors->isDecorated() || $errors->writeln('');
-            $report = $reporting->report($plan, $collection, $services, $ledger->seed, !$runner->isWhole());
+            $report = $reporting->report($plan, $collection, $services, $ledger->seed, $stop->isAsked());
         } finally {
             $services->stopAll();
             $scratch->remove();

@@ -23,8 +23,6 @@ final class Runner
     /** @var array<string, string> subject to the reason why it is out */
     private array $out = [];
 
-    private int $performed = 0;
-
     /**
      * @param list<Task> $tasks
      * @param string     $directory private to the run
@@ -76,18 +74,6 @@ final class Runner
         }
     }
 
-    /** Whether all that was to be measured was. */
-    public function isWhole(): bool
-    {
-        return !$this->stop->isAsked();
-    }
-
-    /** @return int tasks that this process performed itself */
-    public function performed(): int
-    {
-        return $this->performed;
-    }
-
     private function round(int $round, Collection $collection): bool
     {
         $random = new Randomizer(new Xoshiro256StarStar($this->seed($round, '')));
@@ -119,7 +105,6 @@ final class Runner
     /** @return ?list<Measured> */
     private function perform(Task $task, int $round): ?array
     {
-        ++$this->performed;
         try {
             return $task->perform(new Context($this->services, $this->directory, $this->seed($round, $task->id())));
         } catch (\RuntimeException $e) {

@@ -135,16 +135,9 @@ final readonly class Catalog extends Scenario
     /** @return non-empty-list<Side> */
     private static function page(Subject $subject, string $theme): array
     {
-        $sides = [
-            Side::of(self::NAME, $subject, $theme, 'cached'),
-            Side::of(self::NAME, $subject, $theme, 'queries', 1, Cell::COUNT),
-            Side::of(self::NAME, $subject, $theme, 'reads', 1, Cell::COUNT),
-        ];
-        if ($subject->service !== null) {
-            $sides[] = Side::of(self::NAME, $subject, $theme, 'trips', 1, Cell::COUNT);
-        }
-        if (WordPressSubjects::isLarder($subject)) {
-            $sides[] = Side::of(self::NAME, $subject, $theme, 'below', 1, Cell::COUNT);
+        $sides = [Side::of(self::NAME, $subject, $theme, 'cached')];
+        foreach (['queries', 'reads', ...$subject->service === null ? [] : ['trips'], ...WordPressSubjects::isLarder($subject) ? ['below'] : []] as $count) {
+            $sides[] = Side::of(self::NAME, $subject, $theme, $count, 1, Cell::COUNT);
         }
         foreach (self::AT_ONCE as $atOnce) {
             $sides[] = Side::of(self::NAME, $subject, $theme, 'pages', $atOnce, Cell::PER_SECOND);

@@ -9,7 +9,6 @@ use Larder\Lab\Plan\Presentation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Side;
-use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Again;
 use Larder\Lab\Subject\WebSubjects;
 use Larder\Lab\Web\LoadTask;
@@ -56,9 +55,9 @@ final readonly class Fpm extends Scenario
         foreach ($subjects as $subject) {
             $sides = [];
             foreach (self::AT_ONCE as $atOnce) {
-                $sides[] = self::side($subject, 'hey', Cell::MICROSECONDS, $atOnce);
-                $sides[] = self::side($subject, 'latency', Cell::MICROSECONDS, $atOnce);
-                $sides[] = self::side($subject, 'cpu', Cell::MICROSECONDS, $atOnce);
+                foreach (['hey', 'latency', 'cpu'] as $operation) {
+                    $sides[] = Side::of(self::NAME, $subject, self::PAYLOAD, $operation, $atOnce);
+                }
             }
             $check = static fn(Response $answer): ?string => match (true) {
                 $answer->status !== 200 => "its status is $answer->status",
@@ -79,11 +78,5 @@ final readonly class Fpm extends Scenario
     public function base(Cell $cell): ?string
     {
         return $cell->engine === WebSubjects::EMPTY || $cell->operation === 'latency' ? null : $cell->idOf(WebSubjects::EMPTY . ':process');
-    }
-
-    /** @param int<1, max> $atOnce */
-    private static function side(Subject $subject, string $operation, string $unit, int $atOnce): Side
-    {
-        return Side::of(self::NAME, $subject, self::PAYLOAD, $operation, $atOnce, $unit);
     }
 }

@@ -165,19 +165,13 @@ final readonly class Pages extends Scenario
      */
     private static function sides(Subject $subject, string $payload, array $atOnce): array
     {
-        $sides = [self::side($subject, $payload, 'ab', self::AB)];
+        $sides = [Side::of(self::NAME, $subject, $payload, 'ab', self::AB)];
         foreach ($atOnce as $connections) {
             foreach (['wrk', 'p50', 'p95', 'p99', 'max', 'cpu'] as $operation) {
-                $sides[] = self::side($subject, $payload, $operation, $connections);
+                $sides[] = Side::of(self::NAME, $subject, $payload, $operation, $connections);
             }
         }
 
         return $sides;
-    }
-
-    /** @param int<1, max> $atOnce */
-    private static function side(Subject $subject, string $payload, string $operation, int $atOnce): Side
-    {
-        return Side::of(self::NAME, $subject, $payload, $operation, $atOnce);
     }
 }

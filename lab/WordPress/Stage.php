@@ -13,7 +13,6 @@ use Larder\Lab\Service\Place;
 use Larder\Lab\Service\RedisServer;
 use Larder\Lab\Service\Service;
 use Larder\Lab\Service\ServiceFailure;
-use Larder\Lab\Service\Silence;
 
 /**
  * The sites that the scenarios measure: one a subject, with a database, a php-fpm and a web server of its own, brought
@@ -174,7 +173,9 @@ final class Stage
         }
         $address = self::service($subject, $context)?->address() ?? [];
         if (isset($address['socket'])) {
-            $this->open($context->services->directory()->path, \dirname((string) $address['socket']));
+            $context->services->directory()->open();
+            // The pool's user passes through to what is its own.
+            \chmod(\dirname((string) $address['socket']), 0o711);
             Account::ofServers()->receive((string) $address['socket']);
         }
         foreach ($address as $name => $part) {
@@ -196,11 +197,5 @@ final class Stage
         }
 
         return $path;
-    }
-
-    /** Lets the pool's user pass through to what is its own. */
-    private function open(string ...$directories): void
-    {
-        Silence::of(static fn() => \array_map(static fn(string $directory): bool => \chmod($directory, 0o711), $directories));
     }
 }
