@@ -33,10 +33,9 @@ final readonly class Need
         return self::library(\Predis\Client::class, 'predis/predis');
     }
 
-    /** Or Valkey, which does the same. */
     public static function redisServer(): self
     {
-        return self::program(['redis-server', 'valkey-server'], 'redis-server');
+        return self::program(['redis-server'], 'redis-server');
     }
 
     /** What to type for a package of this PHP's. */

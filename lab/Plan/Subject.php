@@ -40,6 +40,11 @@ final readonly class Subject
         return (new \ReflectionClass($this))->newInstanceArgs($changed + \get_object_vars($this));
     }
 
+    public function isLarder(): bool
+    {
+        return \str_starts_with($this->engine, 'larder-');
+    }
+
     /** Whether a word of --subjects means this one. */
     public function answersTo(string $word): bool
     {

@@ -34,7 +34,7 @@ final class Html
             . "<main>\n"
             . $this->lead($rank)
             . ($report->notes === [] ? '' : Markup::around('aside', Markup::around('ul', \implode('', \array_map(static fn(string $note): string => Markup::element('li', $note), $report->notes))), ['class' => 'notes', 'aria-label' => 'What to know before reading']))
-            . self::section('standings', '', [$tables->firsts(), $tables->losses()])
+            . self::section('standings', '', [$tables->standings->firsts(), $tables->standings->losses()])
             . $this->scenarios($tables, $rank)
             . self::section('ratios', 'Promises and noise', [$tables->ratios(), $tables->noise()])
             . self::section('absent', 'What is not in the figures', [$tables->disqualified(), $tables->missing()])

@@ -19,8 +19,8 @@ final class Markdown
         if ($report->notes !== []) {
             $parts[] = $this->items(\array_map(static fn(string $note): string => $report->quiet && !$report->partial ? self::text($note) : '**' . self::text($note) . '**', $report->notes));
         }
-        $this->section($parts, $tables->firsts());
-        $this->section($parts, $tables->losses());
+        $this->section($parts, $tables->standings->firsts());
+        $this->section($parts, $tables->standings->losses());
         $parts[] = '## How to repeat it';
         $parts[] = self::code($report->command);
         $parts[] = \sprintf('%s, %s rounds in random order, %s seconds.', self::text($report->started), Units::whole($report->rounds), Units::digits($report->seconds));

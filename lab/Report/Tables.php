@@ -17,6 +17,8 @@ use Larder\Lab\Run\Result;
  */
 final class Tables
 {
+    public readonly Standings $standings;
+
     private readonly Rank $rank;
     /** @var array<string, int> how often each id was given */
     private array $given = [];
@@ -24,6 +26,7 @@ final class Tables
     public function __construct(private readonly Report $report)
     {
         $this->rank = new Rank($report);
+        $this->standings = new Standings($this->rank);
     }
 
     /** @return array<string, list<Table>> by scenario, in the report's order; only those with results */
@@ -193,16 +196,6 @@ final class Tables
     private static function key(Cell $cell): string
     {
         return "$cell->subject $cell->placement $cell->request";
-    }
-
-    public function firsts(): ?Table
-    {
-        return (new Standings($this->rank))->firsts();
-    }
-
-    public function losses(): ?Table
-    {
-        return (new Standings($this->rank))->losses();
     }
 
     /** What was promised, and whether it holds; and what else was compared in turn. */

@@ -53,8 +53,8 @@ final readonly class Terminal
         $this->table($tables->noise(), 'fg=yellow');
         $this->table($tables->disqualified(), 'fg=red', 'fg=red;options=bold');
         $this->table($tables->missing(), 'fg=yellow', 'fg=yellow;options=bold');
-        $this->table($tables->firsts());
-        $this->table($tables->losses(), 'fg=red');
+        $this->table($tables->standings->firsts());
+        $this->table($tables->standings->losses(), 'fg=red');
         if ($files !== []) {
             $this->output->writeln('');
         }

@@ -136,7 +136,7 @@ final readonly class Catalog extends Scenario
     private static function page(Subject $subject, string $theme): array
     {
         $sides = [Side::of(self::NAME, $subject, $theme, 'cached')];
-        foreach (['queries', 'reads', ...$subject->service === null ? [] : ['trips'], ...WordPressSubjects::isLarder($subject) ? ['below'] : []] as $count) {
+        foreach (['queries', 'reads', ...$subject->service === null ? [] : ['trips'], ...$subject->isLarder() ? ['below'] : []] as $count) {
             $sides[] = Side::of(self::NAME, $subject, $theme, $count, 1, Cell::COUNT);
         }
         foreach (self::AT_ONCE as $atOnce) {

@@ -47,7 +47,7 @@ final readonly class Counters extends Endpoints
     {
         $promises = [];
         foreach ($cells as $cell) {
-            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && WebSubjects::isLarder($cell)) {
+            if ($cell->scenario === self::NAME && $cell->operation === 'wrk' && \str_starts_with($cell->engine, 'larder-')) {
                 foreach (['memcached', 'redis', 'predis'] as $other) {
                     $promises[] = new Promise($cell->id(), $cell->idOf("$other:process"), 1.0, "a counter: $cell->engine beside $other");
                 }

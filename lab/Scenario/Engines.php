@@ -157,7 +157,7 @@ final readonly class Engines extends Scenario
         }
         // A serializer has nothing to do with a string, but to put some bytes before it.
         $usual = !\in_array($subject->serializer, ['igbinary', 'msgpack'], true);
-        $larder = \str_starts_with($subject->engine, 'larder-');
+        $larder = $subject->isLarder();
         $away = \in_array($subject->connection, [Cell::TCP, Cell::NETWORK], true);
         if ($larder && $away && $subject->serializer !== 'igbinary') {
             // Not in the published tables: what the serializers do to it is seen by socket.
@@ -182,7 +182,7 @@ final readonly class Engines extends Scenario
             return $concurrency === 1 && $payload === 'short' && $placement !== Cell::SAME && \in_array($subject->engine, ['redis', 'larder-redis'], true)
                 && $request === Cell::REQUEST && $subject->serializer !== 'none';
         }
-        $larder = \str_starts_with($subject->engine, 'larder-');
+        $larder = $subject->isLarder();
         if ($concurrency > 1 || $request !== Cell::REQUEST) {
             return $payload === 'short' && $subject->serializer === ($larder && $subject->serializer !== 'none' ? 'igbinary' : 'php') && $subject->engine !== 'predis';
         }

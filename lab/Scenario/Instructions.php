@@ -65,7 +65,7 @@ final readonly class Instructions extends Scenario
                 $connection,
                 'none',
                 'none',
-                [Count::need(), Need::sqlite(), ...isset($needs[$engine]) ? [$needs[$engine]] : [], ...$service === null ? [] : [Need::program(['redis-server'], 'redis-server')]],
+                [Count::need(), Need::sqlite(), ...isset($needs[$engine]) ? [$needs[$engine]] : [], ...$service === null ? [] : [Need::redisServer()]],
                 InstructionsTask::class,
                 ['dsn' => $dsn, 'near' => $near, 'tier' => $tier],
                 $service,

@@ -149,7 +149,7 @@ final readonly class Pages extends Scenario
                 return 'its body is another one, of ' . \strlen((string) $body) . ' bytes';
             }
             $isCached = match (true) {
-                WebSubjects::isLarder($subject) => \str_contains($answer->header('cache-status'), '; hit'),
+                $subject->isLarder() => \str_contains($answer->header('cache-status'), '; hit'),
                 isset($subject->parameters['server'], $subject->parameters['script']) => \str_starts_with($answer->header('x-cache'), 'HIT'),
                 default => true,
             };

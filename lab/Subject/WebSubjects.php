@@ -98,11 +98,6 @@ final class WebSubjects
         ];
     }
 
-    public static function isLarder(Subject|Cell $subject): bool
-    {
-        return \str_starts_with($subject->engine, 'larder-');
-    }
-
     /** @param list<Need> $needs */
     private static function endpoint(string $engine, string $driver, array $needs = [], ?string $service = null, string $dsn = ''): Subject
     {
@@ -118,7 +113,7 @@ final class WebSubjects
         $fpm = \sprintf('php-fpm%d.%d', \PHP_MAJOR_VERSION, \PHP_MINOR_VERSION);
         $programs = [Need::program(['nginx'], 'nginx'), Need::program([$fpm, 'php-fpm'], \substr($fpm, 0, 3) . \substr($fpm, 7) . '-fpm'), Need::program(['hey'], 'hey'), Need::program(['wrk'], 'wrk'), Need::program(['ab'], 'apache2-utils')];
         if ($service !== null) {
-            $programs[] = $service === 'redis' ? Need::program(['redis-server'], 'redis-server') : Need::program(['memcached'], 'memcached');
+            $programs[] = $service === 'redis' ? Need::redisServer() : Need::program(['memcached'], 'memcached');
         }
 
         return new Subject("$engine:process", $engine, Cell::PROCESS, 'none', 'none', [...$programs, ...$needs], self::class, $parameters, $service);

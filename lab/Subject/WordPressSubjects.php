@@ -58,11 +58,6 @@ final class WordPressSubjects
         ];
     }
 
-    public static function isLarder(Subject $subject): bool
-    {
-        return \str_starts_with($subject->engine, 'larder-');
-    }
-
     /**
      * Larder's stacks of a single server are each to be before every other drop-in on it.
      *
@@ -101,7 +96,7 @@ final class WordPressSubjects
     {
         $file = Choice::dropIn($path) ?? $path;
         $parameters = ['dropin' => $file] + (\is_dir($path) ? ['plugin' => $path] : []);
-        if (!self::redisServer()->met) {
+        if (!Need::redisServer()->met) {
             return [self::subject("$name:process", $parameters, [])];
         }
         $parameters += [
@@ -138,7 +133,7 @@ final class WordPressSubjects
         // Redis Object Cache waits a second for an answer, too. A shorter wait would leave a busy machine's Redis alone.
         $parameters = ['plugin' => 'larder', 'LARDER_DSN' => $network ? 'redis://{host}:{port}?timeout=1' : 'redis://{socket}'] + $constants;
 
-        return self::subject($name, $parameters, [Need::extension('redis'), self::redisServer(), ...$needs, Need::extension('zip')], $network ? 'redis@network' : 'redis', $ini);
+        return self::subject($name, $parameters, [Need::extension('redis'), Need::redisServer(), ...$needs, Need::extension('zip')], $network ? 'redis@network' : 'redis', $ini);
     }
 
     /**
@@ -167,8 +162,4 @@ final class WordPressSubjects
         ];
     }
 
-    private static function redisServer(): Need
-    {
-        return Need::program(['redis-server'], 'redis-server');
-    }
 }
