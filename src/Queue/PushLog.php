@@ -151,10 +151,10 @@ final class PushLog
         }
         \stream_set_read_buffer($handle, 0);
         $header = self::header($bytes = (string) \fread($handle, self::HEADER));
-        if ($header === null) {
+        $epoch = $header[0] ?? $this->firstEpoch((string) \stream_get_contents($handle));
+        if ($epoch === null) {
             return null;
         }
-        [$epoch] = $header;
         [$start, $known] = $applied[$epoch] ?? [\substr($bytes, self::NOTE + 4, 4) === \substr($epoch, -4) ? self::int($bytes, self::NOTE) : self::HEADER, ''];
         $start = $start > $this->size() ? self::HEADER : $start;
         $all = (string) \stream_get_contents($handle, null, $start - \strlen($known));
@@ -187,6 +187,28 @@ final class PushLog
         }
 
         return [$epoch, $start + $at, $at === 0 ? '' : \substr($all, $at - self::TAIL, self::TAIL), $records];
+    }
+
+    /**
+     * The epoch of a log whose header is damaged, by its first record.
+     *
+     * @param string $records what follows the header
+     *
+     * @return ?string null: there is no record: the log was just being begun, or its data went in a power cut
+     *
+     * @throws QueueFailure that record is damaged too
+     */
+    private function firstEpoch(string $records): ?string
+    {
+        if (\trim($records, "\0") === '') {
+            return null;
+        }
+        $length = \strlen($records) < self::AROUND ? 0 : self::int($records, 0);
+        if ($length < 32 || \strlen($records) < 8 + $length + self::TAIL || \crc32(\substr($records, 8, $length)) !== self::int($records, 4)) {
+            throw new QueueFailure("Nothing was done: $this->file is damaged, and messages that were accepted may be in it; move it away to go on without them.");
+        }
+
+        return \substr($records, 8 + $length + self::TAIL - 8, 8);
     }
 
     /** Notes up to where a database has this log. */

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Queue;
 
 use Larder\Queue\Message;
+use Larder\Queue\PushLog;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
 use Larder\Tests\Support\Process;
@@ -136,6 +137,69 @@ final class PushLogTest extends TestCase
         [$dead] = $queue->dead();
         self::assertNull($dead['body']);
         self::assertStringContainsString('damaged', $dead['error']);
+    }
+
+    // Seen to fail: the log was begun anew, without what was in it.
+    #[DataProvider('headers')]
+    public function testADamagedHeaderTakesNoMessageWithIt(int $from, int $to): void
+    {
+        foreach ([false, true] as $some) {
+            $this->directory = new TemporaryDirectory();
+            $queue = $this->pushThree();
+            $some && self::assertSame('one', $queue->pop()?->body);
+            $this->spoil($from, $to);
+            $queue->push('four');
+            self::assertSame([...($some ? [] : ['one']), 'two', 'three', 'four'], self::drain($this->queue()));
+            self::assertSame([], $queue->dead());
+            self::assertSame('five', [$queue->push('five'), $this->queue()->pop()?->body][1]);
+        }
+    }
+
+    /** @return iterable<string, array{int, int}> */
+    public static function headers(): iterable
+    {
+        yield 'all' => [0, PushLog::HEADER];
+        yield 'the mark' => [0, 1];
+        yield 'the epoch' => [9, 12];
+        yield 'the room' => [16, 20];
+        yield 'the checksum' => [22, 23];
+        yield 'the note' => [24, 28];
+    }
+
+    public function testALogThatSaysNothingAnyMoreIsAnErrorUntilItIsMovedAway(): void
+    {
+        $queue = $this->pushThree();
+        $this->spoil(0, PushLog::HEADER + 20);
+        $calls = [$queue->pop(...), $this->queue()->size(...), fn() => $this->queue()->push('four')];
+        foreach ($calls as $call) {
+            try {
+                $call();
+                self::fail('nothing was said');
+            } catch (QueueFailure $failure) {
+                self::assertStringContainsString('queue-mail.log is damaged', $failure->getMessage());
+            }
+        }
+        \rename($this->log(), $this->log() . '.away');
+        $queue->push('four');
+        self::assertSame(['four'], self::drain($this->queue()));
+    }
+
+    /** As a file system may leave it that has kept the file's length before a power cut, and not what it held. */
+    public function testALogOfZeroBytesHoldsNothing(): void
+    {
+        $queue = $this->pushThree();
+        \file_put_contents($this->log(), \str_repeat("\0", (int) \filesize($this->log())));
+        $queue->push('four');
+        self::assertSame(['four'], self::drain($this->queue()));
+    }
+
+    private function spoil(int $from, int $to): void
+    {
+        $bytes = (string) \file_get_contents($this->log());
+        for ($i = $from; $i < $to; ++$i) {
+            $bytes[$i] = \chr(\ord($bytes[$i]) ^ 0x5A);
+        }
+        \file_put_contents($this->log(), $bytes);
     }
 
     public function testAPushTouchesNoFileThatIsNoPipe(): void
