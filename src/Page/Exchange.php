@@ -501,6 +501,7 @@ final class Exchange
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
             !Form::fitsMemory(\strlen($response->body)) => Form::NO_MEMORY,
             $tags === null => 'it has too many tags, or too long ones',
+            $this->leadsToItself($response->status, $fields, $url) => 'it leads to the same URL of another scheme or port',
             $status >= 500 && $page !== null && $page['status'] < 500 => 'an error does not replace a page',
             default => '',
         };
@@ -607,6 +608,20 @@ final class Exchange
     private static function detail(string $detail): string
     {
         return '; detail="' . \addcslashes((string) \preg_replace('/[^\x20-\x7E]/', '?', $detail), '"\\') . '"';
+    }
+
+    /**
+     * Whether a redirect leads to its own URL, but for scheme and port. The application may have made it because of a Host or
+     * scheme that it alone sees, as it does behind a proxy: all who share the page would be led around in a circle.
+     *
+     * @param array<string, list<string>> $fields
+     */
+    private function leadsToItself(int $status, array $fields, string $url): bool
+    {
+        $to = $status < 300 || $status >= 400 || !isset($fields['location']) ? null : Url::resolve($fields['location'][0], $url);
+        $bare = static fn(string $url): string => (string) \preg_replace('~^https?://([^/?]*?)(?::[0-9]+)?(?=[/?]|$)~', '$1', $url);
+
+        return $to !== null && $bare(Url::without($to, $this->settings->rules['ignoredQuery'])) === $bare($url);
     }
 
     /**
