@@ -46,7 +46,7 @@ final readonly class Account
     public function verdict(): array
     {
         $whole = $this->comparison->whole;
-        $lines = $whole === null ? [] : [\sprintf('All %s timed cells together took %s times as long: %s.', Units::whole($whole->cells), Units::ratio($whole->interval()), $this->said($whole))];
+        $lines = $whole === null ? [] : [\sprintf('All %s timed cells together took %s times as long: %s.', Units::whole($whole->cells), Units::ratio($whole), $this->said($whole))];
         $parts = [];
         foreach (Verdict::cases() as $verdict) {
             $cells = self::with($this->comparison->cells, $verdict);
@@ -99,8 +99,8 @@ final readonly class Account
             new Column('what'), new Column('new/old', 0, true), new Column('95 %', 0, true), new Column('p', 2, true), new Column('rounds it takes', 0, true), new Column('id', 10),
         ], \array_map(fn(Change $change): Row => new Row([
             $this->rank->called($change->id),
-            \is_finite($change->ratio) ? Units::digits($change->ratio) : 'from none',
-            $change->low === $change->high ? 'exact' : Units::interval($change->interval()),
+            \is_finite($change->median) ? Units::digits($change->median) : 'from none',
+            $change->low === $change->high ? 'exact' : Units::interval($change),
             $change->p === null ? Units::NOTHING : ($change->p < 0.0001 ? '< 0.0001' : Units::digits($change->p)),
             self::rounds($change),
             Plain::line($change->id),

@@ -7,7 +7,7 @@ namespace Larder\Lab\Compare;
 use Larder\Lab\Statistics\Interval;
 
 /** How many times as long one thing took in the new report: a cell, all cells of a subject, or all cells. */
-final readonly class Change
+final readonly class Change extends Interval
 {
     /**
      * @param string     $id     a cell's id, "scenario/subject", or '' for everything
@@ -20,17 +20,14 @@ final readonly class Change
      */
     public function __construct(
         public string $id,
-        public float $ratio,
-        public float $low,
-        public float $high,
+        float $ratio,
+        float $low,
+        float $high,
         public ?float $p,
         public Verdict $verdict,
         public ?int $needed = null,
         public int $cells = 1,
-    ) {}
-
-    public function interval(): Interval
-    {
-        return new Interval($this->ratio, $this->low, $this->high, 0);
+    ) {
+        parent::__construct($ratio, $low, $high, 0);
     }
 }

@@ -200,12 +200,12 @@ final class Comparison
             $verdict = match (true) {
                 $change->p === null => $change->verdict,
                 $change->low >= 1 / $factor && $change->high <= $factor => Verdict::Same,
-                $change->p <= $believed => $change->ratio > 1.0 ? Verdict::Slower : Verdict::Faster,
+                $change->p <= $believed => $change->median > 1.0 ? Verdict::Slower : Verdict::Faster,
                 default => Verdict::Unknown,
             };
-            $judged[] = new Change($change->id, $change->ratio, $change->low, $change->high, $change->p, $verdict, $verdict === Verdict::Unknown ? $change->needed : null, $change->cells);
+            $judged[] = new Change($change->id, $change->median, $change->low, $change->high, $change->p, $verdict, $verdict === Verdict::Unknown ? $change->needed : null, $change->cells);
         }
-        \usort($judged, static fn(Change $a, Change $b): int => [\abs(\log($b->ratio ?: 1e-9)), $a->id] <=> [\abs(\log($a->ratio ?: 1e-9)), $b->id]);
+        \usort($judged, static fn(Change $a, Change $b): int => [\abs(\log($b->median ?: 1e-9)), $a->id] <=> [\abs(\log($a->median ?: 1e-9)), $b->id]);
 
         return $judged;
     }

@@ -45,7 +45,7 @@ final class ComparisonTest extends TestCase
         $comparison = new Comparison(Reports::report($old), Reports::report(\array_reverse($new)), 0.1);
         foreach ($expected as $i => [$factor, $verdict]) {
             $change = self::cell($comparison, $i);
-            self::assertEqualsWithDelta($factor, $change->ratio, 1e-9);
+            self::assertEqualsWithDelta($factor, $change->median, 1e-9);
             self::assertTrue($change->low < $factor && $factor < $change->high);
             self::assertSame($verdict, $change->verdict, "$factor");
         }
@@ -62,7 +62,7 @@ final class ComparisonTest extends TestCase
         [$old, $new] = [$logs(10.0, 11.0, 9.0, 10.5), $logs(12.0, 13.5, 11.0, 12.5)];
         $mean = (\array_sum($new) - \array_sum($old)) / 4;
 
-        self::assertEqualsWithDelta(\exp($mean), $change->ratio, 1e-12);
+        self::assertEqualsWithDelta(\exp($mean), $change->median, 1e-12);
         self::assertEqualsWithDelta(\log($change->high) - $mean, $mean - \log($change->low), 1e-9);
         // t is 3.1459 with 6.0 degrees of freedom, a little less: taken as 5, 0.025496.
         self::assertEqualsWithDelta(0.025496, (float) $change->p, 1e-6);
@@ -94,7 +94,7 @@ final class ComparisonTest extends TestCase
         $comparison = new Comparison(Reports::noisy(1, 600, 5, 0.15, each: 12), Reports::noisy(2, 600, 5, 0.15, all: $factor, each: 12), 0.1);
 
         self::assertSame(Verdict::Slower, $comparison->whole?->verdict);
-        self::assertEqualsWithDelta($factor, $comparison->whole->ratio, 0.02);
+        self::assertEqualsWithDelta($factor, $comparison->whole->median, 0.02);
         self::assertTrue($comparison->whole->low < $factor && $factor < $comparison->whole->high);
     }
 
@@ -142,7 +142,7 @@ final class ComparisonTest extends TestCase
         $comparison = new Comparison($old, $new, 0.1);
 
         self::assertSame([Verdict::Slower, Verdict::Faster], [self::cell($comparison, 1)->verdict, self::cell($comparison, 2)->verdict]);
-        self::assertEqualsWithDelta(2.0, self::cell($comparison, 1)->ratio, 1e-9);
+        self::assertEqualsWithDelta(2.0, self::cell($comparison, 1)->median, 1e-9);
     }
 
     public function testWrongValuesAreALossWhateverTheTimesSay(): void
