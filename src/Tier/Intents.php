@@ -33,6 +33,8 @@ final class Intents
      */
     public function put(string $key, Space $space, bool $lasting = false): bool
     {
+        // It was computed before the change, and the intent may end, with the transaction, before it would be stored.
+        $this->writer->discard($key);
         for ($try = 0; $try < self::TRIES; $try++) {
             $snapshot = $this->reader->read([$key], $space);
             if ($snapshot === null) {

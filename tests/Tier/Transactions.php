@@ -145,6 +145,25 @@ abstract class Transactions extends TestCase
         self::assertSame([], $this->cache()->getMultiple(['k', 'other']));
     }
 
+    public function testWhatWasFilledBeforeItIsNotStoredAfterIt(): void
+    {
+        foreach (['set', 'delete', 'intend', 'flush'] as $how) {
+            $writer = $this->cache();
+            $writer->get($how);
+            $writer->fill($how, 'old');
+            $writer->transaction(static function () use ($writer, $how): void {
+                match ($how) {
+                    'set' => $writer->set($how, 'new'),
+                    'delete' => $writer->delete($how),
+                    'intend' => $writer->intend($how),
+                    'flush' => $writer->flush(),
+                };
+            });
+            $writer->commit();
+            self::assertSame($how === 'set' ? 'new' : null, $this->cache()->get($how), $how);
+        }
+    }
+
     public function testCallsInsideJoinTheOutermost(): void
     {
         $writer = $this->cache();
