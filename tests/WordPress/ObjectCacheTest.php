@@ -315,6 +315,27 @@ final class ObjectCacheTest extends TestCase
         self::assertTrue(\wp_cache_add('soon', 2, 'transient', 1));
     }
 
+    // Seen to fail: an array was no group that get() knew, and what is over at once could not be added.
+    public function testOddGroupsAndLives(): void
+    {
+        foreach ([[], null, false, 0, 0.0, '', '0'] as $group) {
+            self::assertTrue(\wp_cache_set('k', 'of the default group', $group));
+            self::assertSame('of the default group', \wp_cache_get('k', $group));
+            $this->request();
+            self::assertSame('of the default group', \wp_cache_get('k', $group));
+            self::assertSame('of the default group', \wp_cache_get('k', $group, true));
+        }
+        foreach (['posts', 'plugin', 'transient', 'default'] as $group) {
+            self::assertTrue(\wp_cache_add('over', 1, $group, -1));
+            $this->request();
+            self::assertFalse(\wp_cache_get('over', $group));
+            self::assertTrue(\wp_cache_add('over', 3, $group));
+            $this->request();
+            self::assertFalse(\wp_cache_add('over', 4, $group, -1));
+            self::assertSame(3, \wp_cache_get('over', $group));
+        }
+    }
+
     /** Two requests at the same time. */
     public function testWhoComputedFromAnOlderViewDoesNotBuryTheNewer(): void
     {

@@ -197,8 +197,8 @@ class ObjectCache
      */
     public function get($key, $group = 'default', $force = false, &$found = null)
     {
-        // PHP 8.5 complains of null as an offset.
-        $group ??= 'default';
+        // PHP 8.5 complains of null as an offset, and all of an array.
+        \is_string($group) || $group = self::group($group);
         if (!$force && (\is_string($key) || \is_int($key)) && isset($this->cache[$group][$key])) {
             if ((++$this->cache_hits & $this->mask) === 0 && $this->look()) {
                 $this->cache_hits--;
@@ -371,7 +371,12 @@ class ObjectCache
         }
         unset($this->missed[$group][$key]);
         try {
-            $done = $own ? $space->fill(self::name($key), $data, (int) $expire) : $space->add(self::name($key), $data, (int) $expire);
+            $done = match (true) {
+                $own => $space->fill(self::name($key), $data, (int) $expire),
+                // Over at once; WordPress's own class, and set(), say true.
+                (int) $expire < 0 => !$space->has(self::name($key)),
+                default => $space->add(self::name($key), $data, (int) $expire),
+            };
         } catch (NotStorable) {
             if (!$own && $space->has(self::name($key))) {
                 return false;
