@@ -135,6 +135,8 @@ final class MariaDbServer extends Server
         $made = Command::run([
             'mariadb-install-db', '--no-defaults', '--user=' . Account::own()->name, '--datadir=' . $this->data(),
             '--auth-root-authentication-method=normal', '--skip-test-db', '--innodb-log-file-size=16M',
+            // In the common one another server that starts removes its temporary tables.
+            '--tmpdir=' . $this->home->path,
             // A machine need not know its own name: nobody comes by the network.
             '--force',
         ], 60.0);
