@@ -58,6 +58,7 @@ final class Transaction
     public function change(string $key, Space $space, ?Entry $entry): bool
     {
         $this->writer->discard($key);
+        unset($this->fills[$key]);
         $told = $this->intend($key, $space);
         $this->changes[$key] = [$space, $entry, $this->depth];
 
@@ -127,7 +128,8 @@ final class Transaction
             } else {
                 $verdict = $this->writer->set($key, $space, $entry);
                 $done = $verdict !== Verdict::Failed && $done;
-                if ($verdict !== Verdict::Store && $verdict !== Verdict::Same) {
+                if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
+                    // It is not what this request has: that was refused, or was computed inside after the set.
                     $this->drop($key, $space);
                 }
             }
