@@ -258,6 +258,12 @@ final class PageSite
      */
     public function purged(array $paths): array
     {
-        return \array_values(\array_filter($paths, fn(string $path): bool => self::did($this->get($path)) !== 'hit'));
+        return \array_values(\array_filter($paths, function (string $path): bool {
+            $did = self::did($this->get($path));
+            // Else it was not asked for, or not stored, for a reason that has nothing to do with a purge.
+            Assert::assertContains($did, ['stored', 'hit'], $path);
+
+            return $did === 'stored';
+        }));
     }
 }
