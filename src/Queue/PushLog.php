@@ -167,11 +167,9 @@ final class PushLog
         $start -= $at;
         $records = [];
         while ($at < \strlen($all)) {
-            $length = \strlen($all) < $at + self::AROUND ? 0 : self::int($all, $at);
-            $payload = \substr($all, $at + 8, $length);
-            $end = $at + 8 + $length + self::TAIL;
-            $isWhole = $length > 31 && $end <= \strlen($all) && \crc32($payload) === self::int($all, $at + 4) && \substr($all, $end - 8, 8) === $epoch;
-            if ($isWhole) {
+            $payload = self::payload($all, $at);
+            $end = $payload === null ? 0 : $at + 8 + \strlen($payload) + self::TAIL;
+            if ($payload !== null && \substr($all, $end - 8, 8) === $epoch) {
                 $priority = self::int($payload, 28);
                 $records[] = ['id' => \substr($payload, 0, 28), 'priority' => $priority > 0x7FFFFFFF ? $priority - 0x100000000 : $priority, 'body' => \substr($payload, 32), 'isDamaged' => false];
             } else {
@@ -203,12 +201,19 @@ final class PushLog
         if (\trim($records, "\0") === '') {
             return null;
         }
-        $length = \strlen($records) < self::AROUND ? 0 : self::int($records, 0);
-        if ($length < 32 || \strlen($records) < 8 + $length + self::TAIL || \crc32(\substr($records, 8, $length)) !== self::int($records, 4)) {
-            throw new QueueFailure("Nothing was done: $this->file is damaged, and messages that were accepted may be in it; move it away to go on without them.");
-        }
+        $payload = self::payload($records, 0)
+            ?? throw new QueueFailure("Nothing was done: $this->file is damaged, and messages that were accepted may be in it; move it away to go on without them.");
 
-        return \substr($records, 8 + $length + self::TAIL - 8, 8);
+        return \substr($records, \strlen($payload) + self::TAIL, 8);
+    }
+
+    /** Of the record there; null: there is none that is whole. */
+    private static function payload(string $bytes, int $at): ?string
+    {
+        $length = \strlen($bytes) < $at + self::AROUND ? 0 : self::int($bytes, $at);
+        $payload = \substr($bytes, $at + 8, $length);
+
+        return $length > 31 && $at + 8 + $length + self::TAIL <= \strlen($bytes) && \crc32($payload) === self::int($bytes, $at + 4) ? $payload : null;
     }
 
     /** Notes up to where a database has this log. */
