@@ -48,22 +48,9 @@ final class Machine
         return self::step('apcu.fetch', $key);
     }
 
-    /**
-     * @param string|array<string, mixed> $key
-     *
-     * @return ($key is string ? bool : array<string, int>)
-     */
-    public static function apcu_store(string|array $key, mixed $value = null, int $ttl = 0): bool|array
+    public static function apcu_store(string $key, mixed $value, int $ttl = 0): bool
     {
-        if (\is_string($key)) {
-            return self::step('apcu.store', $key, $value) === true;
-        }
-        // APCu takes its lock anew for each.
-        return \array_map(static fn(): int => -1, \array_filter(
-            $key,
-            static fn(mixed $value, string $key): bool => self::step('apcu.store', $key, $value) !== true,
-            \ARRAY_FILTER_USE_BOTH,
-        ));
+        return self::step('apcu.store', $key, $value) === true;
     }
 
     public static function apcu_delete(string $key): bool

@@ -206,32 +206,20 @@ final class ApcuNear implements Near
             $prefix = $this->prefix;
             $state = \apcu_fetch($this->stateKey);
             $from = !\is_array($state) || $state[0] !== $this->generation || $state[1] !== $epoch ? \PHP_INT_MAX : \max($state[2], $state[4]);
-            $stored = [];
             foreach ($raws as $key => [$raw, $position, $at, $life]) {
                 $key = $prefix . $key;
                 $there = self::position(\apcu_fetch($key));
                 if ($from > $at || $there > $position) {
                     $this->refused++;
                     $there < $position && \apcu_delete($key);
-                } elseif ($life === 0) {
-                    $stored[$key] = $raw;
                 } elseif (!\apcu_store($key, $raw, \min(self::LONGEST_LIFE, $life))) {
-                    $this->failed($key);
+                    $this->errors++;
+                    \apcu_delete($key);
                 }
-            }
-            // One call for many takes a third of the time.
-            foreach ($stored === [] ? [] : (array) \apcu_store($stored) as $key => $_) {
-                $this->failed((string) $key);
             }
         } finally {
             $this->unlock();
         }
-    }
-
-    private function failed(string $key): void
-    {
-        $this->errors++;
-        \apcu_delete($key);
     }
 
     /** Position of a copy or marker, as APCu holds it; -1: none. */
