@@ -57,7 +57,6 @@ final class Transaction
     /** @param ?Entry $entry null: the key is removed */
     public function change(string $key, Space $space, ?Entry $entry): bool
     {
-        $this->writer->discard($key);
         unset($this->fills[$key]);
         $told = $this->intend($key, $space);
         $this->changes[$key] = [$space, $entry, $this->depth];
