@@ -6,7 +6,6 @@ namespace Larder\Tests\Faults;
 
 use Larder\Cache;
 use Larder\Page\Middleware;
-use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use Nyholm\Psr7\Factory\Psr17Factory;
 use Nyholm\Psr7\Response;
@@ -23,16 +22,11 @@ use Psr\Http\Server\RequestHandlerInterface;
 #[RequiresPhpExtension('pdo_sqlite')]
 final class PageTest extends TestCase
 {
-    use Forks;
+    use ForeignLock;
 
     protected const FORKS = true;
 
     private const WAIT = 40;
-
-    protected function tearDown(): void
-    {
-        $this->endChildren();
-    }
 
     // Seen to fail: while the builder's process lived, all visitors waited for the page for as long as the option says.
     public function testAPageThatCannotBeWrittenKeepsNobodyWaiting(): void
@@ -40,24 +34,11 @@ final class PageTest extends TestCase
         $directory = new TemporaryDirectory();
         $open = static fn(float $timeout): Cache => Cache::open(['dsn' => "sqlite://$directory->path/cache", 'timeout' => $timeout]);
         $open(5.0)->set('the database', 'is there');
-        $this->fork(function () use ($directory, $open): never {
-            $foreign = null;
-            $this->visit($open(0.1), static function () use ($directory, &$foreign): string {
-                // Another program, a backup say, locks the database for longer than is waited.
-                $files = \glob("$directory->path/cache/*.db");
-                $foreign = new \PDO('sqlite:' . ($files[0] ?? throw new \LogicException('No database.')));
-                $foreign->exec('BEGIN EXCLUSIVE');
+        $this->worksWhileLocked($directory, fn(\Closure $lock): array => $this->visit($open(0.1), static function () use ($lock): string {
+            $lock();
 
-                return 'made, and not stored';
-            });
-            $foreign?->exec('ROLLBACK');
-            $directory->write('ready', 'yes');
-            while (true) {
-                // As a worker of php-fpm, it goes on with other requests.
-                \sleep(60);
-            }
-        });
-        $this->await(static fn(): bool => \is_file($directory->file('ready')));
+            return 'made, and not stored';
+        }));
         $start = \hrtime(true);
         self::assertSame(['made', 'Larder; fwd=uri-miss; stored'], $this->visit($open(5.0), static fn(): string => 'made'));
         self::assertLessThan(self::WAIT / 2, (\hrtime(true) - $start) / 1e9);
