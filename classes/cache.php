@@ -19,6 +19,7 @@ declare(strict_types=1);
     && !\class_exists('larder\store\sqlite\changecounter', false)
     && !\class_exists('larder\store\sqlite\changelog', false)
     && !\class_exists('larder\store\sqlite\databasefiles', false)
+    && !\interface_exists('larder\store\watch', false)
     && !\class_exists('larder\system\circuitbreaker', false)
     && !\class_exists('larder\system\clock', false)
     && !\class_exists('larder\system\failurelog', false)

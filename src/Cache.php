@@ -832,7 +832,7 @@ final class Cache extends Front
         $view = $this->view;
         $changes = $view->changes;
         $request = $this->request;
-        $reader = $request->forks ? $request->reader() : $request->reader;
+        $reader = $request->forks ? $request->reader() : $request->reader ?? $request->reader();
         $isAsked = $this->version === $view->version && ($this->segment !== null || $this->near !== null);
         $entry = $view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
         if ($entry !== null) {

@@ -8,6 +8,7 @@ use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Codec\Signer;
 use Larder\Store\ReentrantStore;
+use Larder\Store\Sqlite\SqliteWatch;
 use Larder\Store\Store;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
@@ -39,11 +40,16 @@ final class Assembly
         $failureLog = new FailureLog($options->logger);
         [$runtime, $mark] = self::place($options, $failureLog);
         $name = $options->truth->toString();
-        try {
-            $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
-        } catch (Failure) {
-            // The store's directory cannot be prepared now. Truth reports that, and tries again.
-            $store = null;
+        $store = $watch = null;
+        if ($runtime !== null && $options->truth->scheme === 'sqlite') {
+            // Made with the first call: a request that finds all in near memory makes none.
+            $watch = new SqliteWatch($runtime);
+        } else {
+            try {
+                $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
+            } catch (Failure) {
+                // The store's directory cannot be prepared now. Truth reports that, and tries again.
+            }
         }
         // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
         $isOwn = $options->truth->scheme === 'memory';
@@ -51,7 +57,7 @@ final class Assembly
         $tier = Dsn::TIERS[$options->truth->scheme];
         // What another server purges in a far tier moves no counter here.
         $purges = $runtime === null || $tier !== 'disk' ? null : new PurgeCounters("$runtime/local-$mark-purges");
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges, $runtime === null ? null : "$runtime/local-$mark-trees");
+        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options, $runtime), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges, $runtime === null ? null : "$runtime/local-$mark-trees", $watch);
         $codec = Codec::create($options->serializer, $options->compressor);
         $request = new Request(
             $truth,
@@ -68,9 +74,10 @@ final class Assembly
         return [$request, new Space('', $options->cacheOnly)];
     }
 
-    private static function reentrant(?Store $store, string $name, Dsn $dsn, Options $options): ReentrantStore
+    /** @param ?string $prepared see StoreFactory::make() */
+    private static function reentrant(?Store $store, string $name, Dsn $dsn, Options $options, ?string $prepared): ReentrantStore
     {
-        return new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare));
+        return new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $prepared));
     }
 
     /** @return list<Near> */
@@ -91,7 +98,7 @@ final class Assembly
                         $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
                     }
                 } elseif ($dsn->scheme !== 'apcu') {
-                    $store = self::reentrant(StoreFactory::make($dsn, $options, prepared: $runtime), $dsn->toString(), $dsn, $options);
+                    $store = self::reentrant(StoreFactory::make($dsn, $options, prepared: $runtime), $dsn->toString(), $dsn, $options, $runtime);
                     $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $failureLog);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);

@@ -19,7 +19,8 @@ use Larder\System\Signals;
  * Handlers of asynchronous signals wait until the call has ended. If another exception still leaves a store object in the
  * middle of a call (a destructor threw), this class never uses that object again.
  *
- * If the store cannot be made (its directory cannot be created, for example), every call tries again.
+ * The store is made with the first call. If it cannot be made (its directory cannot be created, for example), every call tries
+ * again.
  */
 final class ReentrantStore implements Appending, ReadsOne
 {
@@ -30,7 +31,7 @@ final class ReentrantStore implements Appending, ReadsOne
     private array $spares = [];
 
     /**
-     * @param ?Store                $store null: it could not be made yet
+     * @param ?Store                $store null: it is not made yet
      * @param \Closure(bool): Store $make  true: makes a spare one, which shares no connection with another
      */
     public function __construct(private readonly string $name, private ?Store $store, private readonly \Closure $make) {}
@@ -100,13 +101,15 @@ final class ReentrantStore implements Appending, ReadsOne
 
     public function appends(): bool
     {
-        return $this->store instanceof Appending && $this->store->appends();
+        $store = $this->store ?? $this->there();
+
+        return $store instanceof Appending && $store->appends();
     }
 
     public function append(Change $change): bool
     {
         $held = Signals::hold();
-        if ($this->busy || !$this->store instanceof Appending) {
+        if ($this->busy || !($this->store ??= $this->made(false)) instanceof Appending) {
             return false;
         }
         $this->busy = true;
@@ -122,7 +125,7 @@ final class ReentrantStore implements Appending, ReadsOne
     public function settle(string $writer, array &$bounded = []): array
     {
         $held = Signals::hold();
-        if ($this->busy || !$this->store instanceof Appending) {
+        if ($this->busy || !($this->store ??= $this->made(false)) instanceof Appending) {
             return [];
         }
         $this->busy = true;
@@ -138,7 +141,7 @@ final class ReentrantStore implements Appending, ReadsOne
     public function position(string $key, string $epoch): ?int
     {
         $held = Signals::hold();
-        if ($this->busy || !$this->store instanceof Appending) {
+        if ($this->busy || !($this->store ??= $this->made(false)) instanceof Appending) {
             return null;
         }
         $this->busy = true;
@@ -169,7 +172,7 @@ final class ReentrantStore implements Appending, ReadsOne
 
     public function forgets(): bool
     {
-        return $this->store === null ? $this->forgets ?? true : $this->forgets ??= $this->store->forgets();
+        return $this->forgets ?? ($this->forgets = $this->there()?->forgets()) ?? true;
     }
 
     public function tidy(): void
@@ -260,6 +263,16 @@ final class ReentrantStore implements Appending, ReadsOne
             }
 
             throw StoreBusy::because($this->name, 'used again inside a call of it', $failure);
+        }
+    }
+
+    /** Null: it cannot be made now. */
+    private function there(): ?Store
+    {
+        try {
+            return $this->store ??= $this->made(false);
+        } catch (Failure) {
+            return null;
         }
     }
 

@@ -34,8 +34,8 @@ final class Report
         ]];
         foreach ($view->nears as $i => $near) {
             $stats[self::tier($near)] = [
-                'hits' => $i === 0 ? $nearHits + $request->reader->nearHits : 0,
-                'misses' => $i === 0 ? $request->reader->nearMisses : 0,
+                'hits' => $i === 0 ? $nearHits + $request->reader()->nearHits : 0,
+                'misses' => $i === 0 ? $request->reader()->nearMisses : 0,
                 'writes' => 0,
                 'time' => 0.0,
             ] + ($stored ? $near->stats() : []);
@@ -57,22 +57,22 @@ final class Report
     public static function inspect(Request $request, Space $space, string $name, bool $copied): array
     {
         // Read the truth first: the same read brings the position of the space's last flush.
-        $snapshot = $request->reader->read([$name], $space);
+        $snapshot = $request->reader()->read([$name], $space);
         $now = $request->truth->now();
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
         foreach ($request->view->nears as $near) {
             $hit = $request->view->nearReadable ? $near->get($name) : null;
-            $good = $hit !== null && $request->reader->good($hit[0], $hit[1], $space);
+            $good = $hit !== null && $request->reader()->good($hit[0], $hit[1], $space);
             $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);
         }
         $record = $snapshot?->records[$name] ?? null;
-        $entry = $record === null ? null : $request->reader->signer->open($name, $record->body);
+        $entry = $record === null ? null : $request->reader()->signer->open($name, $record->body);
         $kind = match (true) {
             $snapshot === null => 'unreachable',
             $record === null => 'absent',
             $entry === null => ['d' => 'deleted', 'x' => 'dropped by a conflict', 'i' => 'an intent stands'][$record->body[0] ?? ''] ?? 'not readable',
-            $request->reader->valid($name, $record, $snapshot, $space) === null => self::over($entry, $now),
+            $request->reader()->valid($name, $record, $snapshot, $space) === null => self::over($entry, $now),
             $entry->sure !== 0 => 'value of bounded life',
             default => 'value',
         };
@@ -95,7 +95,7 @@ final class Report
             $entry = self::value($request, $name, $record);
             $colon = (int) \strpos($name, ':', 2);
             $path = \substr($name, 2, $colon - 2);
-            if ($entry === null || !$request->reader->good($entry, $record->position, $spaces[$path] ??= new Space($path))) {
+            if ($entry === null || !$request->reader()->good($entry, $record->position, $spaces[$path] ??= new Space($path))) {
                 continue;
             }
             yield \substr($name, $colon + 1) => [
@@ -120,7 +120,7 @@ final class Report
 
     private static function value(Request $request, string $name, Record $record): ?Entry
     {
-        return $name[0] === 'e' ? $request->reader->signer->open($name, $record->body) : null;
+        return $name[0] === 'e' ? $request->reader()->signer->open($name, $record->body) : null;
     }
 
     /** @return array{found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string} */

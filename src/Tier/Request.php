@@ -17,13 +17,12 @@ use Larder\Tier\Near\Near;
 final class Request
 {
     public readonly View $view;
-    public readonly Reader $reader;
 
-    // Made on first use: a request that only reads from memory loads none of these classes.
+    // Made on first use: a request that only reads from memory needs none of these.
+    public ?Reader $reader = null;
     private ?Writer $writer = null;
     private ?Intents $intents = null;
     private ?Remember $remember = null;
-    private readonly Leases $leases;
     /** Whether this process may be forked: if not, $reader may be used as it is. */
     public readonly bool $forks;
     private int $process;
@@ -34,8 +33,8 @@ final class Request
     /** @var array<int, \WeakReference<self>> the objects whose request ends with PHP's */
     private static array $open = [];
 
-    /** Calls of the truth tier when the request ended last; -1: it has not ended yet. */
-    private int $ended = -1;
+    /** Calls of the truth tier when the request ended last. */
+    private int $ended = 0;
     private static bool $registered = false;
 
     /**
@@ -57,10 +56,8 @@ final class Request
         public readonly ?PurgeCounters $purges = null,
     ) {
         $this->forks = Process::forks();
-        $this->process = Process::id();
-        $this->leases = new Leases($truth, new RequestHistory(), $truth->writer);
-        $this->view = new View($truth, $nears, $this->leases, $lazy);
-        $this->reader = new Reader($this->view, $truth, $signer, $this->leases);
+        $this->process = $this->forks ? Process::id() : 0;
+        $this->view = new View($truth, $nears, $lazy);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
@@ -99,7 +96,7 @@ final class Request
             $this->noticeFork();
         }
 
-        return $this->reader;
+        return $this->reader ??= new Reader($this->view, $this->truth, $this->signer, $this->view->leases());
     }
 
     /** Each call of the application gets the writer here for its first write. */
@@ -109,7 +106,7 @@ final class Request
         $this->view->isBegun || $this->view->start();
         if ($this->writer === null) {
             \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
-            $this->writer = new Writer($this->view, $this->reader, $this->truth);
+            $this->writer = new Writer($this->view, $this->reader(), $this->truth);
         }
 
         return $this->writer;
@@ -119,7 +116,7 @@ final class Request
     {
         $writer = $this->writer();
 
-        return $this->intents ??= new Intents($this->view, $this->reader, $this->truth, $writer);
+        return $this->intents ??= new Intents($this->view, $this->reader(), $this->truth, $writer);
     }
 
     /** A set or delete of the key has ended this request's intent on it, if it had one. */
@@ -132,7 +129,7 @@ final class Request
     {
         $writer = $this->writer();
 
-        return $this->remember ??= new Remember($this->view, $this->reader, $writer, $this->truth, $this->leases, $this->lease);
+        return $this->remember ??= new Remember($this->view, $this->reader(), $writer, $this->truth, $this->view->leases(), $this->lease);
     }
 
     public function begin(): void
@@ -187,7 +184,7 @@ final class Request
     public function commit(): void
     {
         $this->noticeFork();
-        $leases = $this->leases->releaseAll();
+        $leases = $this->view->leases?->releaseAll() ?? [];
         if ($this->writer !== null || $leases !== []) {
             $this->writer()->commit($leases);
         }

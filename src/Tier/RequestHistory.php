@@ -66,9 +66,14 @@ final class RequestHistory
     /** Begins the request, or begins it anew: it holds nothing that was read before. */
     public function begin(JournalSlice $now): void
     {
-        $this->epoch = $now->epoch;
-        $this->start = $this->seen = $this->markersSeen = $now->end;
-        $this->token = $now->token;
+        $this->beginAt($now->epoch, $now->end, $now->token);
+    }
+
+    public function beginAt(string $epoch, int $position, string $token): void
+    {
+        $this->epoch = $epoch;
+        $this->start = $this->seen = $this->markersSeen = $position;
+        $this->token = $token;
         $this->lost = -1;
         $this->early = null;
         $this->first = $this->foreign = [];
@@ -80,7 +85,7 @@ final class RequestHistory
     /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
     public function beginBlind(): void
     {
-        $this->begin(new JournalSlice('', -1, '', false));
+        $this->beginAt('', -1, '');
         $this->lost = 0;
     }
 

@@ -15,6 +15,7 @@ use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
+use Larder\Store\Watch;
 use Larder\System\CircuitBreaker;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
@@ -66,6 +67,7 @@ final class Truth
         private readonly ?PurgeCounters $purges = null,
         /** The file that names the mirrors, if there may be any. */
         private readonly ?string $mirrors = null,
+        private readonly ?Watch $watch = null,
     ) {
         $this->breaker = new CircuitBreaker();
         $this->breaker->until = 1;
@@ -74,7 +76,7 @@ final class Truth
     /** The same store for another request, under a name of its own. */
     public function apart(): self
     {
-        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)), $this->purges, $this->mirrors);
+        return new self($this->store, $this->name, $this->pending, $this->failureLog, \bin2hex(\random_bytes(6)), $this->purges, $this->mirrors, $this->watch);
     }
 
     public function down(): bool
@@ -107,6 +109,12 @@ final class Truth
         }
 
         return $this->ahead === null ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
+    }
+
+    /** Whether since() would answer that nothing has changed. Costs a few stats and makes no call; false: ask since(). */
+    public function isUnchanged(string $epoch, string $token): bool
+    {
+        return $this->watch !== null && $this->reachable() && $this->watch->isUnchanged($epoch, $token);
     }
 
     public function since(string $epoch, int $position, string $token): ?JournalSlice

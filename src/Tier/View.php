@@ -67,6 +67,9 @@ final class View
     public bool $nearReadable = true;
     public readonly RequestHistory $history;
 
+    /** Null: this request has taken none. */
+    public ?Leases $leases = null;
+
     /** Names this request in the journal: its own changes do not count against it. */
     public string $writer;
 
@@ -96,12 +99,16 @@ final class View
     public function __construct(
         public readonly Truth $truth,
         public readonly array $nears,
-        public readonly Leases $leases,
         private readonly bool $lazy = false,
     ) {
-        $this->history = $leases->history;
+        $this->history = new RequestHistory();
         $this->writer = $truth->writer;
         $this->begin();
+    }
+
+    public function leases(): Leases
+    {
+        return $this->leases ??= new Leases($this->truth, $this->history, $this->truth->writer);
     }
 
     public function register(Space $space, RequestTier $copies): void
@@ -167,10 +174,14 @@ final class View
     {
         $held = Signals::hold();
         $this->isBegun = true;
-        $known = ['', 0, ''];
-        foreach ($this->nears as $near) {
-            $known = $near->state();
-            break;
+        $near = $this->nears[0] ?? null;
+        $known = $near === null ? ['', 0, ''] : $near->state();
+        if (!isset($this->nears[1]) && $this->truth->isUnchanged($known[0], $known[2])) {
+            $this->history->beginAt($known[0], $known[1], $known[2]);
+            $this->nearReadable = true;
+            $this->version++;
+
+            return;
         }
         $changes = $this->truth->since(...$known);
         if ($changes === null) {
@@ -232,7 +243,7 @@ final class View
         $this->history->learn($changes, $this->writer);
         if ($changes->epoch !== $epoch) {
             // The leases were of the old epoch and ended with it.
-            $this->leases->forget();
+            $this->leases?->forget();
         }
         if (!$changes->complete || $changes->epoch !== $epoch) {
             $this->forgetAll();
@@ -501,7 +512,7 @@ final class View
     public function leaveParent(): void
     {
         $this->writer = \bin2hex(\random_bytes(6));
-        $this->leases->forget();
+        $this->leases?->forget();
         $this->version++;
     }
 
@@ -654,9 +665,10 @@ final class View
             return $outcome->position ?? \PHP_INT_MAX;
         }
         $turn = 'm' . $marker;
+        $leases = $this->leases();
         $end = \hrtime(true) + self::MAKING * 1000000;
         for ($pause = 500; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
-            $taken = $this->leases->take($turn, self::MAKING);
+            $taken = $leases->take($turn, self::MAKING);
             $snapshot = $this->again([$marker]);
             $position = $snapshot->records[$marker]->position ?? 0;
             $late = \hrtime(true) > $end;
@@ -665,7 +677,7 @@ final class View
                 // Processes that began before the lease was taken may still be in the way.
                 $position = $outcome === null ? \PHP_INT_MAX : ($outcome->done || $late ? \max(0, $outcome->position) : 0);
             }
-            $this->leases->giveBack($turn);
+            $leases->giveBack($turn);
             if ($snapshot === null || $position !== 0 || $late) {
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }

@@ -28,6 +28,7 @@ use Larder\System\Quiet;
 final class DatabaseFiles
 {
     public readonly string $database;
+    public readonly SqliteWatch $watch;
 
     /**
      * Each epoch's positions lie above those of all earlier epochs, so that a position of an earlier epoch is older than
@@ -46,6 +47,7 @@ final class DatabaseFiles
         $absolute = \str_starts_with($directory, '/') || \preg_match('~^([a-z]:|\\\\)~i', $directory) === 1;
         $this->directory = $absolute ? $directory : \getcwd() . '/' . $directory;
         $this->database = $this->directory . '/larder.db';
+        $this->watch = new SqliteWatch($this->directory);
     }
 
     public function counter(string $epoch): ChangeCounter

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+/** Tells, without opening a store, whether anything has changed in it. */
+interface Watch
+{
+    /**
+     * Whether nothing has changed since an answer of Store::since() with this epoch and token. False: ask the store.
+     *
+     * @param string $token '': there was none
+     */
+    public function isUnchanged(string $epoch, string $token): bool;
+}
