@@ -656,7 +656,7 @@ final class Cache extends Front
      */
     public function purgeCounter(): ?PurgeCounter
     {
-        return $this->request->purges?->of($this->space);
+        return $this->request->truth->purges()?->of($this->space);
     }
 
     /**

@@ -68,9 +68,9 @@ final class Codec
         if ($type !== self::PHP && !\extension_loaded($serializer)) {
             throw new \InvalidArgumentException("The serializer {$serializer} needs ext-{$serializer}, which this PHP does not have: install it, or leave the option out.");
         }
-        $by = Compression::NAMES[$compressor ?? 'none']
+        $by = $compressor === null ? Compression::NONE : Compression::NAMES[$compressor]
             ?? throw new \InvalidArgumentException("Unknown compressor \"{$compressor}\": use none, zstd, lz4 or gzip.");
-        $extension = Compression::missing($by);
+        $extension = $compressor === null ? null : Compression::missing($by);
         if ($extension !== null) {
             throw new \InvalidArgumentException("The compressor {$compressor} needs ext-{$extension}, which this PHP does not have: install it, or use gzip or none.");
         }

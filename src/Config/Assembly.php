@@ -19,7 +19,6 @@ use Larder\Tier\Near\Near;
 use Larder\Tier\Near\SegmentNear;
 use Larder\Tier\Near\StoreNear;
 use Larder\Tier\PendingInvalidations;
-use Larder\Tier\PurgeCounters;
 use Larder\Tier\Request;
 use Larder\Tier\Space;
 use Larder\Tier\Truth;
@@ -37,38 +36,54 @@ final class Assembly
     public static function build(#[\SensitiveParameter] string|array|null $source): array
     {
         $options = Options::from($source);
-        $failureLog = new FailureLog($options->logger);
-        [$runtime, $mark] = self::place($options, $failureLog);
-        $name = $options->truth->toString();
+        $user = Ownership::user();
+        // For notes that must be written while the cache's own directory cannot be.
+        $spare = \sys_get_temp_dir() . '/larder-' . $user;
+        $truth = $options->truth;
+        $tier = Dsn::TIERS[$truth->scheme];
+        try {
+            $runtime = StoreFactory::runtime($options);
+            $failureLog = new FailureLog($options->logger, $runtime . '/said');
+        } catch (Failure $failure) {
+            $runtime = null;
+            $failureLog = self::reportedIn($spare, $failure, $options);
+        }
+        $name = $truth->toString();
+        $mark = StoreFactory::markOf($options->prefix, $tier !== 'disk' ? $name : $runtime ?? StoreFactory::directory($truth, $options), $user);
         $store = $watch = null;
-        if ($runtime !== null && $options->truth->scheme === 'sqlite') {
+        if ($runtime !== null && $truth->scheme === 'sqlite') {
             // Made with the first call: a request that finds all in near memory makes none.
             $watch = new SqliteWatch($runtime);
         } else {
             try {
-                $store = StoreFactory::make($options->truth, $options, prepared: $runtime);
+                $store = StoreFactory::make($truth, $options, prepared: $runtime);
             } catch (Failure) {
                 // The store's directory cannot be prepared now. Truth reports that, and tries again.
             }
         }
         // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
-        $isOwn = $options->truth->scheme === 'memory';
-        $pending = new PendingInvalidations($runtime === null || $isOwn ? null : $runtime . '/kept-' . $mark, $isOwn ? null : self::spare() . '/lost-' . $mark);
-        $tier = Dsn::TIERS[$options->truth->scheme];
-        // What another server purges in a far tier moves no counter here.
-        $purges = $runtime === null || $tier !== 'disk' ? null : new PurgeCounters("$runtime/local-$mark-purges");
-        $truth = new Truth(self::reentrant($store, $name, $options->truth, $options, $runtime), $name, $pending, $failureLog, \bin2hex(\random_bytes(6)), $purges, $runtime === null ? null : "$runtime/local-$mark-trees", $watch);
+        $isOwn = $truth->scheme === 'memory';
         $codec = Codec::create($options->serializer, $options->compressor);
+        $local = $runtime === null ? null : "$runtime/local-$mark";
         $request = new Request(
-            $truth,
+            new Truth(
+                self::reentrant($store, $name, $truth, $options, $runtime),
+                $name,
+                new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$spare/lost-$mark"),
+                $failureLog,
+                \bin2hex(\random_bytes(6)),
+                // What another server purges in a far tier moves no counter here.
+                $local === null || $tier !== 'disk' ? null : "$local-purges",
+                $local === null ? null : "$local-trees",
+                $watch,
+            ),
             self::nears($options, $codec, $failureLog, $runtime, $mark),
-            new EntrySigner($options->secret === null ? null : new Signer($options->secret), $options->prefix),
+            $options->secret === null ? null : new EntrySigner(new Signer($options->secret), $options->prefix),
             $codec,
             (int) ($options->lease * 1000),
             $tier,
             $options->lazy,
-            $runtime === null ? null : $runtime . '/local-' . $mark,
-            $purges,
+            $local,
         );
 
         return [$request, new Space('', $options->cacheOnly)];
@@ -113,31 +128,20 @@ final class Assembly
         return $nears;
     }
 
-    /** @return array{?string, string} the directory for lock files and pending invalidations, or null; this cache's mark */
-    private static function place(Options $options, FailureLog $failureLog): array
+    /** The failure log, without the cache's own directory. Reports why that cannot be used. */
+    private static function reportedIn(string $spare, Failure $failure, Options $options): FailureLog
     {
+        $notes = "$spare/said";
         try {
-            $runtime = StoreFactory::runtime($options);
-            $failureLog->noteIn($runtime . '/said');
-
-            return [$runtime, StoreFactory::mark($options)];
-        } catch (Failure $failure) {
-            try {
-                Directory::prepare(self::spare());
-                $failureLog->noteIn(self::spare() . '/said');
-            } catch (Failure|InvalidConfiguration|WrongUser) {
-                // Without a file for notes, each request logs the line.
-            }
-            // Report it under the name of the disk tier, which lies in that directory and has failed with it.
-            $failureLog->report($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
-
-            return [null, StoreFactory::mark($options)];
+            Directory::prepare($spare);
+        } catch (Failure|InvalidConfiguration|WrongUser) {
+            // Without a file for notes, each request logs the line.
+            $notes = null;
         }
-    }
+        $failureLog = new FailureLog($options->logger, $notes);
+        // Report it under the name of the disk tier, which lies in that directory and has failed with it.
+        $failureLog->report($options->disk?->toString() ?? 'directory', $failure->getMessage() . '; going on without it');
 
-    /** A directory for notes that must be written while the cache's own directory cannot be. */
-    private static function spare(): string
-    {
-        return \sys_get_temp_dir() . '/larder-' . Ownership::user();
+        return $failureLog;
     }
 }

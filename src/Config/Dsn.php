@@ -49,6 +49,9 @@ final class Dsn
         'memory' => 'near',
     ];
 
+    /** A directory that means what it says: what most requests parse needs no look at each rule. */
+    private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
+
     private const REDIS_PORT = 6379;
     private const MEMCACHED_PORT = 11211;
 
@@ -110,6 +113,9 @@ final class Dsn
      */
     public static function parse(#[\SensitiveParameter] string $text, ?array $known = null): self
     {
+        if (\preg_match(self::PLAIN, $text, $plain) === 1) {
+            return new self('sqlite', $plain[1]);
+        }
         $colon = \strpos($text, '://');
         if ($colon === false || $colon === 0) {
             throw InvalidConfiguration::notADsn($text);

@@ -37,6 +37,7 @@ final class StoreFactory
             case 'file':
                 $directory = self::directory($dsn, $options);
                 $directory === $prepared || Directory::prepare($directory);
+                \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
 
                 return $dsn->scheme === 'sqlite'
                     ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
@@ -81,7 +82,7 @@ final class StoreFactory
     {
         if ($options->disk !== null) {
             $path = self::directory($options->disk, $options);
-            Directory::prepare($path);
+            Ownership::isPrivate($path) || Directory::prepare($path);
 
             return $path;
         }
@@ -128,8 +129,13 @@ final class StoreFactory
     public static function mark(Options $options): string
     {
         $truth = $options->truth;
-        $place = Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString();
 
-        return \substr(\md5(Ownership::user() . ' ' . $options->prefix . ' ' . $place), 0, 8);
+        return self::markOf($options->prefix, Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString(), Ownership::user());
+    }
+
+    /** The same for a caller that knows the truth tier's directory or name. */
+    public static function markOf(string $prefix, string $place, int $user): string
+    {
+        return \substr(\md5("$user $prefix $place"), 0, 8);
     }
 }

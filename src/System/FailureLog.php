@@ -22,13 +22,7 @@ final class FailureLog
     private static array $last = [];
 
     /** @param ?string $file notes the last lines; null: in a web server each request may log a line */
-    public function __construct(private readonly ?LoggerInterface $logger, private ?string $file = null) {}
-
-    /** Names the file, whose directory is known only later: some parts may have failed before. */
-    public function noteIn(string $file): void
-    {
-        $this->file = $file;
-    }
+    public function __construct(private readonly ?LoggerInterface $logger, private readonly ?string $file = null) {}
 
     public function report(string $part, string $message): void
     {

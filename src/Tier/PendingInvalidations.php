@@ -77,7 +77,7 @@ final class PendingInvalidations
         if ($this->file === null) {
             return false;
         }
-        \clearstatcache(true, $this->file);
+        \clearstatcache();
         if (!\is_file($this->file)) {
             $this->prepare($this->file);
 
@@ -265,11 +265,13 @@ final class PendingInvalidations
         if ($this->spare === null) {
             return false;
         }
-        // It lies outside the cache's directory, where open_basedir may hide it.
+        \clearstatcache();
+        if ((string) \ini_get('open_basedir') === '') {
+            return \is_file($this->spare);
+        }
+        // It lies outside the cache's directory, which may be all that PHP may see.
         Quiet::begin();
         try {
-            \clearstatcache(true, $this->spare);
-
             return \is_file($this->spare);
         } finally {
             Quiet::end();

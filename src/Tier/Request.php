@@ -46,14 +46,14 @@ final class Request
     public function __construct(
         public readonly Truth $truth,
         private readonly array $nears,
-        private readonly EntrySigner $signer,
+        /** Null: records are not signed. */
+        private readonly ?EntrySigner $signer,
         public readonly Codec $codec,
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
         public readonly string $last,
         bool $lazy = false,
         public readonly ?string $local = null,
-        public readonly ?PurgeCounters $purges = null,
     ) {
         $this->forks = Process::forks();
         $this->process = $this->forks ? Process::id() : 0;
@@ -86,7 +86,7 @@ final class Request
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
     public function apart(): self
     {
-        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local, $this->purges);
+        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
     }
 
     /** Each call of the application gets the reader here for its first read. */
@@ -96,7 +96,12 @@ final class Request
             $this->noticeFork();
         }
 
-        return $this->reader ??= new Reader($this->view, $this->truth, $this->signer, $this->view->leases());
+        if ($this->reader !== null) {
+            return $this->reader;
+        }
+        \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
+
+        return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
     }
 
     /** Each call of the application gets the writer here for its first write. */
@@ -105,7 +110,6 @@ final class Request
         $this->noticeFork();
         $this->view->isBegun || $this->view->start();
         if ($this->writer === null) {
-            \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
             $this->writer = new Writer($this->view, $this->reader(), $this->truth);
         }
 

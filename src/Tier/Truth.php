@@ -64,7 +64,8 @@ final class Truth
         private readonly FailureLog $failureLog,
         /** Names the request that opened it. */
         public readonly string $writer,
-        private readonly ?PurgeCounters $purges = null,
+        /** The directory of the purge counters, if there may be any. */
+        private readonly ?string $purges = null,
         /** The file that names the mirrors, if there may be any. */
         private readonly ?string $mirrors = null,
         private readonly ?Watch $watch = null,
@@ -403,7 +404,8 @@ final class Truth
         if ($markers === []) {
             return $this->store->write($changes);
         }
-        $begun = $this->purges?->begin($markers) ?? [];
+        $purges = $this->purges();
+        $begun = $purges?->begin($markers) ?? [];
         $isDone = false;
         try {
             $outcomes = $this->store->write($changes);
@@ -411,7 +413,7 @@ final class Truth
 
             return $outcomes;
         } finally {
-            $this->purges?->end($markers, $begun, $isDone);
+            $purges?->end($markers, $begun, $isDone);
             $this->emptyMirrors($markers);
         }
     }
@@ -456,15 +458,21 @@ final class Truth
         }
         $markers = \array_values(\array_filter($keys, Markers::is(...)));
         $this->emptyMirrors($markers);
-        if ($markers === [] || $this->purges === null) {
+        $purges = $this->purges();
+        if ($markers === [] || $purges === null) {
             return;
         }
         try {
             // After they are kept: who has copies now asks the store again, which makes these first.
-            $this->purges->end($markers, $this->purges->begin($markers), false);
+            $purges->end($markers, $purges->begin($markers), false);
         } catch (Failure $failure) {
             $this->failureLog->report($this->name, $failure->getMessage());
         }
+    }
+
+    public function purges(): ?PurgeCounters
+    {
+        return $this->purges === null ? null : new PurgeCounters($this->purges);
     }
 
     private function failed(Failure $failure): null

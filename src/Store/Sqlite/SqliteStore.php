@@ -536,7 +536,6 @@ final class SqliteStore implements Appending, ReadsOne
             $this->database = $this->writing = null;
             // $late stays: a forked child too must read what its parent has appended.
             $this->used = [];
-            \PHP_SAPI === 'cli' || require __DIR__ . '/../../../classes/store.php';
             $this->database = (new Opening($this->files, $this->budget, $this->timeout, $this->spare))->open();
         }
 
