@@ -30,6 +30,9 @@ const SCRIPTS = [
     'add' => ['a counter on SQLite', '{load} echo Larder\Counter::open(\'sqlite://{directory}/counters\')->add();'],
     'add-redis' => ['a counter over Redis', '{load} echo Larder\Counter::open(\'redis://{redis}\')->add();'],
     'incr-redis' => ['incr of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->incr("counter");'],
+    'wordpress' => ['what WordPress does before', '{wordpress}'],
+    'wordpress-start' => ['its object cache, and a value from near', '{wordpress} const LARDER_NEAR = \'{near}\'; require WP_CONTENT_DIR . \'/object-cache.php\'; wp_cache_init(); echo wp_cache_get("key", "options") ?: wp_cache_set("key", "value", "options");'],
+    'wordpress-alone' => ['the same without near memory', '{wordpress} require WP_CONTENT_DIR . \'/object-cache.php\'; wp_cache_init(); echo wp_cache_get("key", "options") ?: wp_cache_set("key", "value", "options");'],
     'page' => ['a stored page, by PageCache::start()', '{load} (new Larder\Page\PageCache(Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/page\', \'near\' => \'{near}\'])))->start(); header("Cache-Control: s-maxage=3600"); echo "a page";'],
 ];
 
@@ -46,6 +49,19 @@ function loader(string $root): string
         . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . var_export($map, true) . '); $loader->register();';
 }
 
+/** What WordPress does before it starts its object cache; the plugin lies where it is installed. */
+function wordpress(string $root, string $directory): string
+{
+    mkdir("$directory/site/content/plugins", 0o755, true);
+    exec(escapeshellarg("$root/wordpress/build") . ' ' . escapeshellarg("$directory/site/content/plugins"), result_code: $code);
+    $code === 0 && copy("$root/wordpress/drop-ins/object-cache.php", "$directory/site/content/object-cache.php") || throw new RuntimeException('the plugin cannot be built');
+
+    return "const ABSPATH = '$directory/site/', WP_CONTENT_DIR = '$directory/site/content', DB_NAME = 'site', DB_PASSWORD = 'secret', AUTH_KEY = 'key', LOGGED_IN_KEY = 'key';"
+        . " \$table_prefix = 'wp_'; function is_multisite() { return false; } function add_filter() {} function remove_filter() {} function wp_using_ext_object_cache() {}"
+        // PHP fills these when code that names them is loaded.
+        . ' $globals = [$_SERVER, $_REQUEST, $_COOKIE];';
+}
+
 function counted(string $script): int
 {
     $home = Directory::temporary();
@@ -56,7 +72,7 @@ function counted(string $script): int
         $fpm->start();
         for ($request = 0; $request < REQUESTS; $request++) {
             $connection = new FastCgi($fpm->socket(), 60.0);
-            $answer = $connection->request($script, parameters: ['HTTP_HOST' => 'example.org']);
+            $answer = $connection->request($script, parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/']);
             $connection->close();
             $answer->status === 200 && !str_contains($answer->body, 'rror') || throw new RuntimeException("$script answers $answer->status: $answer->body");
             $request === 0 || basename($script) !== 'page.php' || str_contains($answer->headers['cache-status'][0] ?? '', 'hit') || throw new RuntimeException("$script is not answered by what is stored");
@@ -87,10 +103,11 @@ try {
     $home->open();
     file_put_contents($home->file('load.php'), loader($root));
     printf("%-40s %12s\n", 'instructions a request, ' . PHP_VERSION, basename($root));
+    $wordpress = preg_grep('/^wordpress/', $only) === [] ? '' : wordpress($root, $home->path);
     foreach ($only as $name) {
         [$what, $code] = SCRIPTS[$name] ?? throw new RuntimeException('--only knows ' . implode(', ', array_keys(SCRIPTS)));
         $near = extension_loaded('larder') ? 'segment' : 'apcu';
-        file_put_contents($home->file("$name.php"), '<?php ' . strtr($code, ['{load}' => 'require __DIR__ . "/load.php";', '{directory}' => $home->path, '{near}' => $near, '{redis}' => (string) ($redis->address()['socket'] ?? '')]));
+        file_put_contents($home->file("$name.php"), '<?php ' . strtr($code, ['{load}' => 'require __DIR__ . "/load.php";', '{directory}' => $home->path, '{near}' => $near, '{wordpress}' => $wordpress, '{redis}' => (string) ($redis->address()['socket'] ?? '')]));
         printf("%-40s %12s\n", $what, number_format(counted($home->file("$name.php"))));
     }
 } finally {

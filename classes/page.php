@@ -16,4 +16,5 @@ declare(strict_types=1);
     && !\class_exists('larder\page\sapi', false)
     && !\class_exists('larder\page\settings', false)
     && !\class_exists('larder\system\purgecounter', false)
+    && !\class_exists('larder\tier\purgecounters', false)
     && require __DIR__ . '/page.all.php';

@@ -68,19 +68,19 @@ final class Cache extends Front
 
     private function __construct(private readonly Request $request, private readonly Space $space)
     {
-        $this->view = $request->view;
-        $this->news = $request->view->news;
-        $copies = $request->view->copies($space);
+        $this->view = $view = $request->view;
+        $this->news = $view->news;
+        $copies = $view->copies($space);
         if ($copies === null) {
-            $copies = new RequestTier($request->codec, $request->view->history, $request->truth, $space->entries);
-            $request->view->register($space, $copies);
+            $copies = new RequestTier($request->codec, $view->history, $request->truth, $space->entries);
+            $view->register($space, $copies);
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
         $this->own = &$copies->own;
         $this->ends = &$copies->due;
-        $this->due = &$this->view->due;
-        $this->current = &$this->view->version;
+        $this->due = &$view->due;
+        $this->current = &$view->version;
     }
 
     /**
@@ -880,14 +880,16 @@ final class Cache extends Front
         $near = $view->nearReadable ? $view->nears[0] ?? null : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
             // Ask for the floor first: that may renew the view, and begin a new generation of near copies.
-            $view->floor($this->space);
+            $space = $this->space;
+            $view->floor($space);
             $version = $view->version;
-            $floor = \max($view->floor($this->space), $view->history->ownFloor);
-            $ceiling = $view->history->start;
+            $history = $view->history;
+            $floor = \max($view->floors[$space->path] ?? $view->floor($space), $history->ownFloor);
+            $ceiling = $history->start;
             $this->version = -1;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;
-            $this->nearPrefix = $near->prefix . $this->space->entries;
+            $this->nearPrefix = $near->prefix . $space->entries;
             if ($near instanceof ApcuNear) {
                 $this->floor = 's' . \pack('J', $floor);
                 $this->ceiling = 's' . \pack('J', $ceiling + 1);

@@ -67,7 +67,7 @@ final class Assembly
         $local = $runtime === null ? null : "$runtime/local-$mark";
         $request = new Request(
             new Truth(
-                self::reentrant($store, $name, $truth, $options, $runtime),
+                new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($truth, $options, $spare, $spare ? null : $runtime)),
                 $name,
                 new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$spare/lost-$mark"),
                 $failureLog,
@@ -89,12 +89,6 @@ final class Assembly
         return [$request, new Space('', $options->cacheOnly)];
     }
 
-    /** @param ?string $prepared see StoreFactory::make() */
-    private static function reentrant(?Store $store, string $name, Dsn $dsn, Options $options, ?string $prepared): ReentrantStore
-    {
-        return new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $prepared));
-    }
-
     /** @return list<Near> */
     private static function nears(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): array
     {
@@ -113,7 +107,8 @@ final class Assembly
                         $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
                     }
                 } elseif ($dsn->scheme !== 'apcu') {
-                    $store = self::reentrant(StoreFactory::make($dsn, $options, prepared: $runtime), $dsn->toString(), $dsn, $options, $runtime);
+                    $make = static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $runtime);
+                    $store = new ReentrantStore($dsn->toString(), $make(false), $make);
                     $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $failureLog);
                 } elseif ($runtime !== null) {
                     $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);

@@ -191,6 +191,9 @@ final class Dsn
     /** The DSN without password and options, for messages and to distinguish stores. */
     public function toString(): string
     {
+        if (self::TIERS[$this->scheme] === 'disk') {
+            return "$this->scheme://$this->path";
+        }
         $text = $this->scheme . '://';
         if ($this->user !== null || $this->password !== null) {
             $text .= \rawurlencode($this->user ?? '') . ':***@';

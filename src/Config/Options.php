@@ -102,7 +102,13 @@ final class Options
                 throw InvalidConfiguration::wrongType('dsn', 'a string', $dsn);
             }
             if ($dsn !== null || !isset($source['disk']) && !isset($source['far'])) {
-                $source = self::merged(self::expanded($dsn), $source);
+                $base = self::expanded($dsn);
+                foreach ($base as $name => $value) {
+                    if ($value instanceof Dsn && isset($source[$name])) {
+                        throw InvalidConfiguration::tierTwice((string) $name, $value);
+                    }
+                }
+                $source += $base;
             }
         } else {
             $source = self::expanded($source);
@@ -145,25 +151,6 @@ final class Options
     private static function embedded(): Dsn
     {
         return new Dsn(\extension_loaded('pdo_sqlite') ? 'sqlite' : 'file');
-    }
-
-    /**
-     * Merges an array with its DSN. Both may not name the same tier.
-     *
-     * @param array<array-key, mixed> $base
-     * @param array<array-key, mixed> $over
-     *
-     * @return array<array-key, mixed>
-     */
-    private static function merged(#[\SensitiveParameter] array $base, #[\SensitiveParameter] array $over): array
-    {
-        foreach (['near', 'disk', 'far'] as $tier) {
-            if (isset($over[$tier], $base[$tier]) && $base[$tier] instanceof Dsn) {
-                throw InvalidConfiguration::tierTwice($tier, $base[$tier]);
-            }
-        }
-
-        return $over + $base;
     }
 
     /**

@@ -74,17 +74,18 @@ final class PendingInvalidations
         if ($this->own !== [] || $this->isFlagged()) {
             return true;
         }
-        if ($this->file === null) {
+        // isFlagged() has cleared PHP's stat cache.
+        $file = $this->file;
+        if ($file === null) {
             return false;
         }
-        \clearstatcache();
-        if (!\is_file($this->file)) {
-            $this->prepare($this->file);
+        if (!\is_file($file)) {
+            $this->prepare($file);
 
             return false;
         }
 
-        return \filemtime($this->file) !== self::CLEAN;
+        return \filemtime($file) !== self::CLEAN;
     }
 
     /**
@@ -262,10 +263,10 @@ final class PendingInvalidations
 
     private function isFlagged(): bool
     {
+        \clearstatcache();
         if ($this->spare === null) {
             return false;
         }
-        \clearstatcache();
         if ((string) \ini_get('open_basedir') === '') {
             return \is_file($this->spare);
         }

@@ -28,7 +28,7 @@ final class Space
         /** True: no database is behind the space, and the last set wins (one row of the table of conflicts differs). */
         public readonly bool $cacheOnly = false,
     ) {
-        $this->flushes = Markers::flushes($path);
+        $this->flushes = $path === '' ? ['f:'] : Markers::flushes($path);
         $this->entries = 'e:' . $path . ':';
     }
 

@@ -49,7 +49,7 @@ final class View
     private const LONGEST_PAUSE = 16000;
 
     /** Grows when the view changes: whatever a caller has derived from it must be derived again. */
-    public int $version = 0;
+    public int $version = 1;
 
     /** hrtime() of the next renewal. */
     public int $due = 0;
@@ -64,7 +64,7 @@ final class View
     public bool $isBegun = false;
 
     /** True: the near tiers have followed the journal and may be read. */
-    public bool $nearReadable = true;
+    public bool $nearReadable = false;
     public readonly RequestHistory $history;
 
     /** Null: this request has taken none. */
@@ -103,7 +103,10 @@ final class View
     ) {
         $this->history = new RequestHistory();
         $this->writer = $truth->writer;
-        $this->begin();
+        $this->due = \hrtime(true) + self::RENEWAL;
+        if (!$lazy || $nears !== []) {
+            $this->start();
+        }
     }
 
     public function leases(): Leases
@@ -417,7 +420,10 @@ final class View
         $floor = 0;
         foreach ($space->flushes as $marker) {
             // Where no database is behind it, there is no transaction of one.
-            $position = $this->at($marker, $swaps || $space->cacheOnly);
+            $position = $this->known($marker) ?? \PHP_INT_MAX;
+            if ($position === \PHP_INT_MAX) {
+                $position = $this->at($marker, $swaps || $space->cacheOnly);
+            }
             if ($position > $floor) {
                 $floor = $position;
             }

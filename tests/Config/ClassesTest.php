@@ -57,6 +57,7 @@ final class ClassesTest extends TestCase
         $push = 'echo strlen(Larder\Queue\Queue::open("sqlite://$d", "mail")->push("body"));';
         yield 'cache' => ['cache', '', $cache, 'v', ['src/Cache.php']];
         yield 'a miss near' => ['store', '', \strtr($cache, ['apcu' => 'none']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
+        yield 'a miss near, and then below' => ['store', '', \strtr($cache, ['echo $c->get("k")' => 'echo $c->get(bin2hex(random_bytes(4)), $c->get("k"))']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
         yield 'page' => ['page', '', 'new Larder\Page\PageCache(Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])); echo "made";', 'made', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Page/PageCache.php', 'src/Page/Serve.php']];
         yield 'counter' => ['counter', '', $counter, '1', ['src/Counter.php']];
         yield 'queue' => ['queue', '', $push, '28', ['src/Queue/Queue.php']];
