@@ -2,8 +2,8 @@
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
  * Where to look: larder_segment.c has the class Larder\Segment; front.c has Larder\Tier\Front, the way of a hit of the
- * library's Cache; persist.c and readout.c turn values into shared memory and back; segment/ is the shared memory itself,
- * in plain C. README.md explains all of it.
+ * library's Cache; append.c is a step of its change log; persist.c and readout.c turn values into shared memory and
+ * back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
  */
 #ifdef HAVE_CONFIG_H
 # include "config.h"
@@ -123,7 +123,7 @@ static PHP_MINFO_FUNCTION(larder)
 zend_module_entry larder_module_entry = {
 	STANDARD_MODULE_HEADER,
 	"larder",
-	NULL,
+	NULL, /* larder_register_class() has them, beside what is generated */
 	PHP_MINIT(larder),
 	PHP_MSHUTDOWN(larder),
 	PHP_RINIT(larder),

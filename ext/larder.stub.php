@@ -109,6 +109,21 @@ final class Segment
 
 class SegmentException extends \RuntimeException {}
 
+/**
+ * Appends a record to a file that other processes append to as well: the magic, the record's length (4 bytes, big-endian),
+ * its CRC-32 (4 bytes) and itself.
+ *
+ * Takes the file's lock (flock) for it and never waits.
+ *
+ * @param resource $file     open for reading and writing
+ * @param int      $shortest a file with fewer bytes is left alone
+ * @param int      $longest  as is one with so many
+ *
+ * @return int where the magic begins; 0: nothing was appended, since another process holds the lock or the disk is full;
+ *             -1: nothing was appended, since the file is too short, full or deleted
+ */
+function append($file, string $magic, string $record, int $shortest, int $longest): int {}
+
 }
 
 namespace Larder\Tier {

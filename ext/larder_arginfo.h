@@ -1,5 +1,13 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 1b035bef562c66ec2bfe77b61a9fee63f75374fa */
+ * Stub hash: 2ca8db9467df7b0df7b0b920256f1583d225def2 */
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
+	ZEND_ARG_INFO(0, file)
+	ZEND_ARG_TYPE_INFO(0, magic, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, record, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, shortest, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, longest, IS_LONG, 0)
+ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -84,6 +92,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_Front_lookup, 
 ZEND_END_ARG_INFO()
 
 
+ZEND_FUNCTION(Larder_append);
 ZEND_METHOD(Larder_Segment, __construct);
 ZEND_METHOD(Larder_Segment, open);
 ZEND_METHOD(Larder_Segment, get);
@@ -102,6 +111,12 @@ ZEND_METHOD(Larder_Segment, drop);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
 ZEND_METHOD(Larder_Tier_Front, get);
+
+
+static const zend_function_entry ext_functions[] = {
+	ZEND_NS_FALIAS("Larder", append, Larder_append, arginfo_Larder_append)
+	ZEND_FE_END
+};
 
 
 static const zend_function_entry class_Larder_Segment_methods[] = {

@@ -770,6 +770,7 @@ ZEND_METHOD(Larder_Segment, open)
 
 void larder_register_class(void)
 {
+	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	segment_class = register_class_Larder_Segment();
 	register_class_Larder_Tier_Front();
 	segment_class->create_object = create_object;

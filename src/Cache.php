@@ -111,8 +111,9 @@ final class Cache extends Front
     public function set(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
         $held = Signals::hold();
-        $name = $this->space->key($key);
-        $pinned = $this->view->history->pin($name);
+        $name = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
+        // Only what is serialized can run code of the application's.
+        $pinned = !\is_scalar($value) && $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return $this->delete($key);
@@ -273,10 +274,12 @@ final class Cache extends Front
         }
         $held = Signals::hold();
         // The store may take a delete now and apply it later. A caller that wants to know whether there was a value needs a
-        // read before it.
+        // read before it, of the nearest tier if that can tell.
         $name = $this->space->key($key);
         $writer = $this->request->writer();
-        $there = \func_num_args() < 2 || $this->copies->has($key) || $writer->isThere($name, $this->space);
+        $there = \func_num_args() < 2 || $this->copies->has($key)
+            || ($this->view->nears !== [] && $this->lookup($key, $this->request, null) !== $this->request)
+            || $writer->isThere($name, $this->space);
         $this->copies->drop($key);
 
         return $writer->append($name, $this->space, null) || $this->remove([$key]);

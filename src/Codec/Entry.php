@@ -95,7 +95,16 @@ final class Entry
      */
     public static function make(string $payload, int $now, int $ttl, int $soft, array $tags): self
     {
-        return new self($payload, $now, $ttl === 0 ? 0 : self::after($now, $ttl), $soft === 0 ? 0 : self::after($now, $soft), 0, $tags);
+        $entry = new self($payload, $now);
+        if ($ttl !== 0) {
+            $entry->expiry = self::after($now, $ttl);
+        }
+        if ($soft !== 0) {
+            $entry->soft = self::after($now, $soft);
+        }
+        $entry->tags = $tags;
+
+        return $entry;
     }
 
     /** @param list<string> $tags full marker keys */
@@ -116,8 +125,10 @@ final class Entry
 
     public function body(): string
     {
-        if ($this->expiry === 0 && $this->soft === 0 && $this->sure === 0 && $this->tags === []) {
-            return 'v' . \pack('J', $this->created) . $this->payload;
+        if ($this->soft === 0 && $this->sure === 0 && $this->tags === []) {
+            return $this->expiry === 0
+                ? 'v' . \pack('J', $this->created) . $this->payload
+                : 'w' . \pack('JJ', $this->created, $this->expiry) . self::UNCONDITIONAL . $this->payload;
         }
         $tags = '';
         $isWide = false;

@@ -14,6 +14,11 @@ trait FileCalls
         return self::step('find', $path) !== 0;
     }
 
+    public static function file_exists(string $path): bool
+    {
+        return self::is_file($path);
+    }
+
     public static function is_dir(string $path): bool
     {
         return true;

@@ -18,7 +18,7 @@ final class Machine
     public const ANSWERED = [
         'apcu_fetch', 'apcu_store', 'apcu_delete', 'apcu_enabled', 'flock', 'hrtime', 'microtime', 'getmypid', 'usleep',
         'random_bytes', 'random_int', 'mt_rand', 'register_shutdown_function', 'error_log', 'set_error_handler',
-        'restore_error_handler', 'clearstatcache', 'is_file', 'is_dir', 'is_writable', 'mkdir', 'chmod', 'touch', 'filemtime', 'scandir',
+        'restore_error_handler', 'clearstatcache', 'file_exists', 'is_file', 'is_dir', 'is_writable', 'mkdir', 'chmod', 'touch', 'filemtime', 'scandir',
         'filesize', 'fileinode', 'file_get_contents', 'fopen', 'is_resource', 'fread', 'stream_get_contents', 'fwrite', 'fseek', 'ftell',
         'ftruncate', 'fclose', 'fflush', 'stream_set_read_buffer', 'fstat', 'rename', 'unlink',
     ];

@@ -61,7 +61,7 @@ final class ChangeCounter
     {
         \clearstatcache();
 
-        return \is_file($this->path);
+        return \file_exists($this->path);
     }
 
     /** Whether it exists and this process may write it. (A process that has it open already still can.) */

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use function Larder\append;
+
 use Larder\Store\Change;
 use Larder\System\FileLock;
 use Larder\System\Ownership;
@@ -51,8 +53,11 @@ final class ChangeLog
     /** Bytes of the file in which, as far as this process knows, no other process's change waits. */
     private int $known = self::GENERATION;
 
-    /** @var array<int, array{string, Change}> records that this process has appended, by their offset */
+    /** @var array<int, array{string, Change}> what this process has appended, by its record's offset: the rest of the record, and what it says */
     private array $own = [];
+
+    /** Whether the extension appends; null: not checked yet. */
+    private static ?bool $inC = null;
 
     public function __construct(private readonly string $path) {}
 
@@ -80,6 +85,10 @@ final class ChangeLog
         return $size !== $this->known && $size > self::GENERATION;
     }
 
+    /**
+     * False: not appended, since another process is appending, the disk is full, or the file has been deleted with its epoch.
+     * To the extension a file whose directory was moved away is still there: SqliteStore::settle() finds out.
+     */
     public function append(Change $change): bool
     {
         \assert(\strlen($change->writer) === 12);
@@ -88,35 +97,55 @@ final class ChangeLog
             ? $change->kind . $change->writer . $change->key . $change->body
             : 'b' . $change->writer . $change->key . \pack('nN', \strlen($change->bounded) - $change->payload, $change->payload)
                 . \substr($change->bounded, 0, -$change->payload) . $change->body;
-        $record = self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
         $file = $this->file ?? $this->open();
-        if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {
+        if ($file === null) {
             return false;
         }
+        $at = (self::$inC ??= \function_exists('Larder\append')) ? append($file, self::MAGIC, $rest, self::GENERATION, self::LONGEST) : -1;
+        if ($at < 0) {
+            $at = $this->put($file, $rest);
+        }
+        if ($at === 0) {
+            return false;
+        }
+        if ($at === self::GENERATION) {
+            $this->own = [];
+        }
+        $this->own[$at] = [$rest, $change];
+        if ($at === $this->known || $at === self::GENERATION) {
+            $this->known = $at + self::HEAD + \strlen($rest);
+        }
+
+        return true;
+    }
+
+    /**
+     * Appends a record, as the extension's append() does. Begins the file if it is empty.
+     *
+     * @param resource $file
+     *
+     * @return int where the record begins; 0: not appended
+     */
+    private function put($file, string $rest): int
+    {
+        if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
+            return 0;
+        }
         \fseek($file, 0, \SEEK_END);
-        $size = (int) \ftell($file);
-        if ($size < self::GENERATION) {
-            $size = $this->begin() ? self::GENERATION : self::LONGEST;
+        $at = (int) \ftell($file);
+        if ($at < self::GENERATION) {
+            $at = $this->begin() ? self::GENERATION : self::LONGEST;
         }
         $done = false;
-        if ($size < self::LONGEST) {
-            $done = $this->put($record);
-            if (!$done) {
-                // The disk is full: cut off the half-written record.
-                \ftruncate($file, $size);
-            } else {
-                if ($size === self::GENERATION) {
-                    $this->own = [];
-                }
-                $this->own[$size] = [$record, $change];
-                if ($size === $this->known || $size === self::GENERATION) {
-                    $this->known = $size + \strlen($record);
-                }
-            }
+        if ($at < self::LONGEST) {
+            $done = $this->write(self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest);
+            // The disk is full: cut off the half-written record.
+            $done || \ftruncate($file, $at);
         }
         \flock($file, \LOCK_UN);
+        \clearstatcache();
 
-        return $done;
+        return $done && \file_exists($this->path) ? $at : 0;
     }
 
     /**
@@ -153,11 +182,11 @@ final class ChangeLog
         $this->own = [];
         while (true) {
             if (isset($own[$offset])) {
-                [$record, $change] = $own[$offset];
-                $length = \strlen($record);
-                if (\substr_compare($bytes, $record, $offset, $length) === 0) {
+                [$rest, $change] = $own[$offset];
+                $length = \strlen($rest);
+                if ($offset + self::HEAD + $length <= $end && \substr_compare($bytes, $rest, $offset + self::HEAD, $length) === 0) {
                     $changes[] = $change;
-                    $read = $offset += $length;
+                    $read = $offset += self::HEAD + $length;
                     continue;
                 }
             }
@@ -258,10 +287,10 @@ final class ChangeLog
         \fseek($this->file, 0);
         $this->known = self::GENERATION;
 
-        return $this->put(\random_bytes(self::GENERATION));
+        return $this->write(\random_bytes(self::GENERATION));
     }
 
-    private function put(string $bytes): bool
+    private function write(string $bytes): bool
     {
         \assert($this->file !== null);
         Quiet::begin();

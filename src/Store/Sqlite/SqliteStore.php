@@ -220,7 +220,7 @@ final class SqliteStore implements Appending, ReadsOne
             $database = $this->database();
         }
         if (($change->epoch !== '' && $change->epoch !== $database->epoch) || ($change->body !== null && \strlen($change->body) > $this->longest)
-            || !$database->changeLog->append($change) || !$database->counter->exists()) {
+            || !$database->changeLog->append($change)) {
             return false;
         }
         $this->late[$change->key] = true;
@@ -234,6 +234,11 @@ final class SqliteStore implements Appending, ReadsOne
         // A request begins in a process that has the database open: the directory may have been deleted since.
         if ($this->database?->counter->exists() === false) {
             $this->database = $this->writing = null;
+            // Nobody applies what was appended since the directory was moved away. In its place others' values may stand by
+            // now, which may be older.
+            $lost = $this->late;
+            $this->late = [];
+            $lost === [] || $this->write(\array_map(static fn($key) => new Change((string) $key, null, $writer, kind: 'x'), \array_keys($lost)));
         }
         if (!$this->database()->changeLog->isEmpty()) {
             $this->apply();

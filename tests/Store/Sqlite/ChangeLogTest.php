@@ -333,11 +333,34 @@ final class ChangeLogTest extends TestCase
         $store->append(new Change('k', 'old', self::A));
         \unlink($this->directory . '/larder.db');
         \array_map(\unlink(...), \glob($this->directory . '/bell.*') ?: []);
-        self::assertFalse($store->append(new Change('l', 'into nothing', self::A)));
         $other = $this->store();
         $other->since('', 0, '');
         self::assertNull(self::get($other, 'k'));
         self::assertCount(1, \glob($this->directory . '/tail.*') ?: []);
+        self::assertFalse($store->append(new Change('l', 'into nothing', self::A)));
+    }
+
+    public function testWhatWasAppendedInADirectoryThatWasMovedAwayIsRemovedInItsPlace(): void
+    {
+        $directory = new TemporaryDirectory();
+        $source = ['dsn' => 'sqlite://' . $directory->file('cache'), 'near' => 'none'];
+        $cache = Cache::open($source);
+        $cache->set('deleted', 'old');
+        $cache->set('set', 'old');
+        $cache->commit();
+        \rename($directory->file('cache'), $directory->file('away'));
+        $other = Cache::open($source);
+        foreach (['deleted', 'set', 'neither'] as $key) {
+            $other->set($key, 'older');
+        }
+        $other->commit();
+        self::assertTrue($cache->delete('deleted'));
+        self::assertTrue($cache->set('set', 'new'));
+        $cache->commit();
+        $other->refresh();
+        self::assertNull($other->get('deleted'));
+        self::assertContains($other->get('set'), [null, 'new']);
+        self::assertSame('older', $other->get('neither'));
     }
 
     public function testAChildDoesNotAppendOverItsParentsLock(): void
