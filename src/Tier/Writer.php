@@ -58,8 +58,11 @@ final class Writer
     /** @var array<string, true> keys on which this request has an intent */
     public array $intended = [];
 
-    /** Copied for each appended change, which costs a third of making one. */
+    /** Copied for a change, which costs a third of making one. */
     private readonly Change $blank;
+
+    /** Whether the store is known to append. */
+    private bool $appends = false;
 
     public function __construct(
         private readonly View $view,
@@ -77,12 +80,23 @@ final class Writer
 
     public function set(string $key, Space $space, Entry $entry): Verdict
     {
-        if ($this->append($key, $space, $entry)) {
+        // A store that is made late may append from then on.
+        if (($this->appends || ($this->appends = $this->truth->appends())) && $this->append($key, $space, $entry)) {
             return Verdict::Store;
         }
         unset($this->pending[$key]);
+        $change = $this->first($key, $space, $entry);
+        $outcome = null;
+        if ($change !== null) {
+            $outcome = $this->truth->write([$change], [$key])[0] ?? null;
+            if ($outcome !== null && $outcome->done) {
+                $this->stored($key, $space, $entry, $outcome, $change->epoch);
 
-        return $this->settle([$key => $entry], $space)[$key];
+                return Verdict::Store;
+            }
+        }
+
+        return $this->settle([$key => $entry], $space, $change, $outcome)[$key];
     }
 
     /**
@@ -232,7 +246,11 @@ final class Writer
         foreach ($keys as $key) {
             $waited[$key] = isset($this->pending[$key]);
             unset($this->pending[$key]);
-            $changes[] = new Change($key, null, $this->view->writer, kind: Entry::DELETED);
+            $change = clone $this->blank;
+            $change->key = $key;
+            $change->writer = $this->view->writer;
+            $change->kind = Entry::DELETED;
+            $changes[] = $change;
         }
         $outcomes = $this->truth->write($changes, $keys);
         foreach ($keys as $i => $key) {
@@ -576,14 +594,16 @@ final class Writer
      * Writes values, and those that conflict again, until each has its verdict.
      *
      * @param non-empty-array<string, Entry> $entries by key
+     * @param ?Change                        $made    of one value: first(), which the store has been asked to make already
+     * @param ?Outcome                       $outcome what the store answered; null: unknown
      *
      * @return non-empty-array<string, Verdict>
      */
-    private function settle(array $entries, Space $space): array
+    private function settle(array $entries, Space $space, ?Change $made = null, ?Outcome $outcome = null): array
     {
         $verdicts = $open = [];
         foreach ($entries as $key => $entry) {
-            $open[$key] = $this->settling((string) $key, $space, $entry);
+            $open[$key] = $this->settling((string) $key, $space, $entry, $made ?? $this->first((string) $key, $space, $entry), $made !== null, $outcome);
         }
         do {
             $changes = [];
@@ -612,24 +632,64 @@ final class Writer
         return $verdicts;
     }
 
-    /** @return \Generator<int, Change, ?Outcome, Verdict> yields a change to write, and is sent its outcome; null: unknown */
-    private function settling(string $key, Space $space, Entry $entry): \Generator
+    /**
+     * The change by which a set is tried first: most sets have nobody in their way.
+     *
+     * @return ?Change null: somebody has changed the key or a marker that covers it, or may have
+     */
+    private function first(string $key, Space $space, Entry $entry): ?Change
     {
-        $history = $this->view->history;
+        $view = $this->view;
+        $history = $view->history;
         // Note the epoch before the positions: a destructor that uses the cache may learn of another one.
         $epoch = $history->epoch;
+        // A space whose floor is known has its markers.
+        if ($entry->tags !== [] || !isset($view->floors[$space->path])) {
+            $view->precede($space, $entry);
+        }
+        [$how, $reference] = $history->reference($key);
+        if ($how === RequestHistory::UNSURE) {
+            return null;
+        }
+        $change = clone $this->blank;
+        if ($how !== RequestHistory::SEEN || !$space->cacheOnly) {
+            $markers = $entry->tags === [] ? $space->flushes : [...$space->flushes, ...$entry->tags];
+            $limit = $history->limitOfAll($key, $markers, $reference);
+            if ($limit === null) {
+                return null;
+            }
+            $change->limit = $limit;
+            $change->guards = \array_fill_keys($markers, $limit);
+        }
+        // In a cache-only space the last set wins. Only an intent stops it, and the store checks for one by itself.
+        $change->key = $key;
+        $change->body = $this->reader->signer->seal($key, $entry);
+        $change->writer = $view->writer;
+        $change->expiry = $entry->expiry;
+        $change->epoch = $epoch;
+
+        return $change;
+    }
+
+    /**
+     * @param ?Change  $first   see first()
+     * @param bool     $isMade  the store has been asked to make it
+     * @param ?Outcome $outcome what the store answered; null: unknown
+     *
+     * @return \Generator<int, Change, ?Outcome, Verdict> yields a change to write, and is sent its outcome; null: unknown
+     */
+    private function settling(string $key, Space $space, Entry $entry, ?Change $first, bool $isMade, ?Outcome $outcome): \Generator
+    {
+        $history = $this->view->history;
+        $epoch = $first->epoch ?? $history->epoch;
         [$how, $reference] = $history->reference($key);
         $verdict = ConflictTable::set($how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;
-        if ($how === RequestHistory::SEEN && $space->cacheOnly) {
-            // The last set wins. Only an intent stops it, and the store checks for one by itself.
-            $limit = Change::ALWAYS;
-            $guards = [];
-            $this->view->precede($space, $entry);
-        } else {
+        $limit = $first->limit ?? Change::ALWAYS;
+        $guards = $first->guards ?? [];
+        if ($first === null && $verdict !== Verdict::Drop) {
             $limit = $history->limit($key, $reference);
-            $this->view->precede($space, $entry);
             $guards = $this->view->guards($space, $entry, $reference);
             // Another request's change may lie under a later one of this request's own. A strict write reports both.
             $strict = $history->changed($key, $reference);
@@ -656,16 +716,20 @@ final class Writer
             if ($verdict === Verdict::Bounded) {
                 $stored = $entry->bounded($this->truth->now());
             }
-            $current = yield new Change(
-                $key,
-                $this->reader->signer->seal($key, $stored),
-                $this->view->writer,
-                $limit,
-                $stored->expiry,
-                $guards,
-                strict: $strict,
-                epoch: $epoch,
-            );
+            if ($try === 0 && $first !== null) {
+                $current = $isMade ? $outcome : yield $first;
+            } else {
+                $current = yield new Change(
+                    $key,
+                    $this->reader->signer->seal($key, $stored),
+                    $this->view->writer,
+                    $limit,
+                    $stored->expiry,
+                    $guards,
+                    strict: $strict,
+                    epoch: $epoch,
+                );
+            }
             if ($current === null) {
                 break;
             }
@@ -763,9 +827,13 @@ final class Writer
     /** @param string $epoch of the outcome's position; '': unknown, so the near tiers take no copy */
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
-        $this->own($key, $space, $outcome->position);
         $this->view->history->own($outcome->position, $outcome->step);
-        $this->view->nears === [] || $this->view->copyNear([[$key, $entry, $outcome->position, $outcome->position]], $epoch);
+        if ($this->view->nears === []) {
+            $this->view->changes++;
+        } else {
+            $this->own($key, $space, $outcome->position);
+            $this->view->copyNear([[$key, $entry, $outcome->position, $outcome->position]], $epoch);
+        }
     }
 
     private function notFilled(string $key, Space $space): void
@@ -794,11 +862,8 @@ final class Writer
     private function own(string $key, Space $space, int $position): ?RequestTier
     {
         $this->view->changes++;
-        if ($this->view->nears === []) {
-            return $this->view->copies($space);
-        }
         $copies = $this->view->copies($space);
-        if ($copies !== null) {
+        if ($copies !== null && $this->view->nears !== []) {
             if (\count($copies->own) >= self::OWN) {
                 $this->view->history->forgetOwn($copies->own);
                 $copies->own = [];

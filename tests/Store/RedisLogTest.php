@@ -128,6 +128,24 @@ final class RedisLogTest extends RedisFixture
         }
     }
 
+    /** A write looks at its markers only if one of them, of whatever key, has changed after its limit. */
+    public function testAMarkerThatHasChangedStopsAWrite(): void
+    {
+        $store = $this->store(PhpRedisConnection::class);
+        $changes = [new Change('f:', 'm', self::B, kind: 'm'), new Change('t::a', 'c', self::B, kind: 'c'), new Change('f:', 'i', self::B, kind: 'i'), new Change('f:', null, self::B, kind: 'd', strict: true)];
+        foreach ($changes as $change) {
+            $at = $store->read(['k'])->at;
+            self::assertTrue($store->write([$change])[0]->done);
+            foreach (['f:', 't::a'] as $guard) {
+                $outcome = $store->write([new Change("k$guard", 'v', self::A, $at, guards: [$guard => $at])])[0];
+                self::assertSame($guard !== $change->key, $outcome->done);
+                $outcome->done || self::assertSame([$at + 1, self::B, $change->kind, $guard], [$outcome->position, $outcome->writer, $outcome->kind, $outcome->guard]);
+            }
+            $at = $store->read(['k'])->at;
+            self::assertTrue($store->write([new Change('kf:', 'v', self::A, $at, guards: ['f:' => $at])])[0]->done);
+        }
+    }
+
     /** @param class-string<Connection> $connection */
     #[DataProvider('connections')]
     public function testALimitBeyondTheLogsEndIsNotBelieved(string $connection): void
@@ -273,8 +291,8 @@ final class RedisLogTest extends RedisFixture
         $raw = new $connection($this->server->socketEndpoint());
         $raw->ready();
         $write = static fn(string $mode): array => $raw->run([[
-            'EVAL', Script::write()->lua, '1', 'larder:head', "$epoch $seen" . self::B . '0123456789ab',
-            "s{$mode}2\0\0 \0\0k", "larder:$epoch:t:evicted",
+            'EVAL', Script::write()->lua, '1', 'larder:head', "$epoch $seen" . '0000000000000002-0123456789ab', "larder:$epoch:",
+            "{$mode}2\0\0 " . Script::LIMITLESS . self::B . 's0123456789abk', "larder:$epoch:t:evicted", '',
         ]]);
         foreach (['s', 'u'] as $mode) {
             $reply = $write($mode)[0];
@@ -284,7 +302,7 @@ final class RedisLogTest extends RedisFixture
             self::assertSame(-1, $reply[1][0][0], 'What has to be there is not done.');
             self::assertSame('old', self::body($store, 'k'));
         }
-        self::assertSame(['1' . \sprintf('%016d%016d', 2, 1) . self::A . 's'], $write('-'));
+        self::assertSame(['+' . \sprintf('%016d%016d', 2, 1) . self::A . 's'], $write('-'));
         self::assertNull(self::body($store, 'k'), 'A record may be evicted at any time.');
         self::assertSame([['k', 2, self::B, 's']], $store->since($epoch, 1, '')->list);
     }
@@ -305,10 +323,10 @@ final class RedisLogTest extends RedisFixture
             for ($n = $pick(1, 1, 3); $n > 0; --$n) {
                 $body = $pick(null, 'v' . $random->getInt(1, 9), 'value', \str_repeat('large', 300), $pick('i1 2 3', 'm'));
                 $limit = $pick(Change::ALWAYS, Change::ALWAYS, $at, $at - 3, $at + 1);
-                $guards = $pick([], [], ['marker' => $at - $random->getInt(0, 60)], ['marker' => $at, 'k1' => $at]);
+                $guards = $pick([], [], ['f:' => $at - $random->getInt(0, 60)], ['f:' => $limit], ['f:' => $limit, 't::a' => $limit], ['f:' => $at, 'k1' => $at]);
                 $changes[] = new Change('k' . $random->getInt(1, 12), $body, $writer, $limit, $body === null ? 0 : $pick(0, 0, 4_102_444_800_000), $guards, kind: $body === null ? $pick('d', 'x') : 's');
             }
-            $random->getInt(1, 40) === 1 && $changes[] = new Change('marker', 'm', self::C, kind: 'm');
+            $random->getInt(1, 40) === 1 && $changes[] = new Change($pick('f:', 't::a'), 'm', self::C, kind: 'm');
             $random->getInt(1, 10) === 1 && $changes[] = new Change('lease', 'b', self::C, $at, logged: false);
             $short = $stores['short']->write($changes);
             $long = \array_merge(...\array_map(static fn(Change $change): array => $stores['long']->write([$change]), $changes));
@@ -324,7 +342,7 @@ final class RedisLogTest extends RedisFixture
             }
             if ($i % 100 === 99) {
                 // What may be evicted, or lost with the rest of the log.
-                $lost = $pick('r:k' . $random->getInt(1, 12), 'r:marker', 'i', 'j');
+                $lost = $pick('r:k' . $random->getInt(1, 12), 'r:f:', 'i', 'j');
                 foreach ($epochs as $name => $epoch) {
                     $this->server->command('DEL', "$name:$epoch:$lost");
                 }

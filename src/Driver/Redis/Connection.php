@@ -39,7 +39,8 @@ abstract class Connection
     private bool $busy = false;
     private int $number = 0;
     private int $process = 0;
-    private int $used = 0;
+    /** hrtime() of the last use: of its beginning or its end. */
+    public int $used = 0;
     private readonly bool $forks;
 
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
@@ -175,7 +176,8 @@ abstract class Connection
      */
     final public function ask(array $command, int $number): mixed
     {
-        if ($this->number !== $number || !$this->open || $this->busy || \hrtime(true) - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
+        $now = (int) \hrtime(true);
+        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
             return false;
         }
         $this->busy = true;
@@ -188,7 +190,7 @@ abstract class Connection
         } finally {
             Quiet::end();
         }
-        $this->used = (int) \hrtime(true);
+        $this->used = $now;
         $this->busy = false;
 
         return $reply;

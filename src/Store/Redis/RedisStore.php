@@ -8,10 +8,11 @@ use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\Markers;
 use Larder\Store\Outcome;
+use Larder\Store\ReadsOne;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
-use Larder\Store\Store;
 use Larder\System\Clock;
 use Larder\System\Failure;
 
@@ -29,7 +30,7 @@ use Larder\System\Failure;
  * that has seen a journal's end, by itself or in an older near tier, finds a lower end, another nonce at that position, or
  * an older epoch: it then begins a new epoch.
  */
-final class RedisStore implements Store
+final class RedisStore implements ReadsOne
 {
     /** New epochs that a call follows before it gives up. */
     private const ATTEMPTS = 3;
@@ -82,7 +83,8 @@ final class RedisStore implements Store
     /** Number of the connection on which $epoch was last confirmed; 0: must be confirmed again. */
     private int $connectionNumber = 0;
     private string $epoch = '';
-    /** Begins the names of the epoch's records. */
+    /** Begins the names of the epoch's keys, and of its records. */
+    private string $names = '';
     private string $base = '';
     /**
      * The newest end that this store has seen in $epoch, and how the head began then: epoch, end and nonce. Both are written in one step: a
@@ -170,10 +172,28 @@ final class RedisStore implements Store
         return new Snapshot($this->told = $this->epoch, $this->seen[0], $records, $names);
     }
 
+    public function readOne(string $key): array|Snapshot
+    {
+        // What others have moved, and a connection that is not ready, is read()'s.
+        $values = $this->moving > 0 ? null : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
+        if (!\is_array($values) || !isset($values[0]) || !\is_string($values[0]) || !\str_starts_with($values[0], $this->seen[1])) {
+            return $this->read([$key]);
+        }
+        $this->compared = $this->connection->used;
+        $this->told = $this->epoch;
+        $value = $values[1] ?? null;
+
+        return \is_string($value) && isset($value[Script::HEADER - 1])
+            ? [\substr($value, Script::HEADER), (int) \substr($value, 0, 16), $this->epoch]
+            : [null, $this->seen[0], $this->epoch];
+    }
+
     public function write(array $changes): array
     {
         if (\count($changes) === 1) {
-            return $this->apply($changes);
+            $outcome = $this->put($changes[0]);
+
+            return $outcome === null ? $this->apply($changes) : [$outcome];
         }
         $outcomes = $some = [];
         foreach ($changes as $change) {
@@ -366,6 +386,73 @@ final class RedisStore implements Store
     }
 
     /**
+     * Makes one change by the short way of Script::write(), if it may be one for it. If anything is in its way there, the same
+     * call goes the long way.
+     *
+     * @return ?Outcome null: nothing was done, and apply() must be asked
+     *
+     * @throws Failure
+     */
+    private function put(Change $change): ?Outcome
+    {
+        $epoch = $this->epoch;
+        [$end, $seen] = $this->seen;
+        $body = $change->body;
+        $limit = $change->limit;
+        $key = $change->key;
+        // Not a marker, whose position the head has too; nor what trims the journal, or the call in sixteen that renews markers.
+        if ($this->told !== $epoch || $epoch === '' || ($change->epoch !== '' && $change->epoch !== $epoch) || !$change->logged || $change->strict
+            || ($limit !== Change::ALWAYS && ($limit > $end || $limit < 0)) || $key[0] === 'f' || $key[0] === 't'
+            || ($body !== null && ($body === '' || isset($body[self::LARGE - 1]) || \in_array($body[0], Change::KEPT, true)))
+            || (++$end & Script::TRIMMED - 1) === 0 || (($this->nonce + 1 & 15) === 0 && $change->guards !== [])) {
+            return null;
+        }
+        $next = \str_pad((string) $end, 16, '0', \STR_PAD_LEFT);
+        $at = $limit === Change::ALWAYS ? Script::LIMITLESS : \str_pad((string) $limit, 16, '0', \STR_PAD_LEFT);
+        $guards = '';
+        foreach ($change->guards as $guard => $position) {
+            if ($position !== $limit || !Markers::is((string) $guard)) {
+                return null;
+            }
+            $guards .= self::guard((string) $guard, $at);
+        }
+        $nonce = \dechex(++$this->nonce);
+        $mode = $limit === Change::ALWAYS && $change->kind === 's' ? 'B' : 'F';
+        $count = $guards === '' ? "\0\0" : \pack('n', \count($change->guards));
+        $expiry = $change->expiry;
+        $place = $body === null ? "-$count " : ($expiry === 0 ? "1$count+" : "1$count=");
+        $command = ['EVALSHA', $this->write->sha, '1', $this->head, "$seen$next-$nonce", $this->names, "$mode$place$at$change->writer$change->kind$nonce$key"];
+        if ($body !== null) {
+            $command[] = $body;
+            $command[] = $expiry === 0 ? (string) self::LONGEST : (string) \max(1, \min($expiry, self::LONGEST));
+        }
+        if ($guards !== '') {
+            $command[] = $guards;
+        }
+        $reply = $this->connection->ask($command, $this->connectionNumber);
+        if (\is_string($reply) && isset($reply[15]) && $reply[0] !== '+' && $reply[0] !== '-' && $reply[0] !== 'r') {
+            $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
+            $position = (int) $at;
+            $this->seen = [$position, "$epoch $at-$nonce"];
+
+            return isset($reply[16])
+                ? new Outcome(true, $position, \substr($reply, 48, 12), (int) \substr($reply, 16, 16), isset($reply[16 + Script::HEADER]) ? $reply[60] : '')
+                : new Outcome(true, $position);
+        }
+        if ($reply === false || $reply === null) {
+            return null;
+        }
+
+        return $this->outcomes($reply, [$change], [0], $nonce)[0] ?? null;
+    }
+
+    /** A guard of a change, as Script::write() takes it. */
+    private static function guard(string $key, string $limit): string
+    {
+        return $limit . \substr(\pack('N', \strlen($key)), 1) . $key;
+    }
+
+    /**
      * Makes changes by one call of Script::write().
      *
      * @param non-empty-list<Change> $changes of one writer
@@ -386,13 +473,11 @@ final class RedisStore implements Store
             $this->told === '' && $this->told = $epoch;
             // Of one call: see Script.
             $nonce = \dechex(++$this->nonce);
-            $command = ['EVALSHA', $this->write->sha, '1', $this->head, $this->seen[1] . $changes[0]->writer . $nonce];
+            $command = ['EVALSHA', $this->write->sha, '1', $this->head, $this->seen[1] . \sprintf('%016d-%s', $this->seen[0] + 1, $nonce), $this->names];
             $bodies = $asked = [];
             foreach ($changes as $i => $change) {
-                $guards = $change->guards;
-                $limit = $change->limit === Change::ALWAYS ? '' : (string) $change->limit;
                 // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
-                if (($change->epoch !== '' && $change->epoch !== $epoch) || ($this->told !== $epoch && ($limit !== '' || $guards !== []))) {
+                if (($change->epoch !== '' && $change->epoch !== $epoch) || ($this->told !== $epoch && ($change->limit !== Change::ALWAYS || $change->guards !== []))) {
                     $outcomes[$i] = new Outcome(false, -1);
                     continue;
                 }
@@ -408,10 +493,10 @@ final class RedisStore implements Store
                         $until = (string) \max(1, \min($change->expiry, self::LONGEST));
                     } elseif ($body === '' || !\in_array($body[0], Change::KEPT, true)) {
                         $life = '+';
-                        $until = self::LONGEST;
+                        $until = (string) self::LONGEST;
                     } elseif ($body[0] !== Change::HELD) {
                         $life = '+';
-                        $until = self::MARKER;
+                        $until = (string) self::MARKER;
                     }
                     if (\strlen($body) >= $large) {
                         // Past Lua.
@@ -421,13 +506,20 @@ final class RedisStore implements Store
                         $body = $key;
                     }
                 }
-                $command[] = $change->kind . ($change->logged ? ($change->strict ? 's' : '-') : 'u') . $place
-                    . ($guards === [] ? "\0\0" : \pack('n', \count($guards))) . $life . \chr(\strlen((string) $until)) . \chr(\strlen($limit)) . $until . $limit . $change->key;
+                // Without a record, a set that compares nothing does not ask what was before: as by the short way.
+                $mode = $change->logged ? ($change->strict ? 's' : ($change->limit === Change::ALWAYS && $change->kind === 's' ? 'b' : '-')) : 'u';
+                $command[] = $mode . $place . \pack('n', \count($change->guards)) . $life . self::limit($change->limit)
+                    . $change->writer . $change->kind . $nonce . $change->key;
                 if ($body !== null) {
                     $command[] = $body;
+                    $command[] = $until;
                 }
-                foreach ($guards as $key => $position) {
-                    $command[] = \chr(\strlen((string) $position)) . $position . $key;
+                if ($change->guards !== []) {
+                    $guards = '';
+                    foreach ($change->guards as $key => $position) {
+                        $guards .= self::guard((string) $key, self::limit($position));
+                    }
+                    $command[] = $guards;
                 }
             }
             if ($asked === []) {
@@ -458,30 +550,11 @@ final class RedisStore implements Store
                 $outcomes[$asked[0]] = Outcome::refused();
                 break;
             }
-            $conflicts = \is_array($reply) && \is_array($reply[1] ?? null) ? $reply[1] : [];
-            $words = \is_array($reply) ? $reply[0] ?? '' : $reply;
-            if (!\is_string($words) || \strlen($words) !== \count($asked) * 46) {
-                $this->connectionNumber = 0;
-                continue;
+            $judged = $this->outcomes($reply, $changes, $asked, $nonce);
+            if ($judged !== []) {
+                $outcomes += $judged;
+                break;
             }
-            $end = 0;
-            foreach ($asked as $n => $i) {
-                $word = $asked === [0] ? $words : \substr($words, $n * 46, 46);
-                if ($word[0] === '1') {
-                    $position = (int) \substr($word, 1, 16);
-                    if ($changes[$i]->logged) {
-                        $end = $position;
-                    }
-                    $previous = (int) \substr($word, 17, 16);
-                    $outcomes[$i] = new Outcome(true, $position, $previous === 0 ? '' : \substr($word, 33, 12), $previous, $word[45] === ' ' ? '' : $word[45]);
-                } else {
-                    $outcomes[$i] = $word[0] === '0' ? self::conflict($changes[$i], \array_shift($conflicts)) : Outcome::refused();
-                }
-            }
-            if ($end > $this->seen[0]) {
-                $this->seen = [$end, $epoch . ' ' . \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce];
-            }
-            break;
         }
         if (\count($outcomes) !== \count($changes)) {
             throw $this->failure('its data are replaced again and again');
@@ -491,6 +564,51 @@ final class RedisStore implements Store
         }
 
         return \array_values($outcomes);
+    }
+
+    /** A limit, as Script::write() takes it. */
+    private static function limit(int $limit): string
+    {
+        return $limit === Change::ALWAYS ? Script::LIMITLESS : \sprintf('%016d', $limit);
+    }
+
+    /**
+     * What Script::write() says of the changes that went the long way.
+     *
+     * @param non-empty-list<Change> $changes
+     * @param non-empty-list<int>    $asked   those that it was asked to make
+     *
+     * @return array<int, Outcome> of each that it was asked to make; none: the epoch must be confirmed again
+     */
+    private function outcomes(mixed $reply, array $changes, array $asked, string $nonce): array
+    {
+        $conflicts = \is_array($reply) && \is_array($reply[1] ?? null) ? $reply[1] : [];
+        $words = \is_array($reply) ? $reply[0] ?? '' : $reply;
+        if (!\is_string($words) || \strlen($words) !== \count($asked) * 46) {
+            $this->connectionNumber = 0;
+
+            return [];
+        }
+        $outcomes = [];
+        $end = 0;
+        foreach ($asked as $n => $i) {
+            $word = $asked === [0] ? $words : \substr($words, $n * 46, 46);
+            if ($word[0] === '+') {
+                $position = (int) \substr($word, 1, 16);
+                if ($changes[$i]->logged) {
+                    $end = $position;
+                }
+                $previous = (int) \substr($word, 17, 16);
+                $outcomes[$i] = new Outcome(true, $position, $previous === 0 ? '' : \substr($word, 33, 12), $previous, $word[45] === ' ' ? '' : $word[45]);
+            } else {
+                $outcomes[$i] = $word[0] === '-' ? self::conflict($changes[$i], \array_shift($conflicts)) : Outcome::refused();
+            }
+        }
+        if ($end > $this->seen[0]) {
+            $this->seen = [$end, $this->epoch . ' ' . \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce];
+        }
+
+        return $outcomes;
     }
 
     private function ready(): void
@@ -533,7 +651,8 @@ final class RedisStore implements Store
         if ($this->epoch !== $reply[0]) {
             $this->seen = [0, ''];
             $this->epoch = $reply[0];
-            $this->base = $this->prefix . ':' . $this->epoch . ':r:';
+            $this->names = $this->prefix . ':' . $this->epoch . ':';
+            $this->base = $this->names . 'r:';
         }
         $this->seen = [(int) $reply[1], $reply[0] . ' ' . $reply[1]];
         $this->compared = (int) \hrtime(true);

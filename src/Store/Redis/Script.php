@@ -9,10 +9,11 @@ namespace Larder\Store\Redis;
  *
  * The keys, with <p> for the prefix and <e> for the epoch (16 hexadecimal digits):
  *
- *   <p>:head        "<e> <end of the journal>-<nonce> <last version of records outside it> <server> 2": one key, so that an
- *                   eviction takes all of it or nothing, and a process that reads it knows that the rest still counts.
- *                   <server> is its run id and its replication id, 20 digits of each with a dot between. 2 is the version
- *                   of this layout: a process that finds another one begins a new epoch
+ *   <p>:head        "<e> <end of the journal>-<nonce> <last version of records outside it> <marked> <server> 3": one key, so
+ *                   that an eviction takes all of it or nothing, and a process that reads it knows that the rest still
+ *                   counts. <marked> is the position of the last change of any marker: a write whose limit is not below it
+ *                   need not look at its markers. <server> is its run id and its replication id, 20 digits of each with a
+ *                   dot between. 3 is the version of this layout: a process that finds another one begins a new epoch
  *   <p>:sweep       a SCAN cursor; exists while keys of former epochs may be left
  *   <p>:<e>:r:<key> a record: its header, then the body. A header: position of the key's last change, position of the last
  *                   change before it by another writer, writer (12 bytes), kind (1)
@@ -33,12 +34,18 @@ namespace Larder\Store\Redis;
  * older epoch than it knows has come to a server that was left behind (an address that moved away and back).
  *
  * Positions have 16 digits and stay below 2^53, where a Lua number is exact; they are written by %016d, for ".." would round
- * them from 10^14 on.
+ * them from 10^14 on. Where no number is needed they are compared as texts, which costs a tenth.
  */
 final class Script
 {
     /** Bytes before the body in a record. */
     public const HEADER = 45;
+
+    /** The limit of a change that has none: above every position. */
+    public const LIMITLESS = '9999999999999999';
+
+    /** The index and the journal forget older changes each time the end passes a multiple of this, a power of two. */
+    public const TRIMMED = 256;
 
     /**
      * Finds the epoch or begins a new one; what changed since a position; records.
@@ -53,7 +60,7 @@ final class Script
         local epoch, n, nonce, run, data
         local head = redis.call('GET', KEYS[1])
         if head then
-          epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ (%w*)%.(%w*) 2$')
+          epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ %d+ (%w*)%.(%w*) 3$')
           n = tonumber(n)
         end
         local time = redis.call('TIME')
@@ -106,8 +113,10 @@ final class Script
             epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. ARGV[2]
             n, nonce = 0, '000000000000'
             redis.call('DEL', KEYS[1])
-            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d ', epoch, n, nonce, n) .. hereRun .. '.' .. hereData .. ' 2')
+            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
             redis.call('SET', KEYS[2], '0')
+            -- Longer than the fields of a list (hash-max-listpack-value): this hash soon has too many for one.
+            redis.call('HSET', ARGV[1] .. ':' .. epoch .. ':i', '', string.rep('0', 32) .. string.rep('-', 48))
           end
         end
         local base = ARGV[1] .. ':' .. epoch .. ':'
@@ -157,81 +166,133 @@ final class Script
      * Makes changes, each if nothing is in its way. Its 'i' is Change::HELD. It judges all of them before it writes anything, so
      * that an error leaves nothing half made.
      *
-     * Each argument costs the server as much as a third of a command. So the names of keys are made here, and a change comes
-     * as one string.
+     * Each argument costs the server as much as a third of a command, and so does each text that Lua makes. So a change comes
+     * as one string, of which most parts have their place, and the parts that are stored together lie together.
      *
-     * KEYS: head. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), writer, nonce of
-     * this call; then for each change:
-     *   kind (one letter), '-' or 's'trict or 'u'nlogged, '-' for a removal or '1' for a body or '2' for a key that has the body,
-     *   number of guards (two bytes), '+' for milliseconds to live or '=' for the millisecond of its end or ' ' for neither,
-     *   length of that number and of the limit (a byte each; no limit: 0), that number, the limit, the key;
-     *   the body or the name of the key that has it, unless it is a removal;
-     *   for each guard the length of its limit (a byte), its limit, its key.
-     * Gives '' for another epoch, or 46 bytes for each change, with conflicts beside it if there are any. The bytes:
-     *   '1' for a change that was made, '0' for a conflict, 'r' for one that the full server refused; its position (16);
+     * KEYS: head. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), then the next end
+     * with its nonce (29); how the names of the epoch's keys begin; then for each change:
+     *   '-', or 'b' for a set that compares nothing, or 's'trict or 'u'nlogged; for a call of one change that may go
+     *   the short way 'F' in the place of '-', and 'B' of 'b'; '-' for a removal or '1' for a body or '2' for a key that has the body; number of guards (two bytes);
+     *   '+' for milliseconds to live or '=' for the millisecond of its end or ' ' for neither; limit (16; LIMITLESS);
+     *   writer, kind (1), nonce, key;
+     *   the body or the name of the key that has it, and those milliseconds, unless it is a removal;
+     *   its guards, if it has any, in one string: of each its limit (16), the length of its key (three bytes), its key.
+     * Gives '' for another epoch; or by the short way the position (16), then the header of the change before, if it is known,
+     * and a byte more if there was a record; or 46 bytes for each change, with conflicts beside it if there are any. The bytes:
+     *   '+' for a change that was made, '-' for a conflict, 'r' for one that the full server refused; its position (16);
      *   position (16) and writer (12) of the change before, kind of the record there was (each blank if there was none).
      * A conflict: position, writer and kind of the change in conflict, the record, number of the guard in conflict.
+     *
+     * A change that follows another writer's of a key without a record, and compares nothing, does not look for it: the one
+     * before it then counts as the last change of any key.
      */
     private const WRITE = <<<'LUA'
-        local call, pcall, sub, byte, format = redis.call, redis.pcall, string.sub, string.byte, string.format
-        local head, meta = call('GET', KEYS[1]), ARGV[1]
+        local call, sub, byte, head, meta, base = redis.call, string.sub, string.byte, redis.call('GET', KEYS[1]), ARGV[1], ARGV[2]
         if not head then return '' end
-        local base, begun = sub(KEYS[1], 1, -5) .. sub(meta, 1, 16) .. ':', tonumber(sub(head, 18, 33))
-        local stream, index, records = base .. 'j', base .. 'i', base .. 'r:'
-        if sub(head, 1, 46) ~= sub(meta, 1, 46) then
+        local stream, index, records, stood, n, begun = base .. 'j', base .. 'i', base .. 'r:', sub(head, 1, 46), sub(meta, 47, 62), nil
+        if stood ~= sub(meta, 1, 46) then
           -- Others have moved the end. The one that this store has seen must still be in the journal.
           local seen = sub(meta, 18, 33)
+          begun = tonumber(sub(head, 18, 33))
           if sub(head, 1, 17) ~= sub(meta, 1, 17) or tonumber(seen) >= begun then return '' end
           if tonumber(seen) > 0 then
             local e = call('XRANGE', stream, seen, seen)[1]
             if not e or sub(e[2][2], 46, 57) ~= sub(meta, 35, 46) then return '' end
           end
+          n = string.format('%016d', begun + 1)
         end
-        local writer, nonce = sub(meta, 47, 58), sub(meta, 59)
-        local n, v, floor, ends, fresh, gone, told, conflicts, todo, count, litter, markers
+        local spec = ARGV[3]
+        local mode = byte(spec)
 
+        -- The short way of one change that nothing is in the way of. Whatever it does not expect, the long way decides.
+        if (mode == 70 or mode == 66) and not (begun and (begun + 1) % 256 == 0) then
+          local limit, key = sub(spec, 6, 21), sub(spec, 47)
+          local record, last, other = records .. key, nil, nil
+          if sub(head, 65, 80) <= limit then
+            last = call('GETRANGE', record, '0', '45')
+            if last ~= '' then
+              if byte(last, 46) == 105 then last = false end
+            elseif mode == 66 then
+              other = sub(stood, 18, 33)
+            else
+              last = call('HGET', index, key) or call('HGET', index, '')
+            end
+            if last and not other then
+              other = sub(last, 33, 44) == sub(spec, 22, 33) and sub(last, 17, 32) or sub(last, 1, 16)
+            end
+          end
+          if other and other <= limit then
+            local header, next = n .. other .. sub(spec, 22, 34), begun and n .. sub(meta, 63, 75) or sub(meta, 47, 75)
+            if type(redis.pcall('SETRANGE', KEYS[1], '17', next)) ~= 'table' then
+              if type(redis.pcall('XADD', stream, n .. '-0', '', header .. sub(spec, 35))) == 'table' then
+                -- The journal was damaged: nothing of this epoch can be trusted.
+                call('DEL', KEYS[1])
+                return ''
+              end
+              call('HSET', index, key, header)
+              if byte(spec, 2) == 45 then
+                call('DEL', record)
+              elseif byte(spec, 5) == 43 then
+                call('SET', record, header .. ARGV[4], 'PX', ARGV[5])
+              else
+                call('SET', record, header .. ARGV[4])
+                call('PEXPIREAT', record, ARGV[5])
+              end
+              -- Longer is only what may have been.
+              return #last < 47 and n .. last or n
+            end
+          end
+        end
+
+        local pcall, format, nonce = redis.pcall, string.format, sub(meta, 64, 75)
+        begun = begun or tonumber(sub(head, 18, 33))
+        local v, marked, floor, ends, fresh, gone, told, conflicts, todo, count, litter, markers
         local full = false
         repeat
-          n, v, ends, fresh, gone, told, conflicts, todo, count, litter, markers = begun, nil, nil, nil, nil, {}, nil, nil, 0, nil, nil
-          local a = 2
-          local spec = ARGV[a]
+          n, v, marked, ends, fresh, gone, told, conflicts, todo, count, litter, markers = begun, nil, nil, nil, nil, nil, {}, nil, nil, 0, nil, nil
+          local a = 3
+          spec = ARGV[a]
           while spec do
-            local mode, place, high, low, life, digits, length = byte(spec, 2, 8)
-            local key = sub(spec, 9 + digits + length)
-            local body, own, guards = nil, mode ~= 45, high * 256 + low
+            local mode, place, high, low = byte(spec, 1, 4)
+            local blind = mode == 98 or mode == 66
+            local writer, kind, key, limit = sub(spec, 22, 33), sub(spec, 34, 34), sub(spec, 47), tonumber(sub(spec, 6, 21))
+            local body, finish, own, guards, packed, from = nil, nil, mode == 115 or mode == 117, high * 256 + low, nil, 1
             if place ~= 45 then
-              a = a + 1
-              body = ARGV[a]
+              body, finish = ARGV[a + 1], ARGV[a + 2]
+              a = a + 2
             end
-            local kind, at, was, other, is, known, p, pw, pt, guard = sub(spec, 1, 1)
+            if guards > 0 then
+              a = a + 1
+              packed = ARGV[a]
+            end
+            local strict, at, was, other, is, known, p, pw, pt, guard = own, nil, nil, nil, nil, nil, nil, nil, nil, nil
             -- The key, then its guards.
             for g = 0, guards do
-              local name, limit = key, nil
+              local name = key
               if g > 0 then
-                local it = ARGV[a + g]
-                local from = byte(it) + 2
-                name, limit, own = sub(it, from), tonumber(sub(it, 2, from - 1)), false
-              elseif length > 0 then
-                limit = tonumber(sub(spec, 9 + digits, 8 + digits + length))
+                local h1, h2, h3 = byte(packed, from + 16, from + 18)
+                local to = from + 18 + h1 * 65536 + h2 * 256 + h3
+                name, limit, own, from = sub(packed, from + 19, to), tonumber(sub(packed, from, from + 15)), false, to + 1
               end
               -- h: the header of the last change; if that is not known, of the last one that may have been.
               local h, there, sure = fresh and fresh[name], true, true
               if h then
                 there = not gone[name]
               else
-                h = call('GETRANGE', records .. name, 0, 45)
-                if #h < 45 then
-                  there = false
-                  if g == 0 and mode == 117 then
-                    h, sure = '0000000000000000', false
-                  else
-                    local found = call('HMGET', index, name, '')
-                    floor = found[2]
-                    h, sure = found[1], found[1] and true
-                    if not sure then h = floor or sub(head, 18, 33) end
+                -- Texts, since the server prints a Lua number by way of a float.
+                h = call('GETRANGE', records .. name, '0', '45')
+                there = #h >= 45
+                if not there and g == 0 and mode == 117 then
+                  h, sure = '0000000000000000', false
+                elseif not there and (g > 0 or not blind) then
+                  h = call('HGET', index, name)
+                  if not h then
+                    floor, sure = call('HGET', index, ''), false
+                    h = floor or sub(head, 18, 33)
                   end
                 end
               end
+              if not there and g == 0 and blind then h, sure = format('%016d', n), false end
               local position, by = sub(h, 1, 16), sub(h, 33, 44)
               local before = by == writer and sub(h, 17, 32) or position
               if g == 0 then at, was, other, is, known = position, h, before, there, sure end
@@ -239,23 +300,23 @@ final class Script
                 break
               elseif g == 0 and not own and there and byte(h, 46) == 105 then
                 p, pw, pt = tonumber(position), by, sub(h, 45, 45)
-              elseif limit and tonumber(own and position or before) > limit then
+              elseif tonumber(own and position or before) > limit then
                 p, pw, pt, guard = -1, '', '', g
                 if sure and (own or by ~= writer) then
                   p, pw, pt = tonumber(position), by, sub(h, 45, 45)
                 elseif sure then
-                  -- One before the writer's own.
+                  -- One before the writer's own; or of another key, if nobody looked for it.
                   local e = call('XRANGE', stream, before, before)[1]
-                  if e then p, pw, pt = tonumber(before), sub(e[2][2], 33, 44), sub(e[2][2], 45, 45) end
+                  if e and sub(e[2][2], 58) == name then p, pw, pt = tonumber(before), sub(e[2][2], 33, 44), sub(e[2][2], 45, 45) end
                 end
-              elseif g == 0 and limit and limit > n and mode ~= 117 then
+              elseif g == 0 and limit > n and mode ~= 117 and limit ~= 9999999999999999 then
                 p, pw, pt = -1, '', ''
               elseif g > 0 and there and byte(nonce, -1) == 48 and string.find(h, '^[mc]', 46) then
                 markers = markers or {}
                 markers[#markers + 1] = records .. name
               end
             end
-            own = mode ~= 45
+            own = strict
             if not p and full and place ~= 45 and not (place == 49 and (mode == 117 or string.find(body, '^[imc]'))) then
               -- The server is full. Remove the old record too, unless it must stay for the next try (a counter, a lock).
               -- Records that say which values must not be served (removals, markers, intents) are never refused, nor are
@@ -266,7 +327,7 @@ final class Script
               if own then p, pw, pt = -1, '', '' else place = 45 end
             end
             if p then
-              told[#told + 1] = '0' .. string.rep(' ', 45)
+              told[#told + 1] = '-' .. string.rep(' ', 45)
               conflicts, litter = conflicts or {}, litter or {}
               local made = fresh and fresh[key]
               conflicts[#conflicts + 1] = {p, pw, pt, not made and call('GET', records .. key), guard or 0, made and records .. key}
@@ -283,29 +344,32 @@ final class Script
                 n = n + 1
                 position = format('%016d', n)
                 ends = position
+                if string.find(key, '^[ft]:') then marked = position end
               end
               local header = position .. other .. writer .. kind
               if todo then
-                todo[count + 1], todo[count + 2], todo[count + 3], todo[count + 4], todo[count + 5], todo[count + 6] = key, place, header, body or '', spec, mode
+                todo[count + 1], todo[count + 2], todo[count + 3], todo[count + 4] = key, place, header, body or ''
+                todo[count + 5], todo[count + 6], todo[count + 7] = byte(spec, 5), finish or '', mode
               else
-                todo = {key, place, header, body or '', spec, mode}
+                todo = {key, place, header, body or '', byte(spec, 5), finish or '', mode}
               end
-              count = count + 6
-              told[#told + 1] = (kind == 'x' and full and body and 'r' or '1') .. position
+              count = count + 7
+              told[#told + 1] = (kind == 'x' and full and body and 'r' or '+') .. position
                 .. (known and at .. sub(was, 33, 44) .. (is and sub(was, 45, 45) or ' ') or '0000000000000000             ')
-              if ARGV[a + guards + 1] then
+              if ARGV[a + 1] then
                 fresh, gone = fresh or {}, gone or {}
-                fresh[key] = header .. (place == 49 and sub(body, 1, 1) or place == 50 and call('GETRANGE', body, 45, 45) or '')
+                fresh[key] = header .. (place == 49 and sub(body, 1, 1) or place == 50 and call('GETRANGE', body, '45', '45') or '')
                 gone[key] = place == 45
               end
             end
-            a = a + guards + 1
+            a = a + 1
             spec = ARGV[a]
           end
           if count == 0 then break end
           -- The server checks its memory at a script's first write only (script.c, scriptVerifyOOM), and never for DEL.
-          for t = 1, full and count or 0, 6 do call('DEL', records .. todo[t]) end
-          local done = pcall('SETRANGE', KEYS[1], '17', (ends and ends .. '-' .. nonce or sub(head, 18, 46)) .. (v and format(' %016d', v) or ''))
+          for t = 1, full and count or 0, 7 do call('DEL', records .. todo[t]) end
+          local done = pcall('SETRANGE', KEYS[1], '17', (ends and ends .. '-' .. nonce or sub(head, 18, 46))
+            .. (v and format(' %016d', v) or sub(head, 47, 63)) .. (marked and ' ' .. marked or ''))
           local again = type(done) == 'table'
           if again then
             if full or not string.find(done.err, 'OOM', 1, true) then return done end
@@ -314,9 +378,9 @@ final class Script
         until not again
 
         if n > begun then
-          local fields = count > 6 and {}
-          for t = 1, count, 6 do
-            if todo[t + 5] ~= 117 then
+          local fields = count > 7 and {}
+          for t = 1, count, 7 do
+            if todo[t + 6] ~= 117 then
               local header, key = todo[t + 2], todo[t]
               local logged = pcall('XADD', stream, sub(header, 1, 16) .. '-0', '', header .. nonce .. key)
               if type(logged) == 'table' then
@@ -327,16 +391,14 @@ final class Script
               if fields then fields[#fields + 1], fields[#fields + 2] = key, header end
             end
           end
-          local added = fields and call('HSET', index, unpack(fields)) or call('HSET', index, todo[1], todo[3])
-          if added > 0 and not floor and call('HLEN', index) == added then
-            -- Longer than the fields of a list (hash-max-listpack-value): this hash soon has too many for one.
-            call('HSET', index, '', format('%016d%016d', begun, begun) .. string.rep('-', 48))
-          end
+          if fields then call('HSET', index, unpack(fields)) else call('HSET', index, todo[1], todo[3]) end
+          -- The index was lost: all that it has now came later.
+          if floor == false then call('HSET', index, '', format('%016d%016d', begun, begun) .. string.rep('-', 48)) end
           -- Every 256 changes the index forgets those that are older than the last 10,000, and the journal those before them.
           if n > 10000 and math.floor(n / 256) > math.floor(begun / 256) then
             local known = call('HGET', index, '') or ''
-            local from, by, low = tonumber(sub(known, 1, 16)) or n, sub(known, 33, 44), n - 10000
-            local list = from < low and call('XRANGE', stream, format('%d', from + 1), format('%d', low)) or {}
+            local from, by, low = tonumber(sub(known, 1, 16)) or 0, sub(known, 33, 44), n - 10000
+            local list = known ~= '' and from < low and call('XRANGE', stream, format('%d', from + 1), format('%d', low)) or {}
             if from < low and #list == low - from then
               -- The newest change that the index forgets, and the newest of them that is not by the same writer, whose own
               -- changes do not count against it.
@@ -352,16 +414,14 @@ final class Script
               if #old > 0 then call('HDEL', index, unpack(old)) end
               call('HSET', index, '', before .. other .. by .. string.rep('-', 36))
             elseif from < low then
-              -- The journal was damaged.
+              -- The journal was damaged, or the index lost.
               call('DEL', index)
             end
             call('XTRIM', stream, 'MAXLEN', '~', '10400')
           end
         end
-        for t = 1, count, 6 do
-          local record, place, body, spec = records .. todo[t], todo[t + 1], todo[t + 3], todo[t + 4]
-          local life, digits = byte(spec, 6, 7)
-          local finish = sub(spec, 9, 8 + digits)
+        for t = 1, count, 7 do
+          local record, place, body, life, finish = records .. todo[t], todo[t + 1], todo[t + 3], todo[t + 4], todo[t + 5]
           if place == 45 then
             call('DEL', record)
           elseif place == 50 then

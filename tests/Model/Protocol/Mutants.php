@@ -196,8 +196,16 @@ final class Mutants
                 $tagged, [0, 1], 'none', false, true,
             ],
             'a set of an epoch that is over is stored' => [
-                ['Tier\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,']],
+                ['Tier\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,', '$change->epoch = $epoch;' => '']],
                 ['reads and sets', 'writes and deletes', 'begins anew'], [0, 1], 'none', false,
+            ],
+            'the first change of a set is not judged' => [
+                ['Tier\Writer' => ['$change->limit = $limit; $change->guards' => '$change->guards']],
+                ['reads and sets', 'writes and deletes'], [0, 1], 'none', false,
+            ],
+            'no flush is in the way of the first change of a set' => [
+                ['Tier\Writer' => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
+                ['reads and sets', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'an intent that is lost with its epoch counts as ended' => [
                 ['Tier\Intents' => ['$done = $this->writer->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
@@ -321,7 +329,7 @@ final class Mutants
                 ['reads and fills', 'writes and deletes'], 'apcu', true, 0,
             ],
             'a set is not judged when it is applied' => [
-                [$writer => ['$change->limit = $limit;' => '']],
+                [$writer => ['$change->limit = $limit; $change->epoch' => '$change->epoch']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'no flush is in the way of a set' => [
@@ -329,7 +337,7 @@ final class Mutants
                 ['reads, modifies, writes', 'writes, flushes'], 'none', true, 0,
             ],
             'a set carries the position of now' => [
-                [$writer => ['$change->limit = $limit;' => '$this->view->renew(); $change->limit = $history->seen;']],
+                [$writer => ['$change->limit = $limit; $change->epoch' => '$this->view->renew(); $change->limit = $history->seen; $change->epoch']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'what is in the way of a set stays' => [
