@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder;
 
+use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
@@ -774,6 +775,10 @@ final class Cache extends Front
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
+                $value = $this->timed($key, $raw, $found);
+                if ($found) {
+                    return $value;
+                }
                 $hit = ApcuNear::parse($raw);
                 $value = $hit === null ? null : $this->good($key, $hit[0], $hit[1], $found);
                 if ($hit !== null && $found) {
@@ -801,7 +806,7 @@ final class Cache extends Front
     {
         $this->granted === 0 || $this->revoke();
         $found = false;
-        if ($position <= $this->floorAt || (isset($this->own[$key]) ? $position !== $this->own[$key] : $position > $this->ceilingAt)
+        if (!$this->isWithin($key, $position)
             || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->request->truth->now()))) {
             return null;
         }
@@ -814,6 +819,38 @@ final class Cache extends Front
         }
 
         return $value;
+    }
+
+    /** As good(), for a copy in APCu whose value has an expiry and no other condition: without an entry, as most values with an expiry are such. */
+    private function timed(string $key, string $raw, mixed &$found): mixed
+    {
+        $this->granted === 0 || $this->revoke();
+        $found = false;
+        $left = 0;
+        $at = Entry::timed($raw, $this->request->truth->now(), $left, ApcuNear::BODY);
+        if ($at === 0 || ($raw[$at] !== Codec::STRING && ($raw[$at] === Codec::NULL || Codec::isSnapshot($raw, $at)))) {
+            return null;
+        }
+        /** @var array{1: int} $position */
+        $position = \unpack('J', $raw, 1);
+        if (!$this->isWithin($key, $position[1])) {
+            return null;
+        }
+        $held = Signals::hold();
+        $changes = $this->view->changes;
+        $value = $this->copies->putBody($key, $raw, $at, $left, $found);
+        $changes === $this->view->changes || $this->copies->drop($key);
+        if ($found) {
+            $this->nearHits++;
+        }
+
+        return $value;
+    }
+
+    /** Whether a near copy lies after the last flush and within this request's view. */
+    private function isWithin(string $key, int $position): bool
+    {
+        return $position > $this->floorAt && (isset($this->own[$key]) ? $position === $this->own[$key] : $position <= $this->ceilingAt);
     }
 
     /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */

@@ -152,20 +152,21 @@ final class Entry
     /**
      * Where the payload begins in the body of a value that has an expiry and no other condition.
      *
-     * @param int $left set to the milliseconds until it expires
+     * @param int $left   set to the milliseconds until it expires
+     * @param int $offset where the body begins
      *
      * @return int 0: it has expired, or is no such body
      */
-    public static function timed(string $body, int $now, int &$left): int
+    public static function timed(string $body, int $now, int &$left, int $offset = 0): int
     {
-        if (!isset($body[self::HEAD]) || $body[0] !== 'w' || \substr_compare($body, self::UNCONDITIONAL, 17, 18) !== 0) {
+        if (!isset($body[$offset + self::HEAD]) || $body[$offset] !== 'w' || \substr_compare($body, self::UNCONDITIONAL, $offset + 17, 18) !== 0) {
             return 0;
         }
         /** @var array{1: int, 2: int} $times */
-        $times = \unpack('J2', $body, 1);
+        $times = \unpack('J2', $body, $offset + 1);
         $left = $times[2] - $now;
 
-        return $left <= 0 || $now < $times[1] - self::SKEW ? 0 : self::HEAD;
+        return $left <= 0 || $now < $times[1] - self::SKEW ? 0 : $offset + self::HEAD;
     }
 
     /** Null: the bytes are not a value, or are damaged. */

@@ -53,6 +53,7 @@ final class EntryTest extends TestCase
         $at = Entry::timed($entry->body(), self::NOW, $left);
         self::assertSame($isTimed, $at !== 0);
         self::assertSame($isTimed ? [$entry->payload, $entry->expiry - self::NOW] : ['', 0], [$at === 0 ? '' : \substr($entry->body(), $at), $left]);
+        self::assertSame($at === 0 ? 0 : $at + 9, Entry::timed('e12345678' . $entry->body(), self::NOW, $left, 9));
     }
 
     public function testATimedValueEndsAsItsEntryDoes(): void

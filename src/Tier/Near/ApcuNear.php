@@ -35,6 +35,9 @@ final class ApcuNear implements Near
     /** Bytes from which a string is stored in an array, so that a read copies it once. */
     private const LONG = 2048;
 
+    /** Where the body begins in a copy that is neither. */
+    public const BODY = 9;
+
     /** Seconds. APCu adds a life to the time and expires at once what exceeds 32 bits. The body holds the exact time. */
     private const LONGEST_LIFE = 86_400 * 365;
 
@@ -133,7 +136,7 @@ final class ApcuNear implements Near
             if ($raw[0] === 's') {
                 return [new Entry("\0" . \substr($raw, 9), 0), $position[1]];
             }
-            $entry = Entry::fromBody(\substr($raw, 9));
+            $entry = Entry::fromBody(\substr($raw, self::BODY));
 
             return $entry === null ? null : [$entry, $position[1]];
         }
