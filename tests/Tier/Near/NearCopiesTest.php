@@ -1,0 +1,119 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Tier\Near;
+
+use Larder\Cache;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+
+/** Which copies of a near tier a get takes, whatever form they have there. */
+final class NearCopiesTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function nears(): iterable
+    {
+        yield 'apcu' => ['apcu'];
+        yield 'segment' => ['segment'];
+    }
+
+    /** @return iterable<string, array{string, int, mixed}> the near tier, seconds until the value expires, the value */
+    public static function copies(): iterable
+    {
+        foreach (self::nears() as [$near]) {
+            foreach (['for ever' => 0, 'for an hour' => 3600] as $life => $ttl) {
+                foreach (['a string' => 'old', 'a long string' => \str_repeat('old', 1000), 'an array' => ['old', [1]], 'a number' => 7, 'null' => null, 'an object' => (object) ['a' => 1]] as $what => $value) {
+                    yield "$near, $what $life" => [$near, $ttl, $value];
+                }
+            }
+        }
+    }
+
+    #[DataProvider('copies')]
+    public function testItIsTheValue(string $near, int $ttl, mixed $value): void
+    {
+        $this->open($near)->set('k', $value, $ttl);
+        $reader = $this->open($near);
+        self::assertEquals($value, $reader->get('k', 'none'));
+        self::assertEquals($value, $reader->get('k', 'none'));
+        self::assertSame(0, $reader->stats(false)['disk']['hits']);
+    }
+
+    #[DataProvider('copies')]
+    public function testNoneIsTakenFromBeforeAFlush(string $near, int $ttl, mixed $value): void
+    {
+        $writer = $this->open($near);
+        $writer->set('k', $value, $ttl);
+        $writer->commit();
+        $reader = $this->open($near);
+        self::assertEquals($value, $reader->get('k', 'none'));
+        $reader->flush();
+        self::assertSame('none', $reader->get('k', 'none'));
+        $writer->refresh();
+        self::assertSame('none', $writer->get('k', 'none'));
+    }
+
+    /** Otherwise a set after it would be judged as if this request had read an older value. */
+    #[DataProvider('copies')]
+    public function testOneThatIsNewerThanTheRequestCountsAsReadNow(string $near, int $ttl, mixed $value): void
+    {
+        $request = $this->open($near);
+        $request->get('another key');
+        $other = $this->open($near);
+        $other->set('k', $value, $ttl);
+        $other->commit();
+        self::assertEquals($value, $request->get('k', 'none'));
+        self::assertTrue($request->set('k', 'made from it'));
+        $request->commit();
+        self::assertSame('made from it', $this->open($near)->get('k', 'none'));
+    }
+
+    #[DataProvider('nears')]
+    public function testNoneOutlivesItsExpiry(string $near): void
+    {
+        $writer = $this->open($near);
+        $reader = $this->open($near);
+        $values = $none = [];
+        foreach (self::copies() as $name => [$of, $ttl, $value]) {
+            if ($of === $near) {
+                $writer->set("short, $name", $value, 1);
+                $writer->set($name, $value, $ttl);
+                $values[$name] = $value;
+                $none[$name] = 'none';
+            }
+        }
+        $writer->commit();
+        $read = static function (Cache $cache, string $prefix) use ($values): array {
+            foreach ($values as $name => $_) {
+                $values[$name] = $cache->get($prefix . $name, 'none');
+            }
+
+            return $values;
+        };
+        $reader->refresh();
+        $second = $this->open($near);
+        self::assertEquals([$values, $values], [$read($reader, 'short, '), $read($reader, '')]);
+        \usleep(1_010_000);
+        foreach ([$reader, $second] as $each) {
+            self::assertEquals([$none, $values], [$read($each, 'short, '), $read($each, '')]);
+        }
+    }
+
+    private function open(string $near): Cache
+    {
+        if ($near === 'segment' ? !\extension_loaded('larder') : !\function_exists('apcu_enabled') || !\apcu_enabled()) {
+            self::markTestSkipped("This PHP has no $near.");
+        }
+
+        return Cache::open(['dsn' => 'sqlite://' . $this->directory->file('cache'), 'near' => $near, 'prefix' => \basename($this->directory->path)]);
+    }
+}
