@@ -56,7 +56,12 @@ function wordpress(string $root, string $directory): string
     exec(escapeshellarg("$root/wordpress/build") . ' ' . escapeshellarg("$directory/site/content/plugins"), result_code: $code);
     $code === 0 && copy("$root/wordpress/drop-ins/object-cache.php", "$directory/site/content/object-cache.php") || throw new RuntimeException('the plugin cannot be built');
 
-    return "const ABSPATH = '$directory/site/', WP_CONTENT_DIR = '$directory/site/content', DB_NAME = 'site', DB_PASSWORD = 'secret', AUTH_KEY = 'key', LOGGED_IN_KEY = 'key';"
+    $keys = '';
+    foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as $name) {
+        $keys .= ", {$name}_KEY = '" . hash('sha256', "key $name") . "', {$name}_SALT = '" . hash('sha256', "salt $name") . "'";
+    }
+
+    return "const ABSPATH = '$directory/site/', WP_CONTENT_DIR = '$directory/site/content', DB_NAME = 'site', DB_PASSWORD = 'secret'$keys;"
         . " \$table_prefix = 'wp_'; function is_multisite() { return false; } function add_filter() {} function remove_filter() {} function wp_using_ext_object_cache() {}"
         // PHP fills these when code that names them is loaded.
         . ' $globals = [$_SERVER, $_REQUEST, $_COOKIE];';

@@ -420,6 +420,18 @@ final class Cache extends Front
     }
 
     /**
+     * A group in a group, and so on, without a Cache for each one around it.
+     *
+     * @internal
+     *
+     * @param non-empty-list<string> $names outermost first; none is empty
+     */
+    public function within(array $names, bool $cacheOnly = false): self
+    {
+        return new self($this->request, $this->space->within($names, $cacheOnly));
+    }
+
+    /**
      * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), commit() and
      * transactions of one object do not concern the other. What one of them changes, the other learns as from a stranger.
      */
@@ -495,6 +507,17 @@ final class Cache extends Front
         }
         $held = Signals::hold();
         $this->request->reader()->prefetch($lists);
+    }
+
+    /**
+     * Begins this request's view, which with the option lazy begins with the first read: from now on it counts what others
+     * change.
+     *
+     * @internal
+     */
+    public function start(): void
+    {
+        $this->view->isBegun || $this->request->renew();
     }
 
     /**

@@ -34,9 +34,18 @@ final class Space
 
     public function group(string $name, bool $cacheOnly): self
     {
-        $name = \rawurlencode($name);
+        return $this->within([$name], $cacheOnly);
+    }
 
-        return new self($this->path === '' ? $name : $this->path . '/' . $name, $cacheOnly || $this->cacheOnly);
+    /** @param non-empty-list<string> $names of a group, a group in that, and so on */
+    public function within(array $names, bool $cacheOnly): self
+    {
+        $path = $this->path;
+        foreach ($names as $name) {
+            $path = ($path === '' ? '' : $path . '/') . \rawurlencode($name);
+        }
+
+        return new self($path, $cacheOnly || $this->cacheOnly);
     }
 
     public function flush(): string

@@ -71,9 +71,6 @@ class ObjectCache
     /** @var array<string, Cache> of the current blog, by group */
     private array $spaces = [];
 
-    /** @var array<string, Cache> by place and kind */
-    private array $parents = [];
-
     /** @var array<int, array{array<string, array<array-key, mixed>>, array<string, array<array-key, true>>}> what $cache and $kept are of other blogs */
     private array $away = [];
 
@@ -798,7 +795,7 @@ class ObjectCache
             }
         }
         // In both cases from now on it counts what others change: nothing has been asked of the database yet.
-        $wanted === [] ? $root->learn() : $root->prefetch($wanted);
+        $wanted === [] ? $root->start() : $root->prefetch($wanted);
     }
 
     /** Where a group's keys lie: see above. */
@@ -811,16 +808,14 @@ class ObjectCache
     {
         $cacheOnly = Groups::isCacheOnly($group);
         $kind = $cacheOnly || Groups::isOwn($group) ? 'c' : 'p';
-        $parent = $this->parents[$place . $kind] ??= self::at($root, $place)->group($kind);
+        $name = self::name($group);
 
-        return $parent->group(self::name($group), $cacheOnly);
+        return $root->within($place === '' ? ['s', $kind, $name] : ['s', $place, $kind, $name], $cacheOnly);
     }
 
     private static function at(Cache $root, string $place): Cache
     {
-        $sites = $root->group('s');
-
-        return $place === '' ? $sites : $sites->group($place);
+        return $root->within($place === '' ? ['s'] : ['s', $place]);
     }
 
     /**

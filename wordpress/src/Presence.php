@@ -40,6 +40,9 @@ final class Presence
     /** @var ?list<string> */
     private ?array $places = null;
 
+    /** What name() has answered. */
+    private static string $called = '';
+
     private readonly string $name;
 
     public function __construct(private readonly Site $site, private readonly Cache $root)
@@ -82,8 +85,7 @@ final class Presence
     public static function sign(Site $site): ?string
     {
         return Quietly::call(static function () use ($site): ?string {
-            $dropIn = \lstat(\WP_CONTENT_DIR . '/object-cache.php');
-            $sign = [$dropIn['ino'] ?? '', $dropIn['ctime'] ?? ''];
+            $sign = self::dropIn();
             foreach (self::marks($site) as $mark) {
                 $left = self::left($mark);
                 if ($left > \time() - self::LONGEST && $left <= \time()) {
@@ -155,9 +157,8 @@ final class Presence
             $folder = \dirname($local);
             $cache[] = \fileinode($folder . '/larder.db') ?: 'folder ' . \fileinode($folder);
         }
-        $dropIn = \lstat(\WP_CONTENT_DIR . '/object-cache.php');
 
-        return [\substr(\hash('sha256', \implode("\n", $cache)), 0, 16), \substr(\hash('sha256', ($dropIn['ino'] ?? '') . ' ' . ($dropIn['ctime'] ?? '')), 0, 16)];
+        return [\substr(\hash('sha256', \implode("\n", $cache)), 0, 16), \substr(\hash('xxh128', \implode(' ', self::dropIn())), 0, 16)];
     }
 
     /**
@@ -192,6 +193,19 @@ final class Presence
         }
 
         return ($record[0] ?? '') === \implode('-', $identity) && \is_int($record[1] ?? null) ? $record[1] : 0;
+    }
+
+    /** @return array{int|string, int|string} number and last change of status of the drop-in, or of the link to it */
+    private static function dropIn(): array
+    {
+        $file = \WP_CONTENT_DIR . '/object-cache.php';
+        if (\is_link($file)) {
+            $link = \lstat($file);
+
+            return [$link['ino'] ?? '', $link['ctime'] ?? ''];
+        }
+
+        return \is_file($file) ? [(int) \fileinode($file), (int) \filectime($file)] : ['', ''];
     }
 
     /** When the last mark was left. */
@@ -236,9 +250,8 @@ final class Presence
     /** When a mark was left; 0: there is none. Anybody may leave one, but nobody anything else than a file of their own. */
     private static function left(string $file): int
     {
-        $stat = \lstat($file);
-
-        return $stat !== false && ($stat['mode'] & 0o170000) === 0o100000 ? $stat['mtime'] : 0;
+        // lstat() would warn of each that is not there, which takes longer than all the rest.
+        return \is_file($file) && !\is_link($file) ? (int) \filemtime($file) : 0;
     }
 
     /** What a mark says. Opened so that a pipe which has been put into its place by now keeps nobody waiting. */
@@ -302,6 +315,9 @@ final class Presence
     /** Tells sites apart by what no other user knows; as in the drop-in. */
     public static function name(): string
     {
+        if (self::$called !== '') {
+            return self::$called;
+        }
         $site = '';
         foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
             $value = \defined($name) ? \constant($name) : '';
@@ -309,6 +325,6 @@ final class Presence
         }
         $table = $GLOBALS['table_prefix'] ?? '';
 
-        return \substr(\hash('sha256', $site . (\is_string($table) ? $table : '')), 0, 32);
+        return self::$called = \substr(\hash('sha256', $site . (\is_string($table) ? $table : '')), 0, 32);
     }
 }

@@ -20,17 +20,26 @@ final class Site
 
     private static ?self $current = null;
 
+    private readonly string $dsn;
     private readonly string $secret;
     private ?string $directory = null;
 
+    /** @var ?array<string, string> */
+    private ?array $source = null;
+
     private function __construct()
     {
+        $this->dsn = self::setting('DSN');
         $secret = self::setting('SECRET');
         foreach ($secret === '' ? self::SALTS : [] as $name) {
             $secret .= self::constant($name);
         }
-        // A site that has none is told apart by its database at least.
-        $this->secret = $secret === '' ? self::constant('DB_HOST') . self::constant('DB_PASSWORD') : $secret;
+        if ($secret === '') {
+            // A site that has none is told apart by its database at least.
+            $secret = self::constant('DB_HOST') . self::constant('DB_PASSWORD');
+        }
+        // What HMAC makes of a long key, each time (RFC 2104, section 2).
+        $this->secret = \strlen($secret) > 64 ? \hash('sha256', $secret, true) : $secret;
     }
 
     public static function current(): self
@@ -41,11 +50,15 @@ final class Site
     /** @return array<string, string> what Larder\Cache::open() gets */
     public function source(): array
     {
-        $dsn = self::setting('DSN');
+        if ($this->source !== null) {
+            return $this->source;
+        }
+        $dsn = $this->dsn;
         // The object cache asks it before anybody has asked the database.
         $source = ['lazy' => '1'];
         if ($dsn === '') {
-            $source['dsn'] = Presence::engine($this->directory() ?? '') . '://' . \strtr(\rawurlencode($this->directory() ?? ''), ['%2F' => '/']);
+            $directory = $this->directory() ?? '';
+            $source['dsn'] = Presence::engine($directory) . '://' . \strtr(\rawurlencode($directory), ['%2F' => '/']);
         } else {
             $source['dsn'] = $dsn;
         }
@@ -61,7 +74,7 @@ final class Site
             $source['secret'] = $this->key('values');
         }
 
-        return $source;
+        return $this->source = $source;
     }
 
     /**
@@ -69,7 +82,7 @@ final class Site
      */
     public function queue(): ?array
     {
-        $dsn = self::setting('DSN');
+        $dsn = $this->dsn;
         $directory = $this->directory();
         if ($directory !== null) {
             return $directory === '' || !\extension_loaded('pdo_sqlite') ? null : ['dsn' => 'sqlite://' . \strtr(\rawurlencode("$directory/queue"), ['%2F' => '/'])];
@@ -81,7 +94,7 @@ final class Site
     /** The data directory; null where the DSN names another place, '' where none can be made. */
     public function directory(): ?string
     {
-        $dsn = self::setting('DSN');
+        $dsn = $this->dsn;
         if ($dsn !== '') {
             return \preg_match('~^(?:sqlite|file)://(/[^?]*)~', $dsn, $match) === 1 ? \rawurldecode($match[1]) : null;
         }
@@ -137,7 +150,7 @@ final class Site
     /** Whether the cache is on a server, which others can write to. */
     public function isFar(): bool
     {
-        $dsn = self::setting('DSN');
+        $dsn = $this->dsn;
 
         return $dsn !== '' && \preg_match('~^(sqlite|file|apcu|segment|memory)://~', $dsn) !== 1 || \str_contains($dsn, 'far=');
     }
@@ -163,7 +176,7 @@ final class Site
     /** What the document root is called for people: the DSN without its password, or the directory. */
     public function describe(): string
     {
-        $dsn = self::setting('DSN');
+        $dsn = $this->dsn;
 
         return $dsn === '' ? (string) $this->directory() : Dsn::parse($dsn)->toString();
     }
