@@ -5,7 +5,6 @@ declare(strict_types=1);
 // Made by bin/classes from src/.
 
 !\class_exists('larder\codec\codec', false)
-    && !\class_exists('larder\codec\compression', false)
     && !\class_exists('larder\codec\entry', false)
     && !\class_exists('larder\codec\entrysigner', false)
     && !\class_exists('larder\config\assembly', false)

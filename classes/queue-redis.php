@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 // Made by bin/classes from src/.
 
-!\class_exists('larder\queue\message', false)
+!\class_exists('larder\codec\compression', false)
+    && !\class_exists('larder\queue\message', false)
     && !\class_exists('larder\queue\queuefull', false)
     && !\class_exists('larder\queue\queueoptions', false)
     && !\class_exists('larder\queue\redisscript', false)

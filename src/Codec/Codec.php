@@ -44,6 +44,9 @@ final class Codec
     private const PHP_STANDARD = 9;
     private const IGBINARY_STANDARD = 10;
 
+    /** As Compression::NONE, for a codec that does not need that class. */
+    private const UNCOMPRESSED = 0;
+
     private const SERIALIZERS = ['php' => self::PHP, 'igbinary' => self::IGBINARY, 'msgpack' => self::MSGPACK];
 
     private function __construct(
@@ -62,13 +65,12 @@ final class Codec
     public static function create(?string $serializer, ?string $compressor, int $threshold = 4096): self
     {
         // igbinary is the fastest to read and keeps every type; msgpack does not keep all (see encode()).
-        $serializer ??= \extension_loaded('igbinary') ? 'igbinary' : 'php';
-        $type = self::SERIALIZERS[$serializer]
+        $type = $serializer === null ? (\extension_loaded('igbinary') ? self::IGBINARY : self::PHP) : self::SERIALIZERS[$serializer]
             ?? throw new \InvalidArgumentException("Unknown serializer \"{$serializer}\": use php, igbinary or msgpack, or leave it out for the fastest that is loaded.");
-        if ($type !== self::PHP && !\extension_loaded($serializer)) {
+        if ($serializer !== null && $type !== self::PHP && !\extension_loaded($serializer)) {
             throw new \InvalidArgumentException("The serializer {$serializer} needs ext-{$serializer}, which this PHP does not have: install it, or leave the option out.");
         }
-        $by = $compressor === null ? Compression::NONE : Compression::NAMES[$compressor]
+        $by = $compressor === null ? self::UNCOMPRESSED : Compression::NAMES[$compressor]
             ?? throw new \InvalidArgumentException("Unknown compressor \"{$compressor}\": use none, zstd, lz4 or gzip.");
         $extension = $compressor === null ? null : Compression::missing($by);
         if ($extension !== null) {
@@ -91,7 +93,7 @@ final class Codec
     {
         $mark = 0;
         if (\is_string($value)) {
-            if ($this->compressor === Compression::NONE || \strlen($value) < $this->threshold) {
+            if ($this->compressor === self::UNCOMPRESSED || \strlen($value) < $this->threshold) {
                 return self::STRING . $value;
             }
             $body = $value;
@@ -110,7 +112,7 @@ final class Codec
         } else {
             $body = $this->special($value, $mark);
         }
-        if ($this->compressor !== Compression::NONE && \strlen($body) >= $this->threshold) {
+        if ($this->compressor !== self::UNCOMPRESSED && \strlen($body) >= $this->threshold) {
             $short = Compression::shrink($this->compressor, $body);
             if ($short !== null) {
                 $mark |= $this->compressor << 4;
