@@ -11,6 +11,7 @@ use PhpCsFixer\Runner\Parallel\ParallelConfigFactory;
 
 $finder = Finder::create()
     ->in([__DIR__ . '/src', __DIR__ . '/tests', __DIR__ . '/bench', __DIR__ . '/demo', __DIR__ . '/lab', __DIR__ . '/wordpress'])
+    ->notPath('#^classes/#')
     ->append([__FILE__])
     ->append(is_file(__DIR__ . '/bin/larder') ? [__DIR__ . '/bin/larder'] : []);
 

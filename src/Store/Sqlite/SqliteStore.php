@@ -20,9 +20,9 @@ use Larder\System\Process;
  * Keeps records and journal in one SQLite database, for the processes of one server and one user.
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening opens one,
- * DatabaseFiles knows the directory's files, ChangeCounter tells cheaply whether anything changed, ChangeLog holds changes
- * that wait to be applied, Sweeper keeps the budget, Past knows of deleted rows, Schema has the tables. Nothing here knows
- * what a body means, chooses the directory, or checks its owner.
+ * DatabaseFiles knows the directory's files, SqliteWatch and ChangeCounter tell cheaply whether anything changed, ChangeLog
+ * holds changes that wait to be applied, Sweeper keeps the budget, Past knows of deleted rows, Schema has the tables. Nothing
+ * here knows what a body means, chooses the directory, or checks its owner.
  *
  * The table is the journal: it holds each key's last change, even a removal, until the Sweeper deletes old removals (the
  * "horizon"). A commit survives the death of its process at once. After the death of the machine no process uses the
