@@ -128,8 +128,8 @@ function append($file, string $magic, string $record, int $shortest, int $longes
 
 namespace Larder\Tier {
 
-/** The library's class of this name, which says what all of it means (src/Tier/Front.php): the same properties in the same order. */
-abstract class Front
+/** The library's class of this name, which says what all of it means (src/Tier/HitPath.php): the same properties in the same order. */
+abstract class HitPath
 {
     /** @var int */
     protected const RUN = 0;
@@ -149,6 +149,11 @@ abstract class Front
     protected int $ceilingAt = 0;
     protected int $nearHits = 0;
     protected int $free = 0;
+
+    /** @var array<array-key, int> */
+    protected array $endings;
+    protected int $ahead;
+    protected int $compared;
 
     public function get(string $key, mixed $default = null): mixed {}
 

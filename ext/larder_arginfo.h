@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 2ca8db9467df7b0df7b0b920256f1583d225def2 */
+ * Stub hash: f97b7be2e303acddef721e51480962c088b2eeb2 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
@@ -80,11 +80,11 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Larder_Tier_Front_get arginfo_class_Larder_Segment_get
+#define arginfo_class_Larder_Tier_HitPath_get arginfo_class_Larder_Segment_get
 
-#define arginfo_class_Larder_Tier_Front_check arginfo_class_Larder_Segment_release
+#define arginfo_class_Larder_Tier_HitPath_check arginfo_class_Larder_Segment_release
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_Front_lookup, 0, 2, IS_MIXED, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_HitPath_lookup, 0, 2, IS_MIXED, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, default, IS_MIXED, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, below, _IS_BOOL, 1, "true")
@@ -110,7 +110,7 @@ ZEND_METHOD(Larder_Segment, raise);
 ZEND_METHOD(Larder_Segment, drop);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
-ZEND_METHOD(Larder_Tier_Front, get);
+ZEND_METHOD(Larder_Tier_HitPath, get);
 
 
 static const zend_function_entry ext_functions[] = {
@@ -146,10 +146,10 @@ static const zend_function_entry class_Larder_SegmentException_methods[] = {
 };
 
 
-static const zend_function_entry class_Larder_Tier_Front_methods[] = {
-	ZEND_ME(Larder_Tier_Front, get, arginfo_class_Larder_Tier_Front_get, ZEND_ACC_PUBLIC)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_Front, check, arginfo_class_Larder_Tier_Front_check, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_Front, lookup, arginfo_class_Larder_Tier_Front_lookup, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
+static const zend_function_entry class_Larder_Tier_HitPath_methods[] = {
+	ZEND_ME(Larder_Tier_HitPath, get, arginfo_class_Larder_Tier_HitPath_get, ZEND_ACC_PUBLIC)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, check, arginfo_class_Larder_Tier_HitPath_check, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, lookup, arginfo_class_Larder_Tier_HitPath_lookup, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -174,11 +174,11 @@ static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Larder_Tier_Front(void)
+static zend_class_entry *register_class_Larder_Tier_HitPath(void)
 {
 	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "Front", class_Larder_Tier_Front_methods);
+	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "HitPath", class_Larder_Tier_HitPath_methods);
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_ABSTRACT;
 
@@ -260,6 +260,24 @@ static zend_class_entry *register_class_Larder_Tier_Front(void)
 	zend_string *property_free_name = zend_string_init("free", sizeof("free") - 1, 1);
 	zend_declare_typed_property(class_entry, property_free_name, &property_free_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_free_name);
+
+	zval property_endings_default_value;
+	ZVAL_UNDEF(&property_endings_default_value);
+	zend_string *property_endings_name = zend_string_init("endings", sizeof("endings") - 1, 1);
+	zend_declare_typed_property(class_entry, property_endings_name, &property_endings_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
+	zend_string_release(property_endings_name);
+
+	zval property_ahead_default_value;
+	ZVAL_UNDEF(&property_ahead_default_value);
+	zend_string *property_ahead_name = zend_string_init("ahead", sizeof("ahead") - 1, 1);
+	zend_declare_typed_property(class_entry, property_ahead_name, &property_ahead_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_ahead_name);
+
+	zval property_compared_default_value;
+	ZVAL_UNDEF(&property_compared_default_value);
+	zend_string *property_compared_name = zend_string_init("compared", sizeof("compared") - 1, 1);
+	zend_declare_typed_property(class_entry, property_compared_name, &property_compared_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_compared_name);
 
 	return class_entry;
 }

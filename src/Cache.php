@@ -13,7 +13,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
-use Larder\Tier\Front;
+use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
@@ -42,7 +42,7 @@ use Larder\Tier\View;
  * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the parent's,
  * which the extension has in C.
  */
-final class Cache extends Front
+final class Cache extends HitPath
 {
     /** STREAK gets within CLOSE nanoseconds of one another are a loop that does nothing else: see RUN. */
     private const STREAK = 512;
@@ -958,6 +958,9 @@ final class Cache extends Front
                 $this->ceiling = 's' . \pack('J', $ceiling + 1);
                 $this->near = $near;
             } else {
+                $this->endings = &$this->copies->ends;
+                $this->ahead = &$this->request->truth->ahead;
+                $this->compared = &$this->request->truth->compared;
                 $this->segment = $near->segment;
             }
             $this->version = $version;

@@ -47,7 +47,7 @@ final class RequestTier
     private int $turn = 0;
 
     /** @var array<array-key, int> hrtime() at which each copy expires: setting the wall clock back must not extend its life */
-    private array $ends = [];
+    public array $ends = [];
     private int $bytes = 0;
 
     public function __construct(
@@ -283,6 +283,7 @@ final class RequestTier
         }
         if (\count($this->values) > self::MANY) {
             $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
+            $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
             $this->history->goneAll();
         }
     }

@@ -49,10 +49,10 @@ final class Truth
     private readonly CircuitBreaker $breaker;
 
     /** Milliseconds by which the store's clock was ahead of hrtime() when it was last read. */
-    private ?int $ahead = null;
+    public int $ahead = 0;
 
     /** hrtime() in milliseconds until which $ahead is used without asking again. */
-    private int $compared = 0;
+    public int $compared = 0;
 
     /** @var list<string> keys and markers that calls inside other calls could not invalidate yet */
     private array $deferred = [];
@@ -93,7 +93,7 @@ final class Truth
     {
         $uptime = \intdiv(\hrtime(true), 1_000_000);
         if ($uptime < $this->compared) {
-            return $uptime + (int) $this->ahead;
+            return $uptime + $this->ahead;
         }
         if ($this->breaker->until === 0 || !$this->down()) {
             try {
@@ -109,7 +109,7 @@ final class Truth
             }
         }
 
-        return $this->ahead === null ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
+        return $this->compared === 0 ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
     }
 
     /** Whether since() would answer that nothing has changed. Costs a few stats and makes no call; false: ask since(). */

@@ -9,11 +9,11 @@ use Larder\Segment;
 /**
  * The way of a hit, which most calls of a cache take: Cache::get(), and what it looks at.
  *
- * The extension declares this class too, with get() in C (ext/front.c); then nobody loads this file. Both hold the same
+ * The extension declares this class too, with get() in C (ext/hit_path.c); then nobody loads this file. Both hold the same
  * properties in the same order, and Cache extends whichever is there. Whoever changes what is declared here gives the class
  * another name, in both places: a server may have an extension that is older or newer than the library.
  */
-abstract class Front
+abstract class HitPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1
@@ -46,6 +46,13 @@ abstract class Front
 
     /** Gets left that need not check the clock. Below zero: minus the number of gets not yet added to Cache's $gets. */
     protected int $free = 0;
+
+    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for the segment alone */
+    protected array $endings;
+
+    /** Truth's, by reference: by how many milliseconds its store's clock is ahead of hrtime(), which is known until $compared. */
+    protected int $ahead;
+    protected int $compared;
 
     public function get(string $key, mixed $default = null): mixed
     {

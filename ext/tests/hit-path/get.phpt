@@ -7,11 +7,13 @@ declare(strict_types=1);
 
 require __DIR__ . '/../setup.inc';
 
-final class Library extends Larder\Tier\Front
+final class Library extends Larder\Tier\HitPath
 {
     public array $copies = [];
     public array $changed = [];
     public int $renewal = PHP_INT_MAX, $end = PHP_INT_MAX, $view = 0;
+    public array $times = [];
+    public int $clock = 0, $known = 0;
     public array $calls = [];
     public ?Closure $work = null;
 
@@ -23,6 +25,9 @@ final class Library extends Larder\Tier\Front
         $this->ends = &$this->end;
         $this->current = &$this->view;
         $this->segment = $segment;
+        $this->endings = &$this->times;
+        $this->ahead = &$this->clock;
+        $this->compared = &$this->known;
         $this->nearPrefix = 'p:';
         $this->floorAt = 10;
         $this->ceilingAt = 20;
@@ -92,6 +97,43 @@ foreach ([[15, null], [33, 'own'], [34, null], [32, null]] as [$at, $answer]) {
 }
 $cache->called();
 
+// One with an expiry, if the store's clock is known.
+$cache->changed = [];
+$uptime = intdiv(hrtime(true), 1_000_000);
+[$cache->clock, $cache->known] = [5_000, $uptime + 600_000];
+$now = $uptime + 5_000;
+$copy = [15, null, ['timed'], $now - 7, $now + 90_000, 0, 0, [], false];
+foreach (['t', '42'] as $key) {
+    $segment->set("p:$key", $copy);
+    same('one with an expiry', [['timed'], []], [$cache->get($key), $cache->called()]);
+    same('is kept', ['timed'], $cache->copies[$key]);
+    $left = $cache->times[$key] - hrtime(true);
+    same('until it ends', [true, true], [$left <= 90_000_000_000, $left > 80_000_000_000]);
+    same('the next to end', $cache->times[$key], $cache->end);
+    unset($cache->copies[$key]);
+}
+same('by key', ['t', 42], array_keys($cache->times));
+$cache->end = 1000 + $sooner = hrtime(true) + 1_000_000_000;
+$cache->get('t');
+same('another ends sooner', $sooner + 1000, $cache->end);
+$segment->set('p:long', array_replace($copy, [4 => PHP_INT_MAX]));
+same('for nearly ever', ['timed'], $cache->get('long'));
+same('not beyond what an integer holds', true, $cache->times['long'] > hrtime(true) + 7_000_000_000_000_000_000);
+$others = [
+    'expired' => [4 => $now - 1], 'from the future' => [3 => $now + 70_000], 'soft' => [5 => 1], 'sure' => [6 => 1], 'tagged' => [7 => ['t']],
+    'encoded' => [8 => true], 'null' => [2 => null], 'too old' => [0 => 10], 'too new' => [0 => 21], 'longer' => [9 => 1],
+    'no times' => [3 => null], 'a string for a time' => [4 => '9'], 'no expiry' => [4 => 0], 'no list' => [7 => 0],
+];
+foreach ($others as $what => $parts) {
+    $other = array_replace($copy, $parts);
+    $segment->set('p:o', $other);
+    same($what, [null, [['o', true, $other]]], [$cache->get('o'), $cache->called()]);
+}
+unset($cache->copies['t']);
+$cache->known = $uptime;
+same('nobody knows the time', [null, [['t', true, $copy]]], [$cache->get('t'), $cache->called()]);
+same('none of these ends', ['t', 42, 'long'], array_keys($cache->times));
+
 // Not asked at all: another version of the view, a key that is too long, no segment.
 $cache->view = 1;
 same('another view', [null, [['l', true, false]]], [$cache->get('l'), $cache->called()]);
@@ -146,7 +188,7 @@ same('every 1024th', 1977, count($cache->called()));
 same('counted', [3000, 1023], $cache->counted());
 echo "done\n";
 --EXPECT--
-Larder\Tier\Front::get(): Argument #1 ($key) must be of type string, null given
-Larder\Tier\Front::get(): Argument #1 ($key) must be of type string, array given
+Larder\Tier\HitPath::get(): Argument #1 ($key) must be of type string, null given
+Larder\Tier\HitPath::get(): Argument #1 ($key) must be of type string, array given
 The cache was not constructed
 done

@@ -1,8 +1,8 @@
 /*
- * The class Larder\Tier\Front: get() of the library's Cache, which extends it (src/Tier/Front.php says the same in PHP).
+ * The class Larder\Tier\HitPath: get() of the library's Cache, which extends it (src/Tier/HitPath.php says the same in PHP).
  *
- * What answers most gets is here: a look at the clock, the request's copies, a compact copy in the segment. Everything
- * else is the library's, by the methods check() and lookup(), so that what a copy means is written once.
+ * What answers most gets is here: a look at the clock, the request's copies, a copy in the segment that has no condition
+ * but an expiry. Everything else is the library's, by the methods check() and lookup().
  */
 #ifdef HAVE_CONFIG_H
 # include "config.h"
@@ -14,7 +14,16 @@
 #include "php_larder.h"
 
 /* The properties, in the order of larder.stub.php. */
-enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE };
+enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED };
+
+/* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
+enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
+
+/* Milliseconds that the clocks of two servers may differ (src/Codec/Entry.php, SKEW). */
+#define SKEW 60000
+
+/* Milliseconds: no copy's end is looked at later than that (src/Tier/RequestTier.php, LONGEST). */
+#define LONGEST_LIFE 8000000000000
 
 /*
  * Nanoseconds that the coarse clock may be behind: it is set at the machine's ticks, and ticks of a busy virtual machine
@@ -67,20 +76,78 @@ static void call(zend_object *object, const char *name, size_t length, zval *res
 	zend_call_known_instance_method(method, object, result, count, arguments);
 }
 
-/* A copy without conditions whose position lies where it must: its value. NULL: the library judges it. */
-static zval *compact(zend_object *object, const zval *copy, zend_string *key)
+static inline bool is_number(const HashTable *copy, zend_ulong part, zend_long *number)
 {
-	if (Z_TYPE_P(copy) != IS_ARRAY) {
-		return NULL;
+	const zval *value = zend_hash_index_find(copy, part);
+
+	if (!value || Z_TYPE_P(value) != IS_LONG) {
+		return false;
 	}
-	zval *at = zend_hash_index_find(Z_ARRVAL_P(copy), 0), *value = zend_hash_index_find(Z_ARRVAL_P(copy), 1);
-	if (!at || Z_TYPE_P(at) != IS_LONG || Z_LVAL_P(at) <= number(object, FLOOR) || !value || Z_TYPE_P(value) == IS_NULL) {
-		return NULL;
+	*number = Z_LVAL_P(value);
+
+	return true;
+}
+
+/* Whether the copy's position lies after the last flush and within the request's view. */
+static bool is_within(zend_object *object, const HashTable *copy, zend_string *key)
+{
+	zend_long at;
+
+	if (!is_number(copy, POSITION, &at) || at <= number(object, FLOOR)) {
+		return false;
 	}
 	HashTable *own = Z_ARRVAL_P(property(object, OWN));
 	zval *changed = zend_hash_num_elements(own) ? zend_symtable_find(own, key) : NULL;
 
-	return (changed ? Z_LVAL_P(at) == Z_LVAL_P(changed) : Z_LVAL_P(at) <= number(object, CEILING)) ? value : NULL;
+	return changed ? at == Z_LVAL_P(changed) : at <= number(object, CEILING);
+}
+
+/*
+ * The value of a copy that has an expiry and no other condition, if it has not expired. *due is set to the time of the
+ * monotonic clock at which it does.
+ */
+static zval *timed(zend_object *object, const HashTable *copy, int64_t *due)
+{
+	zend_long created, expiry, soft, sure;
+	zval *value = zend_hash_index_find(copy, ENCODED), *tags = zend_hash_index_find(copy, TAGS);
+	zval *encoded = zend_hash_index_find(copy, IS_ENCODED);
+
+	if (zend_hash_num_elements(copy) != PARTS || Z_TYPE_P(property(object, COMPARED)) != IS_LONG
+		|| !is_number(copy, CREATED, &created) || !is_number(copy, EXPIRY, &expiry) || created < 0 || expiry <= 0
+		|| !is_number(copy, SOFT, &soft) || !is_number(copy, SURE, &sure) || soft || sure
+		|| !tags || Z_TYPE_P(tags) != IS_ARRAY || zend_hash_num_elements(Z_ARRVAL_P(tags))
+		|| !encoded || Z_TYPE_P(encoded) != IS_FALSE || !value || Z_TYPE_P(value) == IS_NULL) {
+		return NULL;
+	}
+	zend_long uptime = clock_of(CLOCK_MONOTONIC) / 1000000, now = uptime + number(object, AHEAD);
+	if (uptime >= number(object, COMPARED) || now >= expiry || now < created - SKEW) {
+		return NULL;
+	}
+	*due = (uptime + MIN(expiry - now, LONGEST_LIFE)) * 1000000;
+
+	return value;
+}
+
+/* What a copy holds whose position lies where it must, and which has no condition but an expiry. NULL: the library judges it. */
+static zval *judged(zend_object *object, const zval *copy, zend_string *key, int64_t *due)
+{
+	*due = 0;
+	if (Z_TYPE_P(copy) != IS_ARRAY || !is_within(object, Z_ARRVAL_P(copy), key)) {
+		return NULL;
+	}
+	zval *value = zend_hash_index_find(Z_ARRVAL_P(copy), VALUE);
+
+	return value && Z_TYPE_P(value) == IS_NULL ? timed(object, Z_ARRVAL_P(copy), due) : value;
+}
+
+static void end_at(zend_object *object, zend_string *key, int64_t due)
+{
+	zval *endings = property(object, ENDINGS), *ends = property(object, ENDS), end;
+
+	SEPARATE_ARRAY(endings);
+	ZVAL_LONG(&end, due);
+	zend_symtable_update(Z_ARRVAL_P(endings), key, &end);
+	Z_LVAL_P(ends) = MIN(Z_LVAL_P(ends), due);
 }
 
 typedef enum { ANSWERED, FAILED, UNUSUAL } answer;
@@ -102,7 +169,8 @@ static answer ask_segment(zend_object *object, zend_string *key, zval *copy, zva
 	if (!larder_fetch(Z_OBJ_P(segment), name, (uint32_t) (Z_STRLEN_P(prefix) + ZSTR_LEN(key)), copy)) {
 		return FAILED;
 	}
-	zval *value = compact(object, copy, key), *hits = property(object, HITS);
+	int64_t due;
+	zval *value = judged(object, copy, key, &due), *hits = property(object, HITS);
 	if (!value || !((Z_LVAL_P(hits) + 1) & (TRIM - 1))) {
 		return UNUSUAL;
 	}
@@ -113,12 +181,15 @@ static answer ask_segment(zend_object *object, zend_string *key, zval *copy, zva
 	ZVAL_COPY(to, value);
 	Z_TRY_ADDREF_P(value);
 	zend_symtable_update(Z_ARRVAL_P(values), key, value);
+	if (due) {
+		end_at(object, key, due);
+	}
 	zval_ptr_dtor_nogc(copy);
 
 	return ANSWERED;
 }
 
-ZEND_METHOD(Larder_Tier_Front, get)
+ZEND_METHOD(Larder_Tier_HitPath, get)
 {
 	zend_string *key;
 	zval *fallback = NULL, *value, *others, arguments[4];
