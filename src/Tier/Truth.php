@@ -115,7 +115,7 @@ final class Truth
     /** Whether since() would answer that nothing has changed. Costs a few stats and makes no call; false: ask since(). */
     public function isUnchanged(string $epoch, string $token): bool
     {
-        return $this->watch !== null && $this->reachable() && $this->watch->isUnchanged($epoch, $token);
+        return $token !== '' && $this->watch !== null && $this->reachable() && $this->watch->isUnchanged($epoch, $token);
     }
 
     public function since(string $epoch, int $position, string $token): ?JournalSlice

@@ -158,7 +158,10 @@ final class Presence
             $cache[] = \fileinode($folder . '/larder.db') ?: 'folder ' . \fileinode($folder);
         }
 
-        return [\substr(\hash('sha256', \implode("\n", $cache)), 0, 16), \substr(\hash('xxh128', \implode(' ', self::dropIn())), 0, 16)];
+        // A server's DSN may have a password in it.
+        $hash = $this->site->isFar() ? 'sha256' : 'xxh128';
+
+        return [\substr(\hash($hash, \implode("\n", $cache)), 0, 16), \substr(\hash('xxh128', \implode(' ', self::dropIn())), 0, 16)];
     }
 
     /**
