@@ -260,16 +260,15 @@ final class SqliteStore implements Appending, ReadsOne
             return null;
         }
         try {
-            $statement = $database->statement(self::POSITION);
-            $statement->bindValue(1, $key, \PDO::PARAM_LOB);
-            $statement->execute();
-            /** @var list<array{int, int, int}> $rows */
-            $rows = $statement->fetchAll(\PDO::FETCH_NUM);
+            $statement = $database->find(self::POSITION, $key);
+            /** @var array{int, int, int}|false $row */
+            $row = $statement->fetch(\PDO::FETCH_NUM);
+            $statement->closeCursor();
         } catch (\PDOException) {
             // read() finds out what is wrong.
             return null;
         }
-        [$position, $expiry, $used] = $rows[0] ?? [0, 0, 0];
+        [$position, $expiry, $used] = $row ?: [0, 0, 0];
 
         return $used === Writing::HELD || ($expiry !== 0 && $expiry < Clock::now()) ? 0 : \abs($position);
     }
