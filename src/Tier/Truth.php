@@ -397,7 +397,8 @@ final class Truth
     {
         $markers = [];
         foreach ($changes as $change) {
-            if (Markers::is($change->key)) {
+            $first = $change->key[0];
+            if (($first === Markers::FLUSHES || $first === Markers::TAGS) && Markers::is($change->key)) {
                 $markers[] = $change->key;
             }
         }

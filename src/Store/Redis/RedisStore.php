@@ -72,6 +72,9 @@ final class RedisStore implements ReadsOne
     /** Reads that expect another new end after one. */
     private const BUSY = 64;
 
+    /** Before such a body, to be replaced by its header. */
+    private const ROOM = '.............................................';
+
     /** Milliseconds after which such a body expires if no script has used it. */
     private const UNDER_WAY = '60000';
 
@@ -103,6 +106,11 @@ final class RedisStore implements ReadsOne
     private int $moving = 0;
     /** Begins at a random number on each connection, so that no two calls of write() have the same nonce. */
     private int $nonce = 0;
+    /** @var list<array-key> the guards of the last change by put(), which most later ones have too */
+    private array $guards = [];
+    private string $packed = '';
+    /** Names this connection: no two bodies under way have the same name. */
+    private string $sender = '';
     /** The epoch last returned to the caller, to which the caller's limits belong. */
     private string $told = '';
     /** True: former epochs have left keys. */
@@ -403,33 +411,58 @@ final class RedisStore implements ReadsOne
         // Not a marker, whose position the head has too; nor what trims the journal, or the call in sixteen that renews markers.
         if ($this->told !== $epoch || $epoch === '' || ($change->epoch !== '' && $change->epoch !== $epoch) || !$change->logged || $change->strict
             || ($limit !== Change::ALWAYS && ($limit > $end || $limit < 0)) || $key[0] === 'f' || $key[0] === 't'
-            || ($body !== null && ($body === '' || isset($body[self::LARGE - 1]) || \in_array($body[0], Change::KEPT, true)))
+            || ($body !== null && ($body === '' || \in_array($body[0], Change::KEPT, true)))
             || (++$end & Script::TRIMMED - 1) === 0 || (($this->nonce + 1 & 15) === 0 && $change->guards !== [])) {
             return null;
         }
         $next = \str_pad((string) $end, 16, '0', \STR_PAD_LEFT);
         $at = $limit === Change::ALWAYS ? Script::LIMITLESS : \str_pad((string) $limit, 16, '0', \STR_PAD_LEFT);
         $guards = '';
-        foreach ($change->guards as $guard => $position) {
-            if ($position !== $limit || !Markers::is((string) $guard)) {
-                return null;
+        if ($change->guards !== []) {
+            foreach ($change->guards as $position) {
+                if ($position !== $limit) {
+                    return null;
+                }
             }
-            $guards .= self::guard((string) $guard, $at);
+            $markers = \array_keys($change->guards);
+            if ($markers !== $this->guards) {
+                foreach ($markers as $marker) {
+                    if (!Markers::is((string) $marker)) {
+                        return null;
+                    }
+                }
+                $this->packed = self::pack($markers);
+                $this->guards = $markers;
+            }
+            $guards = \str_repeat($at, \count($markers)) . $this->packed;
         }
         $nonce = \dechex(++$this->nonce);
         $mode = $limit === Change::ALWAYS && $change->kind === 's' ? 'B' : 'F';
         $count = $guards === '' ? "\0\0" : \pack('n', \count($change->guards));
         $expiry = $change->expiry;
-        $place = $body === null ? "-$count " : ($expiry === 0 ? "1$count+" : "1$count=");
+        $isLarge = isset($body[self::LARGE - 1]);
+        $place = $body === null ? "-$count " : ($isLarge ? '2' : '1') . $count . ($expiry === 0 ? '+' : '=');
         $command = ['EVALSHA', $this->write->sha, '1', $this->head, "$seen$next-$nonce", $this->names, "$mode$place$at$change->writer$change->kind$nonce$key"];
+        $underWay = $this->names . 't:' . $this->sender . $nonce;
         if ($body !== null) {
-            $command[] = $body;
+            $command[] = $isLarge ? $underWay : $body;
             $command[] = $expiry === 0 ? (string) self::LONGEST : (string) \max(1, \min($expiry, self::LONGEST));
         }
         if ($guards !== '') {
             $command[] = $guards;
         }
-        $reply = $this->connection->ask($command, $this->connectionNumber);
+        if ($isLarge) {
+            if ($this->connection->ready() !== $this->connectionNumber) {
+                return null;
+            }
+            try {
+                $reply = $this->evaluate($this->write, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
+            } catch (Refused) {
+                return Outcome::refused();
+            }
+        } else {
+            $reply = $this->connection->ask($command, $this->connectionNumber);
+        }
         if (\is_string($reply) && isset($reply[15]) && $reply[0] !== '+' && $reply[0] !== '-' && $reply[0] !== 'r') {
             $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
             $position = (int) $at;
@@ -446,10 +479,19 @@ final class RedisStore implements ReadsOne
         return $this->outcomes($reply, [$change], [0], $nonce)[0] ?? null;
     }
 
-    /** A guard of a change, as Script::write() takes it. */
-    private static function guard(string $key, string $limit): string
+    /**
+     * The keys of a change's guards, as Script::write() takes them.
+     *
+     * @param list<array-key> $keys
+     */
+    private static function pack(array $keys): string
     {
-        return $limit . \substr(\pack('N', \strlen($key)), 1) . $key;
+        $packed = '';
+        foreach ($keys as $key) {
+            $packed .= \substr(\pack('N', \strlen((string) $key)), 1) . $key;
+        }
+
+        return $packed;
     }
 
     /**
@@ -501,8 +543,8 @@ final class RedisStore implements ReadsOne
                     if (\strlen($body) >= $large) {
                         // Past Lua.
                         $place = '2';
-                        $key = $this->prefix . ':' . $epoch . ':t:' . \bin2hex(\random_bytes(8));
-                        $bodies[] = ['SET', $key, \str_repeat('.', Script::HEADER) . $body, 'PX', self::UNDER_WAY];
+                        $key = $this->names . 't:' . $this->sender . $nonce . \count($bodies);
+                        $bodies[] = ['SET', $key, self::ROOM . $body, 'PX', self::UNDER_WAY];
                         $body = $key;
                     }
                 }
@@ -515,11 +557,7 @@ final class RedisStore implements ReadsOne
                     $command[] = $until;
                 }
                 if ($change->guards !== []) {
-                    $guards = '';
-                    foreach ($change->guards as $key => $position) {
-                        $guards .= self::guard((string) $key, self::limit($position));
-                    }
-                    $command[] = $guards;
+                    $command[] = \implode('', \array_map(self::limit(...), $change->guards)) . self::pack(\array_keys($change->guards));
                 }
             }
             if ($asked === []) {
@@ -659,6 +697,7 @@ final class RedisStore implements ReadsOne
         $this->unswept = ($reply[2] ?? 0) === 1;
         $this->learnClock($reply[5], $sent, $number !== $this->connectionNumber);
         $this->nonce = \random_int(1 << 44, 14 << 44);
+        $this->sender = \bin2hex(\random_bytes(8));
         $this->connectionNumber = $number;
 
         return \array_values($reply);

@@ -176,7 +176,7 @@ final class Script
      *   '+' for milliseconds to live or '=' for the millisecond of its end or ' ' for neither; limit (16; LIMITLESS);
      *   writer, kind (1), nonce, key;
      *   the body or the name of the key that has it, and those milliseconds, unless it is a removal;
-     *   its guards, if it has any, in one string: of each its limit (16), the length of its key (three bytes), its key.
+     *   its guards, if it has any, in one string: the limit (16) of each, then of each the length of its key (three bytes), its key.
      * Gives '' for another epoch; or by the short way the position (16), then the header of the change before, if it is known,
      * and a byte more if there was a record; or 46 bytes for each change, with conflicts beside it if there are any. The bytes:
      *   '+' for a change that was made, '-' for a conflict, 'r' for one that the full server refused; its position (16);
@@ -206,6 +206,7 @@ final class Script
 
         -- The short way of one change that nothing is in the way of. Whatever it does not expect, the long way decides.
         if (mode == 70 or mode == 66) and not (begun and (begun + 1) % 256 == 0) then
+          local place, life = byte(spec, 2), byte(spec, 5)
           local limit, key = sub(spec, 6, 21), sub(spec, 47)
           local record, last, other = records .. key, nil, nil
           if sub(head, 65, 80) <= limit then
@@ -221,7 +222,7 @@ final class Script
               other = sub(last, 33, 44) == sub(spec, 22, 33) and sub(last, 17, 32) or sub(last, 1, 16)
             end
           end
-          if other and other <= limit then
+          if other and other <= limit and (place ~= 50 or call('STRLEN', ARGV[4]) >= 45) then
             local header, next = n .. other .. sub(spec, 22, 34), begun and n .. sub(meta, 63, 75) or sub(meta, 47, 75)
             if type(redis.pcall('SETRANGE', KEYS[1], '17', next)) ~= 'table' then
               if type(redis.pcall('XADD', stream, n .. '-0', '', header .. sub(spec, 35))) == 'table' then
@@ -230,9 +231,13 @@ final class Script
                 return ''
               end
               call('HSET', index, key, header)
-              if byte(spec, 2) == 45 then
+              if place == 45 then
                 call('DEL', record)
-              elseif byte(spec, 5) == 43 then
+              elseif place == 50 then
+                call('SETRANGE', ARGV[4], '0', header)
+                call('RENAME', ARGV[4], record)
+                call(life == 43 and 'PEXPIRE' or 'PEXPIREAT', record, ARGV[5])
+              elseif life == 43 then
                 call('SET', record, header .. ARGV[4], 'PX', ARGV[5])
               else
                 call('SET', record, header .. ARGV[4])
@@ -256,23 +261,23 @@ final class Script
             local mode, place, high, low = byte(spec, 1, 4)
             local blind = mode == 98 or mode == 66
             local writer, kind, key, limit = sub(spec, 22, 33), sub(spec, 34, 34), sub(spec, 47), tonumber(sub(spec, 6, 21))
-            local body, finish, own, guards, packed, from = nil, nil, mode == 115 or mode == 117, high * 256 + low, nil, 1
+            local body, finish, own, guards, packed, from = nil, nil, mode == 115 or mode == 117, high * 256 + low, nil, nil
             if place ~= 45 then
               body, finish = ARGV[a + 1], ARGV[a + 2]
               a = a + 2
             end
             if guards > 0 then
               a = a + 1
-              packed = ARGV[a]
+              packed, from = ARGV[a], guards * 16 + 1
             end
             local strict, at, was, other, is, known, p, pw, pt, guard = own, nil, nil, nil, nil, nil, nil, nil, nil, nil
             -- The key, then its guards.
             for g = 0, guards do
               local name = key
               if g > 0 then
-                local h1, h2, h3 = byte(packed, from + 16, from + 18)
-                local to = from + 18 + h1 * 65536 + h2 * 256 + h3
-                name, limit, own, from = sub(packed, from + 19, to), tonumber(sub(packed, from, from + 15)), false, to + 1
+                local h1, h2, h3 = byte(packed, from, from + 2)
+                local to = from + 2 + h1 * 65536 + h2 * 256 + h3
+                name, limit, own, from = sub(packed, from + 3, to), tonumber(sub(packed, g * 16 - 15, g * 16)), false, to + 1
               end
               -- h: the header of the last change; if that is not known, of the last one that may have been.
               local h, there, sure = fresh and fresh[name], true, true
