@@ -189,7 +189,7 @@ final class Script
     private const WRITE = <<<'LUA'
         local call, sub, byte, head, meta, base = redis.call, string.sub, string.byte, redis.call('GET', KEYS[1]), ARGV[1], ARGV[2]
         if not head then return '' end
-        local stream, index, records, stood, n, begun = base .. 'j', base .. 'i', base .. 'r:', sub(head, 1, 46), sub(meta, 47, 62), nil
+        local stream, index, stood, n, begun = base .. 'j', base .. 'i', sub(head, 1, 46), sub(meta, 47, 62), nil
         if stood ~= sub(meta, 1, 46) then
           -- Others have moved the end. The one that this store has seen must still be in the journal.
           local seen = sub(meta, 18, 33)
@@ -207,13 +207,13 @@ final class Script
         -- The short way of one change that nothing is in the way of. Whatever it does not expect, the long way decides.
         if (mode == 70 or mode == 66) and not (begun and (begun + 1) % 256 == 0) then
           local place, life = byte(spec, 2), byte(spec, 5)
-          local limit, key = sub(spec, 6, 21), sub(spec, 47)
-          local record, last, other = records .. key, nil, nil
-          if sub(head, 65, 80) <= limit then
+          local limit, key = mode == 70 and sub(spec, 6, 21), sub(spec, 47)
+          local record, last, other = base .. 'r:' .. key, nil, nil
+          if not limit or sub(head, 65, 80) <= limit then
             last = call('GETRANGE', record, '0', '45')
-            if last ~= '' then
+            if #last >= 45 then
               if byte(last, 46) == 105 then last = false end
-            elseif mode == 66 then
+            elseif not limit then
               other = sub(stood, 18, 33)
             else
               last = call('HGET', index, key) or call('HGET', index, '')
@@ -222,10 +222,11 @@ final class Script
               other = sub(last, 33, 44) == sub(spec, 22, 33) and sub(last, 17, 32) or sub(last, 1, 16)
             end
           end
-          if other and other <= limit and (place ~= 50 or call('STRLEN', ARGV[4]) >= 45) then
-            local header, next = n .. other .. sub(spec, 22, 34), begun and n .. sub(meta, 63, 75) or sub(meta, 47, 75)
+          if other and (not limit or other <= limit) and (place ~= 50 or call('STRLEN', ARGV[4]) >= 45) then
+            local entry, next = n .. other .. sub(spec, 22), begun and n .. sub(meta, 63, 75) or sub(meta, 47, 75)
+            local header = sub(entry, 1, 45)
             if type(redis.pcall('SETRANGE', KEYS[1], '17', next)) ~= 'table' then
-              if type(redis.pcall('XADD', stream, n .. '-0', '', header .. sub(spec, 35))) == 'table' then
+              if type(redis.pcall('XADD', stream, n, '', entry)) == 'table' then
                 -- The journal was damaged: nothing of this epoch can be trusted.
                 call('DEL', KEYS[1])
                 return ''
@@ -249,7 +250,7 @@ final class Script
           end
         end
 
-        local pcall, format, nonce = redis.pcall, string.format, sub(meta, 64, 75)
+        local pcall, format, nonce, records = redis.pcall, string.format, sub(meta, 64, 75), base .. 'r:'
         begun = begun or tonumber(sub(head, 18, 33))
         local v, marked, floor, ends, fresh, gone, told, conflicts, todo, count, litter, markers
         local full = false
@@ -387,7 +388,7 @@ final class Script
           for t = 1, count, 7 do
             if todo[t + 6] ~= 117 then
               local header, key = todo[t + 2], todo[t]
-              local logged = pcall('XADD', stream, sub(header, 1, 16) .. '-0', '', header .. nonce .. key)
+              local logged = pcall('XADD', stream, sub(header, 1, 16), '', header .. nonce .. key)
               if type(logged) == 'table' then
                 -- The journal was damaged: nothing of this epoch can be trusted.
                 call('DEL', KEYS[1])
