@@ -106,9 +106,8 @@ final class RedisStore implements ReadsOne
     private int $moving = 0;
     /** Begins at a random number on each connection, so that no two calls of write() have the same nonce. */
     private int $nonce = 0;
-    /** @var list<array-key> the guards of the last change by put(), which most later ones have too */
-    private array $guards = [];
-    private string $packed = '';
+    /** @var array{list<array-key>, string} the guards of the last change by put(), which most later ones have too, and what pack() makes of them */
+    private array $guards = [[], ''];
     /** Names this connection: no two bodies under way have the same name. */
     private string $sender = '';
     /** The epoch last returned to the caller, to which the caller's limits belong. */
@@ -425,16 +424,15 @@ final class RedisStore implements ReadsOne
                 }
             }
             $markers = \array_keys($change->guards);
-            if ($markers !== $this->guards) {
+            if ($markers !== $this->guards[0]) {
                 foreach ($markers as $marker) {
                     if (!Markers::is((string) $marker)) {
                         return null;
                     }
                 }
-                $this->packed = self::pack($markers);
-                $this->guards = $markers;
+                $this->guards = [$markers, self::pack($markers)];
             }
-            $guards = \str_repeat($at, \count($markers)) . $this->packed;
+            $guards = \str_repeat($at, \count($markers)) . $this->guards[1];
         }
         $nonce = \dechex(++$this->nonce);
         $mode = $limit === Change::ALWAYS && $change->kind === 's' ? 'B' : 'F';
