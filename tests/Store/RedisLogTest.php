@@ -341,8 +341,9 @@ final class RedisLogTest extends RedisFixture
                 $kinds[$outcome->done ? 'done' : 'not'] = ($kinds[$outcome->done ? 'done' : 'not'] ?? 0) + 1;
             }
             if ($i % 100 === 99) {
-                // What may be evicted, or lost with the rest of the log.
-                $lost = $pick('r:k' . $random->getInt(1, 12), 'r:f:', 'i', 'j');
+                // What may be evicted, or lost with the rest of the log. Not the index: the changes of one call are judged by the
+                // end before it, and without the index nothing is known before an end.
+                $lost = $pick('r:k' . $random->getInt(1, 12), 'r:f:', 'j');
                 foreach ($epochs as $name => $epoch) {
                     $this->server->command('DEL', "$name:$epoch:$lost");
                 }
