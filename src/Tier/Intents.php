@@ -69,6 +69,7 @@ final class Intents
             if ($outcomes[0]->done) {
                 $this->standing[$key] = $space;
                 $this->writer->intended[$key] = true;
+                unset($this->untold[$key]);
                 $this->writer->changed($key, $space, $outcomes[0]);
 
                 return true;
@@ -78,6 +79,12 @@ final class Intents
         $this->writer->invalidate([$key], $space);
 
         return false;
+    }
+
+    /** Whether the store has taken the last intent that was put on the key. */
+    public function isTold(string $key): bool
+    {
+        return !isset($this->untold[$key]);
     }
 
     /** Forgets the key's intent, which a set or delete has just ended. */

@@ -97,7 +97,7 @@ final class Transaction
                 $this->standing->put((string) $name, $of, true);
             }
         }
-        if (isset($this->intents[$key]) && !$again) {
+        if (isset($this->intents[$key]) && !$again && $this->standing->isTold($key)) {
             return true;
         }
         $this->intents[$key] = $space;
