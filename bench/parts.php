@@ -137,7 +137,7 @@ if (isset($argv[1])) {
     perform($argv[1], (int) $argv[2], $argv[3]);
     exit;
 }
-$php = [PHP_BINARY, ...extension_loaded('larder') ? ['-d', 'extension=' . dirname(__DIR__) . '/ext/modules/larder.so'] : [], '-d', 'zend.assertions=-1', '-d', 'opcache.enable_cli=1', '-d', 'opcache.jit=off', __FILE__];
+$php = [PHP_BINARY, '-d', 'zend.assertions=-1', '-d', 'opcache.enable_cli=1', '-d', 'opcache.jit=off', __FILE__];
 printf("%-56s %12s\n", 'PHP ' . PHP_VERSION . (extension_loaded('larder') ? ', with the extension' : ''), 'instructions');
 foreach (PARTS as $part => $what) {
     $instructions = Count::ofCall(static function (int $calls) use ($php, $part): int {

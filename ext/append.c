@@ -2,7 +2,7 @@
  * The function Larder\append(): a record at the end of a file that other processes append to as well, under its lock.
  *
  * It is a step of the library's change log (src/Store/Sqlite/ChangeLog.php), which knows what the record means and takes
- * the same step in PHP. In PHP it takes three times as long, most of it in streams.
+ * the same step in PHP. There much of the time goes into PHP's streams.
  */
 #ifdef HAVE_CONFIG_H
 # include "config.h"

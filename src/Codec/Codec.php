@@ -44,8 +44,8 @@ final class Codec
     private const PHP_STANDARD = 9;
     private const IGBINARY_STANDARD = 10;
 
-    /** As Compression::NONE, for a codec that does not need that class. */
-    private const UNCOMPRESSED = 0;
+    /** Compression::NONE, for a codec that does not need that class. */
+    public const UNCOMPRESSED = 0;
 
     private const SERIALIZERS = ['php' => self::PHP, 'igbinary' => self::IGBINARY, 'msgpack' => self::MSGPACK];
 

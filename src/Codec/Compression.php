@@ -10,7 +10,7 @@ namespace Larder\Codec;
  */
 final class Compression
 {
-    public const NONE = 0;
+    public const NONE = Codec::UNCOMPRESSED;
     public const ZSTD = 1;
     public const LZ4 = 2;
     public const GZIP = 3;

@@ -397,8 +397,7 @@ final class Truth
     {
         $markers = [];
         foreach ($changes as $change) {
-            $first = $change->key[0];
-            if (($first === Markers::FLUSHES || $first === Markers::TAGS) && Markers::is($change->key)) {
+            if (Markers::is($change->key)) {
                 $markers[] = $change->key;
             }
         }

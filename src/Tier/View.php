@@ -420,7 +420,7 @@ final class View
         $floor = 0;
         foreach ($space->flushes as $marker) {
             // Where no database is behind it, there is no transaction of one.
-            $position = $this->markers[$marker] ?? $this->known($marker) ?? \PHP_INT_MAX;
+            $position = $this->markers[$marker] ?? \PHP_INT_MAX;
             if ($position === \PHP_INT_MAX) {
                 $position = $this->at($marker, $swaps || $space->cacheOnly);
             }

@@ -415,7 +415,7 @@ final class RedisStore implements ReadsOne
             return null;
         }
         $next = \str_pad((string) $end, 16, '0', \STR_PAD_LEFT);
-        $at = $limit === Change::ALWAYS ? Script::LIMITLESS : \str_pad((string) $limit, 16, '0', \STR_PAD_LEFT);
+        $at = self::limit($limit);
         $guards = '';
         if ($change->guards !== []) {
             foreach ($change->guards as $position) {

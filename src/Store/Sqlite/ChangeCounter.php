@@ -53,8 +53,7 @@ final class ChangeCounter
     {
         \clearstatcache();
 
-        // filesize() answers from is_file()'s stat, so it cannot warn if the file was deleted in between.
-        return \is_file($this->path) ? (int) \filesize($this->path) : -1;
+        return SqliteWatch::size($this->path);
     }
 
     public function exists(): bool

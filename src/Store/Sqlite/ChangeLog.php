@@ -36,7 +36,7 @@ final class ChangeLog
     /** Bytes of a body; longer ones are not appended, since every appended body is written twice. */
     public const LONGEST_BODY = 16_384;
 
-    private const GENERATION = 8;
+    private const GENERATION = SqliteWatch::EMPTY_LOG;
     private const MAGIC = "\nLt3";
     private const HEAD = 12;
     private const FIXED = 33;
@@ -66,7 +66,7 @@ final class ChangeLog
     {
         \clearstatcache();
 
-        return !\is_file($this->path) || (int) \filesize($this->path) <= self::GENERATION;
+        return SqliteWatch::size($this->path) <= self::GENERATION;
     }
 
     /**

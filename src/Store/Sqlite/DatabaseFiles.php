@@ -104,7 +104,7 @@ final class DatabaseFiles
     {
         \clearstatcache();
 
-        return \is_file($this->database) ? (int) \filesize($this->database) : 0;
+        return \max(0, SqliteWatch::size($this->database));
     }
 
     /** Size of the write-ahead log in bytes. */
@@ -112,7 +112,7 @@ final class DatabaseFiles
     {
         \clearstatcache();
 
-        return \is_file($this->database . '-wal') ? (int) \filesize($this->database . '-wal') : 0;
+        return \max(0, SqliteWatch::size($this->database . '-wal'));
     }
 
     /**

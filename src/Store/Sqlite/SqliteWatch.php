@@ -29,13 +29,18 @@ final class SqliteWatch implements Watch
         \clearstatcache();
         // The change log comes first: a process that empties it has made the change counter grow before.
         $file = "$directory/tail.$name";
-        if (\is_file($file) && \filesize($file) > self::EMPTY_LOG) {
+        if (self::size($file) > self::EMPTY_LOG) {
             return false;
         }
-        // filesize() answers from is_file()'s stat, so it cannot warn if the file was deleted in between.
-        $file = "$directory/bell.$name";
-        $size = \is_file($file) ? (int) \filesize($file) : -1;
+        $size = self::size("$directory/bell.$name");
 
         return ($size & 1) === 0 && $token === "$epoch:$size";
+    }
+
+    /** A file's bytes, as PHP's stat cache has them, which the caller has cleared; -1: there is no such file. */
+    public static function size(string $file): int
+    {
+        // filesize() answers from is_file()'s stat, so it cannot warn if the file was deleted in between.
+        return \is_file($file) ? (int) \filesize($file) : -1;
     }
 }
