@@ -44,14 +44,13 @@ use Larder\Tier\View;
  */
 final class Cache extends HitPath
 {
-    /** STREAK gets within CLOSE nanoseconds of one another are a loop that does nothing else: see RUN. */
-    private const STREAK = 512;
+    /** Nanoseconds. Gets that follow one another so closely on average are a loop that does nothing else: see RUN. */
     private const CLOSE = 500;
 
     private readonly RequestTier $copies;
+    /** What $free was when it was last set. */
     private int $granted = 0;
     private int $checked = 0;
-    private int $streak = 0;
     private int $lookups = 0;
 
     /** The nearest tier, if it is APCu: lookup() reads it directly, which saves a call. derive() sets it for each version of the view. */
@@ -60,6 +59,8 @@ final class Cache extends HitPath
     /** As $floorAt and $ceilingAt, in the form of APCu's copies. */
     private string $floor = '';
     private string $ceiling = '';
+    private string $encodedFloor = '';
+    private string $encodedCeiling = '';
     private int $gets = 0;
 
     /** The view's $news when learn() was last called. */
@@ -746,12 +747,13 @@ final class Cache extends HitPath
         if ($now >= $this->ends) {
             $this->copies->expire();
         }
-        $this->streak = $now - $this->checked < self::CLOSE * ($this->granted + 1) ? $this->streak + 1 : 0;
-        $this->checked = $now;
-        if ($this->streak > self::STREAK || $this->granted !== 0) {
-            // Otherwise, or if a copy has an expiry, $free stays below zero and each get checks the clock.
-            $this->gets += $this->granted - $this->free;
-            $this->free = $this->granted = $this->streak > self::STREAK && $this->ends === \PHP_INT_MAX ? self::RUN : 0;
+        $gets = $this->granted - $this->free;
+        if ($this->free === -1 || $gets > self::RUN) {
+            $isLoop = $gets > self::RUN && $now - $this->checked < self::CLOSE * $gets;
+            $this->checked = $now;
+            $this->gets += $gets;
+            // If a copy has an expiry, each get checks the clock.
+            $this->free = $this->granted = $isLoop && $this->ends === \PHP_INT_MAX ? self::RUN : -1;
         }
     }
 
@@ -790,15 +792,14 @@ final class Cache extends HitPath
         } elseif ($this->near !== null) {
             $raw = \apcu_fetch($this->nearPrefix . $key);
             if (\is_string($raw)) {
-                if (isset($this->own[$key]) ? \strncmp($raw, 's' . \pack('J', $this->own[$key]), 9) === 0 && $raw > $this->floor
-                    : $raw < $this->ceiling && $raw > $this->floor) {
+                if ($raw > $this->floor && (isset($this->own[$key]) ? \strncmp($raw, 's' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->ceiling)) {
                     if ((++$this->nearHits & 1023) === 0) {
                         $this->copies->trim();
                     }
 
                     return $this->values[$key] = \substr($raw, 9);
                 }
-                $value = $this->timed($key, $raw, $found);
+                $value = $this->encoded($key, $raw, $found);
                 if ($found) {
                     return $value;
                 }
@@ -827,7 +828,7 @@ final class Cache extends HitPath
     /** The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid. */
     private function good(string $key, Entry $entry, int $position, mixed &$found): mixed
     {
-        $this->granted === 0 || $this->revoke();
+        $this->granted < 1 || $this->revoke();
         $found = false;
         if (!$this->isWithin($key, $position)
             || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->request->truth->now()))) {
@@ -844,20 +845,38 @@ final class Cache extends HitPath
         return $value;
     }
 
-    /** As good(), for a copy in APCu whose value has an expiry and no other condition: without an entry, as most values with an expiry are such. */
-    private function timed(string $key, string $raw, mixed &$found): mixed
+    /** As good(), for an encoded copy in APCu without conditions but an expiry, as most are: without an entry, and for strings without calls. */
+    private function encoded(string $key, string $raw, mixed &$found): mixed
     {
-        $this->granted === 0 || $this->revoke();
         $found = false;
-        $left = 0;
-        $at = Entry::timed($raw, $this->request->truth->now(), $left, ApcuNear::BODY);
-        if ($at === 0 || ($raw[$at] !== Codec::STRING && ($raw[$at] === Codec::NULL || Codec::isSnapshot($raw, $at)))) {
+        if ($raw <= $this->encodedFloor || !(isset($this->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->encodedCeiling)) {
             return null;
         }
-        /** @var array{1: int} $position */
-        $position = \unpack('J', $raw, 1);
-        if (!$this->isWithin($key, $position[1])) {
+        $this->granted < 1 || $this->revoke();
+        $left = $uptime = 0;
+        if (($raw[ApcuNear::BODY] ?? '') === 'v') {
+            $at = ApcuNear::BODY + Entry::PLAIN;
+        } else {
+            $uptime = \intdiv(\hrtime(true), 1_000_000);
+            $at = Entry::timed($raw, $uptime < $this->compared ? $uptime + $this->ahead : $this->request->truth->now(), $left, ApcuNear::BODY);
+        }
+        $type = $raw[$at] ?? Codec::NULL;
+        if ($at === 0 || $type === Codec::NULL || ($type !== Codec::STRING && Codec::isSnapshot($raw, $at))) {
             return null;
+        }
+        if ($type === Codec::STRING) {
+            $found = true;
+            if ((++$this->nearHits & 1023) === 0) {
+                $this->copies->trim();
+            }
+            if ($left !== 0) {
+                $this->endings[$key] = $due = ($uptime + ($left < RequestTier::LONGEST ? $left : RequestTier::LONGEST)) * 1_000_000;
+                if ($due < $this->ends) {
+                    $this->ends = $due;
+                }
+            }
+
+            return $this->values[$key] = \substr($raw, $at + 1);
         }
         $held = Signals::hold();
         $changes = $this->view->changes;
@@ -879,7 +898,7 @@ final class Cache extends HitPath
     /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */
     private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
-        $this->granted === 0 || $this->revoke();
+        $this->granted < 1 || $this->revoke();
         $this->lookups++;
         if (!$below && $this->view->nears === [] && !isset($this->copies->entries[$key])) {
             return $default;
@@ -950,17 +969,19 @@ final class Cache extends HitPath
             $floor = \max($view->floors[$space->path] ?? $view->floor($space), $history->ownFloor);
             $ceiling = $history->start;
             $this->version = -1;
+            $this->endings = &$this->copies->ends;
+            $this->ahead = &$this->request->truth->ahead;
+            $this->compared = &$this->request->truth->compared;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;
             $this->nearPrefix = $near->prefix . $space->entries;
             if ($near instanceof ApcuNear) {
                 $this->floor = 's' . \pack('J', $floor);
                 $this->ceiling = 's' . \pack('J', $ceiling + 1);
+                $this->encodedFloor = 'e' . \substr($this->floor, 1);
+                $this->encodedCeiling = 'e' . \substr($this->ceiling, 1);
                 $this->near = $near;
             } else {
-                $this->endings = &$this->copies->ends;
-                $this->ahead = &$this->request->truth->ahead;
-                $this->compared = &$this->request->truth->compared;
                 $this->segment = $near->segment;
             }
             $this->version = $version;
@@ -1021,7 +1042,7 @@ final class Cache extends HitPath
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
     {
-        $this->granted === 0 || $this->revoke();
+        $this->granted < 1 || $this->revoke();
         $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;

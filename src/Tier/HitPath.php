@@ -21,6 +21,9 @@ abstract class HitPath
      */
     protected const RUN = 31;
 
+    /** Gets after which check() looks whether they were such a loop. */
+    private const STREAK = 512;
+
     /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
     protected array $values;
 
@@ -44,10 +47,10 @@ abstract class HitPath
     protected int $ceilingAt = 0;
     protected int $nearHits = 0;
 
-    /** Gets left that need not check the clock. Below zero: minus the number of gets not yet added to Cache's $gets. */
+    /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -STREAK. */
     protected int $free = 0;
 
-    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for the segment alone */
+    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for copies in the nearest tier that expire */
     protected array $endings;
 
     /** Truth's, by reference: by how many milliseconds its store's clock is ahead of hrtime(), which is known until $compared. */
@@ -56,7 +59,8 @@ abstract class HitPath
 
     public function get(string $key, mixed $default = null): mixed
     {
-        if (--$this->free < 0) {
+        if (--$this->free < 0
+            && ($this->free === -1 || $this->free <= -self::STREAK || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) {
             $this->check();
         }
 

@@ -23,7 +23,7 @@ final class RequestTier
     private const BYTES = 33554432;
 
     /** Milliseconds, 253 years: the longest time that still fits into an integer of nanoseconds since the machine's start. */
-    private const LONGEST = 8000000000000;
+    public const LONGEST = 8000000000000;
 
     /** @var array<array-key, mixed> never null, object or reference */
     public array $values = [];
