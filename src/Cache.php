@@ -861,7 +861,7 @@ final class Cache extends HitPath
             $at = Entry::timed($raw, $uptime < $this->compared ? $uptime + $this->ahead : $this->request->truth->now(), $left, ApcuNear::BODY);
         }
         $type = $raw[$at] ?? Codec::NULL;
-        if ($at === 0 || $type === Codec::NULL || ($type !== Codec::STRING && Codec::isSnapshot($raw, $at))) {
+        if ($at === 0 || $type === Codec::NULL || $type >= Codec::SNAPSHOTS) {
             return null;
         }
         if ($type === Codec::STRING) {

@@ -40,6 +40,14 @@ final class Codec
     private const COMPRESSOR = 0x30;
     private const SNAPSHOT = 0x40;
 
+    /** The least first byte of a snapshot, which each reader must decode anew. */
+    public const SNAPSHOTS = "\x40";
+
+    /** First byte, and the checksum's mark, of an array without objects that igbinary has serialized; and how igbinary 2 and 3 begin. */
+    private const PLAIN = "\x07";
+    private const PLAIN_SUM = self::IGBINARY * 0x9E3779B1 & 0xFFFFFFFF;
+    private const IGBINARY_2 = "\x00\x00\x00\x02";
+
     /** With SNAPSHOT: all objects are stdClass, so that decoding need not check whether their class is loaded. */
     private const PHP_STANDARD = 9;
     private const IGBINARY_STANDARD = 10;
@@ -134,7 +142,7 @@ final class Codec
     /** Whether each reader must get its own copy by decode(). */
     public static function isSnapshot(string $data, int $offset = 0): bool
     {
-        return isset($data[$offset]) && (\ord($data[$offset]) & self::SNAPSHOT) !== 0;
+        return isset($data[$offset]) && $data[$offset] >= self::SNAPSHOTS;
     }
 
     /**
@@ -151,7 +159,17 @@ final class Codec
         if ($mark === self::STRING) {
             return \substr($data, $offset + 1);
         }
-        if (\ord($mark) > 5) {
+        if ($mark === self::PLAIN && $this->serializer === self::IGBINARY && isset($data[$offset + 9])) {
+            // Most arrays: without a call, for its bytes are known to be right, so that igbinary has nothing to warn of.
+            $body = \substr($data, $offset + 5);
+            if (\substr_compare($data, \pack('N', \crc32($body) ^ self::PLAIN_SUM), $offset + 1, 4) === 0 && \str_starts_with($body, self::IGBINARY_2)) {
+                $value = \igbinary_unserialize($body);
+                if (\is_array($value)) {
+                    return $value;
+                }
+            }
+        }
+        if ($mark > self::FLOAT) {
             return self::body(\ord($mark), $data, $offset + 1);
         }
         $rest = \substr($data, $offset + 1);

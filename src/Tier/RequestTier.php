@@ -131,7 +131,7 @@ final class RequestTier
         $bytes = \strlen($body);
         if ($body[$at] === Codec::STRING) {
             $value = \substr($body, $at + 1);
-        } elseif ($body[$at] === Codec::NULL || Codec::isSnapshot($body, $at)) {
+        } elseif ($body[$at] === Codec::NULL || $body[$at] >= Codec::SNAPSHOTS) {
             $found = false;
             $entry = Entry::fromBody($body);
 

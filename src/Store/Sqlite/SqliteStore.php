@@ -43,7 +43,10 @@ final class SqliteStore implements Appending, ReadsOne
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
     private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL, NULL FROM e UNION ALL"
-        . ' SELECT k, pos, writer, body, expiry, used, sum FROM e WHERE k';
+        . ' SELECT k, pos, writer, body, expiry, used, sum FROM ';
+
+    /** Each key of the list is looked up. With IN, SQLite would sort the list into a table first. */
+    private const LISTED = self::MANY . 'json_each(?) CROSS JOIN e ON k = CAST(value AS BLOB)';
 
     private const ALL = 'SELECT k, pos, writer, body, expiry, sum FROM e WHERE k > ? AND body IS NOT NULL ORDER BY k LIMIT 100';
 
@@ -496,7 +499,7 @@ final class SqliteStore implements Appending, ReadsOne
             // Not for keys that are not UTF-8, or that hold a NUL, at which SQLite would cut them (3.40: json.c, jsonReturn).
             if (\is_string($json) && !\str_contains($json, '\u0000')) {
                 try {
-                    $statement = $database->statement(self::MANY . ' IN (SELECT CAST(value AS BLOB) FROM json_each(?))');
+                    $statement = $database->statement(self::LISTED);
                     $statement->bindValue(1, $json);
 
                     return $statement;
@@ -508,7 +511,7 @@ final class SqliteStore implements Appending, ReadsOne
         }
         // Few different lengths, so that prepared statements are used again. NULL fills the rest; no key equals it.
         for ($places = 4; $places < $count; $places *= 2);
-        $statement = $database->statement(self::MANY . ' IN (?' . \str_repeat(', ?', $places - 1) . ')');
+        $statement = $database->statement(self::MANY . 'e WHERE k IN (?' . \str_repeat(', ?', $places - 1) . ')');
         for ($i = 0; $i < $places; $i++) {
             $statement->bindValue($i + 1, $keys[$i] ?? null, \PDO::PARAM_LOB);
         }
