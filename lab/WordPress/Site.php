@@ -212,6 +212,16 @@ final class Site
         $this->fpm->reload();
     }
 
+    /** Deletes what the plugin keeps on this server outside the site, as if the server were a new one. What others keep there stays. */
+    public function forget(): void
+    {
+        foreach ($this->configuration?->traces() ?? [] as $pattern) {
+            foreach (\glob($pattern) ?: [] as $file) {
+                Silence::of(static fn(): bool => \is_dir($file) ? \rmdir($file) : \unlink($file));
+            }
+        }
+    }
+
     /** May be called more than once, and by a signal handler. */
     public function stop(): void
     {
@@ -220,11 +230,7 @@ final class Site
                 foreach (['nginx', 'fpm', 'database'] as $server) {
                     isset($this->{$server}) && $this->{$server}->stop();
                 }
-                foreach ($this->configuration?->traces() ?? [] as $pattern) {
-                    foreach (\glob($pattern) ?: [] as $file) {
-                        Silence::of(static fn(): bool => \is_dir($file) ? \rmdir($file) : \unlink($file));
-                    }
-                }
+                $this->forget();
                 $this->directory->remove();
             });
         }
