@@ -402,6 +402,38 @@ final class ObjectCacheTest extends TestCase
         self::assertSame(['k' => 'theirs again'], \wp_cache_get_multiple(['k'], 'plugin'));
     }
 
+    /** It is at another site when it learns that. */
+    public function testARequestThatGoesOnKeepsOfEverySiteWhatItAloneHas(): void
+    {
+        $this->network();
+        $this->cache()->add_non_persistent_groups(['volatile']);
+        \wp_cache_switch_to_blog(2);
+        \wp_cache_set('k', 'kept', 'volatile');
+        \wp_cache_set('closure', static fn(): int => 7, 'plugin');
+        \wp_cache_set('k', 'mine', 'plugin');
+        \wp_cache_switch_to_blog(1);
+        \wp_cache_set('k', 'at hand', 'plugin');
+        $other = new ObjectCache($this->open());
+        $other->switch_to_blog(2);
+        $other->set('k', 'theirs', 'plugin');
+        $this->wait();
+        \wp_cache_switch_to_blog(2);
+        self::assertSame(['theirs', 'kept'], [\wp_cache_get('k', 'plugin'), \wp_cache_get('k', 'volatile')]);
+        self::assertSame(7, \wp_cache_get('closure', 'plugin')());
+    }
+
+    public function testWhatHasEndedMeanwhileAtAnotherSiteIsNotThere(): void
+    {
+        $this->network();
+        \wp_cache_switch_to_blog(2);
+        \wp_cache_set('k', 'short', 'transient', 1);
+        \wp_cache_switch_to_blog(1);
+        \wp_cache_set('k', 'at hand', 'plugin');
+        $this->wait();
+        \wp_cache_switch_to_blog(2);
+        self::assertFalse(\wp_cache_get('k', 'transient'));
+    }
+
     public function testAnObjectInThePlaceOfOursIsAskedForEveryHit(): void
     {
         $GLOBALS['wp_object_cache'] = new class {
@@ -585,6 +617,15 @@ final class ObjectCacheTest extends TestCase
         \LarderStandIns::$network = true;
         $this->request();
         \wp_cache_add_global_groups(['users', 'site-transient']);
+    }
+
+    /** Until the request looks at what others have changed: it asks the clock at some of its hits. */
+    private function wait(): void
+    {
+        \usleep(1_050_000);
+        for ($i = 0; $i < 16; $i++) {
+            \wp_cache_get('k', 'plugin');
+        }
     }
 
     private function open(): Cache

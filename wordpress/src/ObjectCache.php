@@ -929,22 +929,35 @@ class ObjectCache
         self::$dropping?->__invoke($this->cache, $this->blog);
         $this->due = $now + self::RENEWAL;
         $news = $this->root->learn();
-        // What lies in no other place stays. Where nothing changed, only what may have ended by itself goes: below it is known.
-        $stays = [];
-        foreach ($this->cache as $group => $values) {
-            if (isset($this->non_persistent_groups[$group]) || (!$news && !Groups::isCacheOnly((string) $group))) {
-                $stays[$group] = $values;
-            }
-        }
-        foreach ($this->kept as $group => $keys) {
-            $stays[$group] ??= \array_intersect_key($this->cache[$group] ?? [], $keys);
-        }
-        $this->cache = $stays;
-        if ($news) {
-            $this->away = [];
+        $this->cache = $this->lasting($this->cache, $this->kept, $news);
+        foreach ($this->away as $blog => [$cache, $kept]) {
+            $this->away[$blog] = [$this->lasting($cache, $kept, $news), $kept];
         }
 
         return true;
+    }
+
+    /**
+     * What lies in no other place stays. Where nothing changed, only what may have ended by itself goes: below it is known.
+     *
+     * @param array<string, array<array-key, mixed>> $cache of a blog
+     * @param array<string, array<array-key, true>>  $kept  of the same
+     *
+     * @return array<string, array<array-key, mixed>>
+     */
+    private function lasting(array $cache, array $kept, bool $news): array
+    {
+        $lasting = [];
+        foreach ($cache as $group => $values) {
+            if (isset($this->non_persistent_groups[$group]) || (!$news && !Groups::isCacheOnly((string) $group))) {
+                $lasting[$group] = $values;
+            }
+        }
+        foreach ($kept as $group => $keys) {
+            $lasting[$group] ??= \array_intersect_key($cache[$group] ?? [], $keys);
+        }
+
+        return $lasting;
     }
 
     /** This request's copies of what lies elsewhere too. */
