@@ -54,13 +54,15 @@ final class ObjectCacheLikeWordPressTest extends TestCase
     {
         $directory = new TemporaryDirectory();
         $redis = $dsn === 'redis' ? new RedisServer() : null;
-        $dsn = $redis === null ? \sprintf($dsn, $directory->path) : 'redis://' . $redis->socket;
+        // A server that gets no processor for a quarter of a second, the default, is no difference between the two.
+        $dsn = $redis === null ? \sprintf($dsn, $directory->path) : "redis://$redis->socket?timeout=5";
         $seed = \random_int(1, 1_000_000_000);
         $child = Process::php(__DIR__ . '/object-cache-compare.php', [
             Release::find('7.1')->path, (string) \json_encode(['dsn' => $dsn, 'prefix' => 'wp']), $network ? '1' : '0', $reopens ? '1' : '0', (string) $seed, (string) $calls,
         ]);
-        self::assertSame('', $child->output(300.0), "$dsn, network: " . \var_export($network, true) . ', opened anew: ' . \var_export($reopens, true));
-        self::assertSame('', \preg_replace('/^Larder: .* has flushed the object cache 11 times .*\n/m', '', $child->errors()));
+        $difference = $child->output(300.0);
+        $errors = \preg_replace('/^Larder: .* has flushed the object cache 11 times .*\n/m', '', $child->errors());
+        self::assertSame('', $difference . $errors, "$dsn, network: " . \var_export($network, true) . ', opened anew: ' . \var_export($reopens, true));
         self::assertSame(0, $child->wait());
     }
 }

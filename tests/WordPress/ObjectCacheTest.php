@@ -419,6 +419,7 @@ final class ObjectCacheTest extends TestCase
         $this->wait();
         \wp_cache_switch_to_blog(2);
         self::assertSame(['theirs', 'kept'], [\wp_cache_get('k', 'plugin'), \wp_cache_get('k', 'volatile')]);
+        self::assertTrue(\wp_cache_replace('k', 'replaced', 'volatile'));
         self::assertSame(7, \wp_cache_get('closure', 'plugin')());
     }
 
