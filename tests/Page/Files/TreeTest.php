@@ -316,8 +316,8 @@ final class TreeTest extends FilesCase
 
         self::assertNotSame([], $labels);
         foreach ($labels as $label) {
-            self::assertSame(9, \strlen($label));
-            self::assertLessThan(\time() + 25, ((int) $label + 1) * 10);
+            // Without its last digits: three of a long bucket that is about to end, one of a short one.
+            self::assertLessThan(\time() + 25, ((int) $label + 1) * 10 ** (10 - \strlen($label)));
         }
     }
 
