@@ -256,6 +256,40 @@ final class ObjectCacheTest extends TestCase
         self::assertSame([false, false, 1, false], [\wp_cache_get('k', $group), \wp_cache_get('added', $group), \wp_cache_get('a', $group), \wp_cache_get('b', $group)], 'And what it replaced is gone.');
     }
 
+    /** As importers do, who free memory so. */
+    #[TestWith(['posts'])]
+    #[TestWith(['plugin'])]
+    public function testWhoEmptiesTheRequestsMemoryEmptiesItOfWhatNobodyElseCouldUse(string $group): void
+    {
+        foreach ([
+            'replace' => static fn(): bool => \wp_cache_replace('k', 2, $group),
+            'incr' => static fn(): bool => \wp_cache_incr('k', 1, $group) === 2,
+        ] as $how => $call) {
+            \wp_cache_set('k', static fn(): int => 7, $group);
+            $this->cache()->cache = [];
+            self::assertTrue(\wp_cache_add('k', 1, $group), $how);
+            $this->cache()->cache = [];
+            self::assertTrue($call(), $how);
+            $this->request();
+            self::assertSame(2, \wp_cache_get('k', $group), $how);
+        }
+        foreach ([
+            'get' => static fn(): mixed => \wp_cache_get('k', $group),
+            'get_multiple' => static fn(): mixed => \wp_cache_get_multiple(['k'], $group)['k'],
+        ] as $how => $get) {
+            \wp_cache_set('k', static fn(): int => 7, $group);
+            $this->request();
+            \wp_cache_set('k', static fn(): int => 7, $group);
+            $this->cache()->cache = [];
+            $other = new ObjectCache($this->open());
+            self::assertTrue($other->set('k', "theirs, $how", $group));
+            $this->cache()->larder()?->learn();
+            self::assertSame("theirs, $how", $get());
+            self::assertTrue($other->set('k', "newer, $how", $group));
+            self::assertSame("newer, $how", \wp_cache_get('k', $group, true));
+        }
+    }
+
     public function testACallerThatChangesAnObjectDoesNotChangeTheCache(): void
     {
         $object = (object) ['list' => (object) ['n' => 1], 'n' => 1];

@@ -246,6 +246,7 @@ class ObjectCache
             if (\array_key_exists($name, $found)) {
                 $this->cache_hits += $times[$key];
                 $value = $this->cache[$group][$key] = $found[$name];
+                unset($this->kept[$group][$key]);
                 $values[$key] = \is_object($value) ? clone $value : $value;
             } else {
                 $this->cache_misses += $times[$key];
@@ -347,7 +348,7 @@ class ObjectCache
         $space = $this->space($group);
         $own = Groups::isOwn($group);
         // A lock that this request has seen may have ended, or have been given back by another.
-        if (($own || $space === null || isset($this->kept[$group][$key])) && $this->holds($group, $key)) {
+        if ($own || $space === null ? $this->holds($group, $key) : $this->keeps($group, $key)) {
             return false;
         }
         if (\is_object($data)) {
@@ -366,7 +367,7 @@ class ObjectCache
                 return false;
             }
         }
-        unset($this->missed[$group][$key]);
+        unset($this->missed[$group][$key], $this->kept[$group][$key]);
         try {
             $done = match (true) {
                 $own => $space->fill(self::name($key), $data, (int) $expire),
@@ -422,7 +423,7 @@ class ObjectCache
         }
         $group = self::group($group);
         $space = $this->space($group);
-        if ($space === null || isset($this->kept[$group][$key])) {
+        if ($space === null || $this->keeps($group, $key)) {
             return $this->holds($group, $key) && $this->set($key, $data, $group, $expire);
         }
         if ($this->inTransaction && Groups::isOwn($group)) {
@@ -854,6 +855,7 @@ class ObjectCache
                 $found = true;
                 $this->cache_hits++;
                 $this->cache[$group][$key] = $value;
+                unset($this->kept[$group][$key]);
 
                 return \is_object($value) ? clone $value : $value;
             }
@@ -880,7 +882,7 @@ class ObjectCache
             return $sum < 0 ? 0 : $sum;
         };
         $isOwn = $this->inTransaction && Groups::isOwn($group);
-        if ($space === null || isset($this->kept[$group][$key]) || $isOwn) {
+        if ($space === null || $this->keeps($group, $key) || $isOwn) {
             // What is atomic happens at once, and a transaction may be rolled back.
             $isOwn && $this->get($key, $group);
             if (!$this->holds($group, $key)) {
@@ -905,6 +907,16 @@ class ObjectCache
     private function holds(string $group, int|string $key): bool
     {
         return isset($this->cache[$group]) && \array_key_exists($key, $this->cache[$group]);
+    }
+
+    /** Whether only this request has it: whoever empties $cache, as importers do, has emptied it of that too. */
+    private function keeps(string $group, int|string $key): bool
+    {
+        if (isset($this->kept[$group][$key]) && !$this->holds($group, $key)) {
+            unset($this->kept[$group][$key]);
+        }
+
+        return isset($this->kept[$group][$key]);
     }
 
     /** Of what could not be stored this request has its own. */
