@@ -61,6 +61,18 @@ final readonly class Account
         }
     }
 
+    /**
+     * Before a server works there as this user.
+     *
+     * @throws ServiceFailure if a directory on the way is closed to it
+     */
+    public function enter(string $directory): void
+    {
+        if ($this->isOther() && !Command::run([...$this->words(), 'test', '-x', $directory])->succeeded) {
+            throw new ServiceFailure("$this->name cannot enter $directory. Let other users pass through all directories on the way (chmod a+x), or set TMPDIR to one that they can enter, for example /tmp.");
+        }
+    }
+
     /** @param array{name: string, uid: int, gid: int, ...}|false $entry */
     private static function from(array|false $entry, string $asked): self
     {

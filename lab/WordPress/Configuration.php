@@ -13,10 +13,14 @@ final readonly class Configuration
         'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY', 'AUTH_SALT', 'SECURE_AUTH_SALT', 'LOGGED_IN_SALT', 'NONCE_SALT',
     ];
 
-    /** @param array<string, string|int|float|bool|null> $constants */
+    /**
+     * @param array<string, string|int|float|bool|null> $constants
+     * @param string                                    $temporary the site's directory for temporary files
+     */
     private function __construct(
         private array $constants,
         private int $errors,
+        private string $temporary,
     ) {}
 
     /**
@@ -61,13 +65,13 @@ final readonly class Configuration
             ];
         }
 
-        return new self($constants, $options->errors);
+        return new self($constants, $options->errors, (string) ($options->ini()['sys_temp_dir'] ?? \sys_get_temp_dir()));
     }
 
     /** @param array<string, string|int|float|bool|null> $constants further ones, or other values */
     public function with(array $constants): self
     {
-        return new self($constants + $this->constants, $this->errors);
+        return new self($constants + $this->constants, $this->errors, $this->temporary);
     }
 
     /**
@@ -85,7 +89,7 @@ final readonly class Configuration
 
         $name = \substr(\hash('sha256', $site . 'wp_'), 0, 32);
 
-        return ["/var/tmp/larder-$name-*", \sys_get_temp_dir() . "/larder-$name-*", "/dev/shm/larder-serve-*-$name-*/*", "/dev/shm/larder-serve-*-$name-*"];
+        return ["/var/tmp/larder-$name-*", "$this->temporary/larder-$name-*", "/dev/shm/larder-serve-*-$name-*/*", "/dev/shm/larder-serve-*-$name-*"];
     }
 
     public function text(): string

@@ -53,6 +53,7 @@ final class Site
         // A fatal error calls no destructors.
         \register_shutdown_function(static fn() => $itself->get()?->stop());
         try {
+            $this->account->enter($this->directory->path);
             $installation = new Installation($options, $this->release, $this->account);
             $this->root = $this->directory->file('www');
             $this->line = new CommandLine($this->account, $this->root, $options->ini());

@@ -28,12 +28,14 @@ final class CliSite
     /**
      * @param array<string, string|int|float|bool|null> $constants
      * @param ?list<string>                             $sites     as Options takes them
+     * @param array<string, string|int|float>           $ini
      */
-    public function __construct(array $constants = [], ?array $sites = null)
+    public function __construct(array $constants = [], ?array $sites = null, array $ini = [])
     {
         $this->site = new Site(new Options(
             \getenv('LARDER_WORDPRESS') ?: '7.1',
             $sites,
+            ini: $ini,
             // What of WordPress is for networks has deprecations of its own.
             errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED,
         ));

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
+use Larder\Lab\Service\Account;
 use Larder\Lab\WordPress\Request;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -25,6 +26,9 @@ final class FaultTest extends TestCase
 
     private static ?CliSite $shared = null;
 
+    /** The site's own for temporary files: what it cannot note beside its cache it notes there, whatever TMPDIR is here. */
+    private static ?TemporaryDirectory $temporary = null;
+
     /** @var list<string> */
     private array $said = [];
     private int $lines = 0;
@@ -33,12 +37,14 @@ final class FaultTest extends TestCase
     public static function tearDownAfterClass(): void
     {
         self::$shared?->site->stop();
-        self::$shared = null;
+        self::$shared = self::$temporary = null;
     }
 
     protected function setUp(): void
     {
-        self::$shared ??= new CliSite();
+        self::$temporary ??= new TemporaryDirectory();
+        Account::ofServers()->receive(self::$temporary->path);
+        self::$shared ??= new CliSite(ini: ['sys_temp_dir' => self::$temporary->path]);
         $this->site()->site->define([]);
         $this->site()->site->restart();
         $this->fresh();

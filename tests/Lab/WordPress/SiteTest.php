@@ -164,6 +164,16 @@ final class SiteTest extends TestCase
         self::assertDirectoryDoesNotExist($directory);
     }
 
+    public function testWhereItsServersUserCannotEnterItSaysWhatToType(): void
+    {
+        \posix_geteuid() === 0 || self::markTestSkipped('Only root starts servers as another user.');
+        $parent = new TemporaryDirectory('larder-k');
+        $code = 'try { new ' . Site::class . '(); } catch (' . ServiceFailure::class . ' $failure) { echo $failure->getMessage(); }';
+        $child = new Process([\PHP_BINARY, '-r', 'require "vendor/autoload.php";' . $code], ['TMPDIR' => $parent->path], \dirname(__DIR__, 3));
+        self::assertMatchesRegularExpression('~^www-data cannot enter .* set TMPDIR ~', $child->output());
+        self::assertSame(['.', '..'], \scandir($parent->path));
+    }
+
     public function testOneThatCannotBeHadSaysWhatToType(): void
     {
         $this->expectException(ServiceFailure::class);
