@@ -108,6 +108,38 @@ final class NearCopiesTest extends TestCase
         }
     }
 
+    /** A set waits in the log at first, and the copy before it may lie in the near tier as long. */
+    #[DataProvider('nears')]
+    public function testAChangeThatWaitsHidesTheCopyBeforeIt(string $near): void
+    {
+        $group = static fn(Cache $cache): Cache => $cache->group('g');
+        $first = $this->open($near);
+        $first->setMultiple(['set' => 'old', 'deleted' => 'old', 'killed' => 'old']);
+        $group($first)->set('k', 'old');
+        $first->commit();
+        $request = $this->open($near);
+        $read = static fn(Cache $cache): array => [$cache->get('set'), $cache->get('deleted'), $cache->get('killed'), $group($cache)->get('k')];
+        self::assertSame(['old', 'old', 'old', 'old'], $read($request));
+        $request->refresh();
+
+        $request->set('set', 'new');
+        $request->delete('deleted');
+        // Nobody holds this group's cache any longer when it is asked again.
+        $group($request)->set('k', 'new');
+        $request->forget();
+        self::assertSame(['new', null, 'old', 'new'], $read($request));
+        $child = \pcntl_fork();
+        if ($child === 0) {
+            $killed = $this->open($near);
+            $killed->get('killed');
+            $killed->set('killed', 'new');
+            \posix_kill(\getmypid(), \SIGKILL);
+        }
+        \pcntl_waitpid($child, $status);
+        self::assertTrue(\pcntl_wifsignaled($status));
+        self::assertSame(['new', null, 'new', 'new'], $read($this->open($near)));
+    }
+
     private function open(string $near): Cache
     {
         if ($near === 'segment' ? !\extension_loaded('larder') : !\function_exists('apcu_enabled') || !\apcu_enabled()) {
