@@ -240,6 +240,9 @@ final class Script
                 call(life == 43 and 'PEXPIRE' or 'PEXPIREAT', record, ARGV[5])
               elseif life == 43 then
                 call('SET', record, header .. ARGV[4], 'PX', ARGV[5])
+              elseif redis.REDIS_VERSION_NUM then
+                -- Scripts know the version from 7.0 on, and PXAT is as old as 6.2.
+                call('SET', record, header .. ARGV[4], 'PXAT', ARGV[5])
               else
                 call('SET', record, header .. ARGV[4])
                 call('PEXPIREAT', record, ARGV[5])
