@@ -59,6 +59,11 @@ final class PresenceTest extends TestCase
     {
         $this->without(function (\Closure $change): void {
             $dropIn = self::site()->site->content('object-cache.php');
+            // PHP tells when it was last moved in whole seconds, and the test before has just put it there.
+            \clearstatcache();
+            while (\time() <= \filectime($dropIn)) {
+                \usleep(10_000);
+            }
             \rename($dropIn, "$dropIn.off");
             $change();
             \rename("$dropIn.off", $dropIn);
@@ -188,6 +193,46 @@ final class PresenceTest extends TestCase
         \touch("$content/.larder-away-0123456789ab", \time() - 61);
         self::site()->web('return wp_cache_set("kept", "later", "presence");');
         self::assertSame('later', self::site()->web('return wp_cache_get("kept", "presence");'));
+    }
+
+    /** A program that cleans the directories for temporary files, or a reboot. */
+    public function testMarksThatWereCleanedAwayEmptyNothing(): void
+    {
+        $this->without(static function (\Closure $change): void {
+            self::site()->site->define(['LARDER_DISABLED' => true]);
+            self::site()->web('return 1;');
+            $change();
+            self::site()->site->define([]);
+        });
+        self::site()->web('return wp_cache_set("kept", "kept", "presence");');
+        $marks = \glob('{/var/tmp,' . \sys_get_temp_dir() . '}/larder-' . self::siteName() . '-away', \GLOB_BRACE) ?: [];
+        self::assertNotSame([], $marks);
+        \array_map(\unlink(...), $marks);
+        self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+    }
+
+    /** On a full disk, or by somebody who lets nobody read it. */
+    public function testAMarkWithNothingInItCountsEachTime(): void
+    {
+        $this->fill();
+        $mark = self::site()->site->content('.larder-away');
+        foreach ([1, 2] as $time) {
+            \touch($mark);
+            self::assertFalse(((array) self::site()->web('return ' . self::SEEN . ';'))[2]);
+            \touch($mark, \time() - 100);
+            self::site()->web('return wp_cache_set("kept", "kept", "presence");');
+            self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+        }
+    }
+
+    public function testANoteThatIsUsedDoesNotGetOld(): void
+    {
+        $this->fill();
+        $note = (\glob('/var/tmp/larder-' . self::siteName() . '-[0-9a-f]*-*') ?: [self::fail('There is no note.')])[0];
+        \touch($note, \time() - 20 * 86_400);
+        self::assertSame($this->values('kept'), self::site()->web('return ' . self::SEEN . ';'));
+        \clearstatcache();
+        self::assertGreaterThan(\time() - 60, \filemtime($note));
     }
 
     public function testWhatSomebodyElsePutsInThePlaceOfAMarkIsNeitherWaitedForNorWrittenTo(): void

@@ -18,7 +18,8 @@ use Larder\System\Ownership;
  * (ctime), which nobody can set. Several releases may share a cache; each has a file, until there is another cache.
  *
  * That costs a look at seven files (the drop-in, the database, the note, and the four places of marks, each of which may be
- * the only one that a request without the cache can write), and writes none.
+ * the only one that a request without the cache can write), and a write once a day: programs that clean the directories for
+ * temporary files go by a file's age. A mark that they have taken away, as a reboot does in /tmp, says nothing.
  */
 final class Presence
 {
@@ -30,6 +31,9 @@ final class Presence
 
     /** Bytes of a mark, at most. */
     private const MARKED = 64;
+
+    /** Seconds after which a note is made young again. */
+    private const DAY = 86_400;
 
     /** Seconds for which the cache itself knows a server. */
     private const KNOWN = 90 * 86_400;
@@ -60,9 +64,10 @@ final class Presence
             if ($seen === null) {
                 return true;
             }
-            $isOld = $this->mark() < $seen - self::LONGEST;
-            $marks = $isOld ? '' : $this->marked();
-            if ($seen > 0 && $seen <= \time() && ($isOld || ($note !== '' && $marks === \file_get_contents($note) && !$this->isAway()))) {
+            $marks = $this->marked($seen - self::LONGEST);
+            if ($seen > 0 && $seen <= \time() && ($marks === [] || ($note !== '' && \array_diff($marks, \explode("\n", (string) \file_get_contents($note))) === [] && !$this->isAway()))) {
+                $note !== '' && $seen < \time() - self::DAY && \touch($note);
+
                 return true;
             }
             // All sites of a network.
@@ -190,7 +195,7 @@ final class Presence
         $record = $this->record()->get($this->server());
         if (!\is_array($record)) {
             $isNew = $this->mark() === 0;
-            $isNew && $this->write($identity, '');
+            $isNew && $this->write($identity, []);
 
             return $isNew ? null : 0;
         }
@@ -217,12 +222,18 @@ final class Presence
         return \max(\array_map(self::left(...), self::marks($this->site)));
     }
 
-    /** What the marks say, another thing each time; '' where there is none. */
-    private function marked(): string
+    /** @return list<string> a hash of what each mark says that was left since then: another one each time, also of one that cannot be written or read */
+    private function marked(int $since): array
     {
-        $text = \implode('', \array_map(self::text(...), self::marks($this->site)));
+        $hashes = [];
+        foreach (self::marks($this->site) as $mark) {
+            $left = self::left($mark);
+            if ($left !== 0 && $left >= $since) {
+                $hashes[] = \hash('xxh128', self::text($mark) ?: \random_bytes(16));
+            }
+        }
 
-        return $text === '' ? '' : \hash('xxh128', $text);
+        return $hashes;
     }
 
     /** Whether a request without the cache goes on, or has ended without saying so. */
@@ -265,15 +276,18 @@ final class Presence
         return $handle === false ? '' : (string) \fread($handle, self::MARKED);
     }
 
-    /** @param array{string, string} $identity */
-    private function write(array $identity, string $marks): void
+    /**
+     * @param array{string, string} $identity
+     * @param list<string>          $marks    that are known
+     */
+    private function write(array $identity, array $marks): void
     {
         // Whatever was copied from the cache before is to be copied anew.
         FastDoor::close($this->name);
         $name = '/larder-' . $this->name . '-';
         foreach ($this->places() as $place) {
             $note = $place . $name . \implode('-', $identity);
-            if (Ownership::flaw($note) === null && \file_put_contents($note, $marks) !== false) {
+            if (Ownership::flaw($note) === null && \file_put_contents($note, \implode("\n", $marks)) !== false) {
                 \chmod($note, 0o600);
                 break;
             }
