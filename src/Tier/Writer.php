@@ -51,7 +51,12 @@ final class Writer
     private array $pending = [];
     private int $bytes = 0;
 
-    /** @var array<string, array{Space, ?Entry}> changes that the store has taken and not judged yet; null: a deletion */
+    /**
+     * Changes that the store has taken and not judged yet; an entry of null is a deletion. Null: a later change of the key
+     * was made in another way.
+     *
+     * @var array<string, ?array{Space, ?Entry}>
+     */
     private array $late = [];
     private int $lateBytes = 0;
 
@@ -452,9 +457,14 @@ final class Writer
         $bounded = [];
         $settled = $this->truth->settle($this->view->writer, $bounded);
         $copies = [];
-        foreach ($late as $key => [$space, $entry]) {
+        foreach ($late as $key => $waiting) {
             // 0: another process has applied it, or a later change has replaced it.
             $position = $settled[$key] ?? 0;
+            if ($waiting === null) {
+                $position > 0 && $history->own($position, 1);
+                continue;
+            }
+            [$space, $entry] = $waiting;
             if ($position > 0) {
                 $history->own($position, 1);
                 if ($this->view->nears === []) {
@@ -864,6 +874,10 @@ final class Writer
     private function own(string $key, Space $space, int $position): ?RequestTier
     {
         $this->view->changes++;
+        if (isset($this->late[$key])) {
+            // The store has applied it before this change.
+            $this->late[$key] = null;
+        }
         $copies = $this->view->copies($space);
         if ($copies !== null && $this->view->nears !== []) {
             if (\count($copies->own) >= self::OWN) {

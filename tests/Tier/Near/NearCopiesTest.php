@@ -140,6 +140,46 @@ final class NearCopiesTest extends TestCase
         self::assertSame(['new', null, 'new', 'new'], $read($this->open($near)));
     }
 
+    /** @return iterable<string, array{string, callable(Cache): mixed, mixed}> the near tier, a change of "k" that cannot wait in the log, the value then */
+    public static function changesThatDoNotWait(): iterable
+    {
+        $changes = [
+            'a set with a tag' => [static fn(Cache $cache): bool => $cache->set('k', 'second', 0, ['tag']), 'second'],
+            'a long set' => [static fn(Cache $cache): bool => $cache->set('k', \str_repeat('second', 5000)), \str_repeat('second', 5000)],
+            'several sets' => [static fn(Cache $cache): bool => $cache->setMultiple(['k' => 'second', 'other' => 1]), 'second'],
+            'a delete' => [static fn(Cache $cache): bool => $cache->deleteMultiple(['k']), null],
+            'an intent' => [static fn(Cache $cache): mixed => $cache->intend('k'), null],
+            'a transaction' => [static fn(Cache $cache): mixed => $cache->transaction(static fn(): bool => $cache->set('k', 'second')), 'second'],
+            'an update' => [static fn(Cache $cache): mixed => $cache->update('k', static fn(mixed $value): ?string => $value === 'first' ? 'second' : null), 'second'],
+        ];
+        foreach (self::nears() as [$near]) {
+            foreach ($changes as $what => [$change, $value]) {
+                yield "$near, $what" => [$near, $change, $value];
+            }
+        }
+    }
+
+    /** The first change is applied before the second, and its outcome is asked for afterwards. */
+    #[DataProvider('changesThatDoNotWait')]
+    public function testAChangeThatDoesNotWaitHidesTheOneBeforeThatDid(string $near, callable $change, mixed $value): void
+    {
+        foreach ([false, true] as $isInTheWay) {
+            $request = $this->open($near);
+            $request->set('k', 'first');
+            // Another's change between the two: the key has no value then, or that of a request that has read it.
+            $isInTheWay && $this->open($near)->set('k', 'foreign');
+            $change($request);
+            $request->commit();
+            $request->increment('n');
+            $request->forget();
+            self::assertNotSame('first', $request->get('k'));
+            $isInTheWay || self::assertSame($value, $request->get('k'));
+            self::assertNotSame('first', $this->open($near)->get('k'));
+            unset($request);
+            $this->open($near)->flush();
+        }
+    }
+
     private function open(string $near): Cache
     {
         if ($near === 'segment' ? !\extension_loaded('larder') : !\function_exists('apcu_enabled') || !\apcu_enabled()) {
