@@ -246,7 +246,9 @@ class ObjectCache
             if (\array_key_exists($name, $found)) {
                 $this->cache_hits += $times[$key];
                 $value = $this->cache[$group][$key] = $found[$name];
-                unset($this->kept[$group][$key]);
+                if ($this->kept) {
+                    unset($this->kept[$group][$key]);
+                }
                 $values[$key] = \is_object($value) ? clone $value : $value;
             } else {
                 $this->cache_misses += $times[$key];
@@ -855,7 +857,9 @@ class ObjectCache
                 $found = true;
                 $this->cache_hits++;
                 $this->cache[$group][$key] = $value;
-                unset($this->kept[$group][$key]);
+                if ($this->kept) {
+                    unset($this->kept[$group][$key]);
+                }
 
                 return \is_object($value) ? clone $value : $value;
             }
