@@ -333,7 +333,7 @@ final class Truth
 
     /**
      * Whether the store may be called: it works, or it is time to try it again, and no pending invalidation is left to apply
-     * first. Looks for those when a request begins, each time its view is renewed, and after a failure.
+     * first. Looks for those when a request begins, each time its view is renewed, before a swap, and after a failure.
      */
     private function reachable(): bool
     {

@@ -332,6 +332,8 @@ final class Writer
             unset($this->pending[$key]);
             $this->commitFills($fill, []);
         }
+        // What another process could not write is applied first: applied later, it would take away what is swapped now.
+        $this->truth->catchUp();
         // Apply appended changes, of other processes too: of two processes that swap, each must see the other's change.
         $this->land();
         $tags = [];
