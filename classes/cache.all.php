@@ -66,7 +66,7 @@ interface Watch { public function isUnchanged(string $epoch, string $token): boo
 }
 namespace Larder\Store\Sqlite {
 use Larder\Store\Watch; 
-final class SqliteWatch implements Watch { public const EMPTY_LOG = 8; public function __construct(private readonly string $directory) {} public function isUnchanged(string $epoch, string $token): bool { if ($token === '' || $epoch === '') { return false; } $name = \basename($epoch); $directory = $this->directory; \clearstatcache(); $file = "$directory/tail.$name"; if (self::size($file) > self::EMPTY_LOG) { return false; } $size = self::size("$directory/bell.$name"); return ($size & 1) === 0 && $token === "$epoch:$size"; } public static function size(string $file): int { return \is_file($file) ? (int) \filesize($file) : -1; } }
+final class SqliteWatch implements Watch { public const EMPTY_LOG = 8; public function __construct(private readonly string $directory) {} public function isUnchanged(string $epoch, string $token): bool { if ($token === '' || $epoch === '') { return false; } $name = \basename($epoch); $directory = $this->directory; \clearstatcache(); $file = "$directory/tail.$name"; $size = self::size($file); if ($size > self::EMPTY_LOG || $size < 0) { return false; } $size = self::size("$directory/bell.$name"); return ($size & 1) === 0 && $token === "$epoch:$size"; } public static function size(string $file): int { return \is_file($file) ? (int) \filesize($file) : -1; } }
 }
 namespace Larder\System {
 

@@ -136,10 +136,11 @@ final class Writer
             return false;
         }
         $this->pending[$key] = [$space, $entry];
-        // Others may read the value from the near tiers at once if this request missed the key and saw no intent on it.
-        // As was just learned, nobody changed the key up to `seen`.
+        // Others may read the value from the near tiers at once if this request missed the key, has not changed it since, and
+        // saw no intent on it. As was just learned, nobody changed the key up to `seen`.
         [$how, $reference] = $this->view->history->reference($key);
-        if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)) {
+        if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)
+            && !isset($this->view->copies($space)->own[\substr($key, \strlen($space->entries))])) {
             $at = \max($reference, $this->view->history->seen);
             $this->view->copyNear([[$key, $entry, $at, $at]], $epoch);
         }

@@ -69,6 +69,14 @@ final class ChangeLog
         return SqliteWatch::size($this->path) <= self::GENERATION;
     }
 
+    /** False: another program has removed it, and with it what waited. Costs one stat. */
+    public function exists(): bool
+    {
+        \clearstatcache();
+
+        return \file_exists($this->path);
+    }
+
     /**
      * Whether another process has appended something that waits. Costs one seek: for each read of a request that has begun.
      * Misses what has exactly the length of what lay there before; isEmpty() misses nothing.

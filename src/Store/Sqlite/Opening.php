@@ -107,7 +107,7 @@ final class Opening
     {
         $counter = $this->files->counter($epoch);
 
-        return $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
+        return $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */

@@ -29,7 +29,8 @@ final class SqliteWatch implements Watch
         \clearstatcache();
         // The change log comes first: a process that empties it has made the change counter grow before.
         $file = "$directory/tail.$name";
-        if (self::size($file) > self::EMPTY_LOG) {
+        $size = self::size($file);
+        if ($size > self::EMPTY_LOG || $size < 0) {
             return false;
         }
         $size = self::size("$directory/bell.$name");

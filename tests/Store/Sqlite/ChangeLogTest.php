@@ -340,6 +340,23 @@ final class ChangeLogTest extends TestCase
         self::assertFalse($store->append(new Change('l', 'into nothing', self::A)));
     }
 
+    public function testAnEpochEndsWithoutItsTail(): void
+    {
+        $store = $this->store();
+        $store->append(new Change('k', 'old', self::A));
+        $other = $this->store();
+        $slice = $other->since('', 0, '');
+        self::assertSame('old', self::get($other, 'k'));
+        $store->append(new Change('k', 'new', self::A));
+        \unlink($this->file());
+        $late = $this->store();
+        self::assertNull(self::get($late, 'k'));
+        foreach ([$other, $store] as $running) {
+            self::assertNotSame($slice->epoch, $running->since($slice->epoch, $slice->end, $slice->token)->epoch);
+            self::assertNull(self::get($running, 'k'));
+        }
+    }
+
     public function testWhatWasAppendedInADirectoryThatWasMovedAwayIsRemovedInItsPlace(): void
     {
         $directory = new TemporaryDirectory();
