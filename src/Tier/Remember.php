@@ -172,15 +172,20 @@ final class Remember
             // earlier read's.
             $view->history->anew($name, $snapshot->at);
         }
+        $process = Process::id();
         try {
             $value = Signals::letIn($compute);
             $entry = $wrap($value);
         } catch (\Throwable $throwable) {
-            if ($release) {
+            if ($release && Process::id() === $process) {
                 $this->leases->giveBack($name);
             }
 
             throw $throwable;
+        }
+        if (Process::id() !== $process) {
+            // A child that was forked in the computation: its parent holds the lease, and stores its own value.
+            return $value;
         }
         if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
             || $this->truth->down()) {

@@ -10,6 +10,7 @@ use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\Before;
 use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** One computation for all that miss the same key, whatever happens to who computes. */
@@ -279,6 +280,46 @@ abstract class Remembering extends TestCase
         \pcntl_waitpid($pid, $status);
         self::assertSame([null, $value], \unserialize((string) \file_get_contents($file)));
         self::assertCount(1, $this->noted());
+    }
+
+    // Seen to fail: the child gave back its parent's lease, or stored its own value while its parent was computing.
+    #[TestWith([true, false])]
+    #[TestWith([false, false])]
+    #[TestWith([false, true], 'after a call of its own')]
+    public function testAChildForkedInAComputationLeavesItToItsParent(bool $throws, bool $calls): void
+    {
+        $cache = $this->open();
+        $parent = \posix_getpid();
+        $note = $this->notes->path . '/child';
+        [$other, $file] = [0, ''];
+        $value = null;
+        try {
+            $value = $cache->remember('k', function () use ($cache, $throws, $calls, &$other, &$file): string {
+                $child = \pcntl_fork();
+                if ($child === 0) {
+                    $calls && $cache->get('other');
+
+                    return $throws ? throw new \DomainException('thrown by the child') : 'of the child';
+                }
+                \pcntl_waitpid($child, $status);
+                [$other, $file] = $this->fork(fn(): mixed => $this->open()->remember('k', fn(): array => $this->compute(0.0)));
+                \usleep(300_000);
+
+                return 'of the parent';
+            });
+        } catch (\DomainException $exception) {
+            $value = $exception->getMessage();
+        } finally {
+            if (\posix_getpid() !== $parent) {
+                \file_put_contents($note, $value);
+                \posix_kill(\posix_getpid(), \SIGKILL);
+            }
+        }
+        self::assertSame('of the parent', $value);
+        self::assertSame($throws ? 'thrown by the child' : 'of the child', \file_get_contents($note));
+        \pcntl_waitpid($other, $status);
+        self::assertSame([null, 'of the parent'], \unserialize((string) \file_get_contents($file)));
+        self::assertSame('of the parent', $this->open()->get('k'));
     }
 
     /** @return array{ended: float} */
