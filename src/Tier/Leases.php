@@ -213,11 +213,11 @@ final class Leases
             }
             $lease = Space::lease($key);
             $record = $this->truth->read([$lease])?->records[$lease] ?? null;
-            // A lease of this process, not of another thread in it.
-            if ($record !== null && isset($here[$record->writer])) {
+            [, $process, $key] = \explode(' ', $record->body ?? '', 3) + ['', '', ''];
+            // A lease of this process: not of another thread in it, nor of its parent.
+            if ($record !== null && isset($here[$record->writer]) && $process === ProcessId::current()) {
                 return true;
             }
-            $key = $record === null ? '' : (\explode(' ', $record->body, 3)[2] ?? '');
         }
 
         return false;
