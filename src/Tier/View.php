@@ -192,12 +192,15 @@ final class View
         } else {
             $readable = true;
             foreach ($this->nears as $i => $near) {
+                $news = $changes;
                 if ($i > 0) {
                     $known = $near->state();
-                    $changes = $this->truth->since(...$known) ?? $changes;
+                    $news = $this->truth->since(...$known);
                 }
-                $same = $known[2] === $changes->token && !$changes->news($known[0], $known[1]);
-                $readable = ($same || $near->follow($changes)) && $readable;
+                // Positions of two epochs cannot be compared. Within one, the nearest tier's is where the request starts:
+                // what its copies may be older than counts as changed since.
+                $readable = $news !== null && $news->epoch === $changes->epoch
+                    && (($known[2] === $news->token && !$news->news($known[0], $known[1])) || $near->follow($news)) && $readable;
             }
             $this->history->begin($changes);
             $this->nearReadable = $readable;
@@ -263,7 +266,7 @@ final class View
             }
             $news = $state[0] === $changes->epoch && $state[1] >= $before && $epoch === $changes->epoch
                 ? $changes : $this->truth->since(...$state);
-            $readable = $news !== null && $near->follow($news) && $readable;
+            $readable = $news !== null && $news->epoch === $changes->epoch && $near->follow($news) && $readable;
         }
         $this->nearReadable = $readable;
         $this->version++;
