@@ -436,9 +436,13 @@ final class Writer
             return false;
         }
         unset($this->pending[$key], $this->late[$key]);
-        // A copy in a near tier may stay until the change is applied. A request that begins before that applies it itself,
-        // since something waits in the log; and this one knows that the key is its own.
-        $this->own($key, $space, \PHP_INT_MAX) ?? $this->hide($key, $space);
+        if ($view->nears === []) {
+            $view->changes++;
+        } else {
+            // A copy in a near tier may stay until the change is applied. A request that begins before that applies it itself,
+            // since something waits in the log; and this one knows that the key is its own.
+            $this->own($key, $space, \PHP_INT_MAX) ?? $this->hide($key, $space);
+        }
         // In the order in which they get their positions.
         $this->late[$key] = [$space, $entry];
         $this->lateBytes += $change->body === null ? 0 : \strlen($change->body);
