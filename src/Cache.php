@@ -59,6 +59,8 @@ final class Cache extends HitPath
     /** As $floorAt and $ceilingAt, in the form of APCu's copies. */
     private string $floor = '';
     private string $ceiling = '';
+
+    /** The same for encoded copies; '': not known yet. */
     private string $encodedFloor = '';
     private string $encodedCeiling = '';
     private int $gets = 0;
@@ -849,6 +851,12 @@ final class Cache extends HitPath
     private function encoded(string $key, string $raw, mixed &$found): mixed
     {
         $found = false;
+        if ($this->encodedFloor === '') {
+            // Only for such a copy: most requests of a script that asks for one key meet none.
+            $this->bindClock();
+            $this->encodedCeiling = 'e' . \substr($this->ceiling, 1);
+            $this->encodedFloor = 'e' . \substr($this->floor, 1);
+        }
         if ($raw <= $this->encodedFloor || !(isset($this->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->encodedCeiling)) {
             return null;
         }
@@ -969,25 +977,30 @@ final class Cache extends HitPath
             $floor = \max($view->floors[$space->path] ?? $view->floor($space), $history->ownFloor);
             $ceiling = $history->start;
             $this->version = -1;
-            $this->endings = &$this->copies->ends;
-            $this->ahead = &$this->request->truth->ahead;
-            $this->compared = &$this->request->truth->compared;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;
             $this->nearPrefix = $near->prefix . $space->entries;
             if ($near instanceof ApcuNear) {
                 $this->floor = 's' . \pack('J', $floor);
                 $this->ceiling = 's' . \pack('J', $ceiling + 1);
-                $this->encodedFloor = 'e' . \substr($this->floor, 1);
-                $this->encodedCeiling = 'e' . \substr($this->ceiling, 1);
+                $this->encodedFloor = '';
                 $this->near = $near;
             } else {
+                $this->bindClock();
                 $this->segment = $near->segment;
             }
             $this->version = $version;
         } else {
             $this->version = $view->version;
         }
+    }
+
+    /** Gives what is read from a copy that expires: when the request's copies do, and the store's clock. */
+    private function bindClock(): void
+    {
+        $this->endings = &$this->copies->ends;
+        $this->ahead = &$this->request->truth->ahead;
+        $this->compared = &$this->request->truth->compared;
     }
 
     /** The open transaction that a change in this space belongs to, if any. */
