@@ -179,7 +179,8 @@ final class Pages
      */
     private function put(string $key, string $name, array $page, string $body, array $vary, array $tags, int $seconds): bool
     {
-        $done = $this->own->fill("p$name", ['page' => $page, 'body' => $body, 'tags' => $tags], $seconds, $tags)
+        $value = ['page' => $page, 'body' => $body, 'tags' => $tags];
+        $done = $this->own->fill("p$name", $value, $seconds, $tags)
             && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
             $lists = self::lists($this->own->get("p$key"));
@@ -188,8 +189,10 @@ final class Pages
             }
         }
         $this->own->commit();
+        $there = $this->own->getMultiple(["p$name", "s$name"]);
 
-        return $done;
+        // Only now have the fills been judged and written: what was refused is gone from this request too.
+        return $done && ($there["p$name"] ?? null) === $value && isset($there["s$name"]);
     }
 
     /** @return list<list<string>> the lists of field names in the place of a page */
