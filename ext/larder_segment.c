@@ -772,7 +772,7 @@ void larder_register_class(void)
 {
 	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	segment_class = register_class_Larder_Segment();
-	register_class_Larder_Tier_HitPath();
+	register_class_Larder_Tier_GetPath();
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);

@@ -13,7 +13,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
-use Larder\Tier\HitPath;
+use Larder\Tier\GetPath;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
@@ -42,7 +42,7 @@ use Larder\Tier\View;
  * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the parent's,
  * which the extension has in C.
  */
-final class Cache extends HitPath
+final class Cache extends GetPath
 {
     /** Nanoseconds. Gets that follow one another so closely on average are a loop that does nothing else: see RUN. */
     private const CLOSE = 500;
@@ -53,10 +53,7 @@ final class Cache extends HitPath
     private int $checked = 0;
     private int $lookups = 0;
 
-    /** The nearest tier, if it is APCu: lookup() reads it directly, which saves a call. derive() sets it for each version of the view. */
-    private ?ApcuNear $near = null;
-
-    /** As $floorAt and $ceilingAt, in the form of APCu's copies. */
+    /** As $floorAt and $ceilingAt, in the form of APCu's copies, which lookup() reads directly: that saves a call. */
     private string $floor = '';
     private string $ceiling = '';
 
@@ -791,8 +788,8 @@ final class Cache extends HitPath
                     return $value;
                 }
             }
-        } elseif ($this->near !== null) {
-            $raw = \apcu_fetch($this->nearPrefix . $key);
+        } elseif ($this->nearPrefix !== '') {
+            $raw = $copy === false ? \apcu_fetch($this->nearPrefix . $key) : $copy;
             if (\is_string($raw)) {
                 if ($raw > $this->floor && (isset($this->own[$key]) ? \strncmp($raw, 's' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->ceiling)) {
                     if ((++$this->nearHits & 1023) === 0) {
@@ -819,7 +816,7 @@ final class Cache extends HitPath
                 }
 
                 return $raw[1];
-            } elseif ($raw !== false) {
+            } elseif ($raw !== false && $raw !== null) {
                 $hit = ApcuNear::parse($raw);
             }
         }
@@ -923,7 +920,7 @@ final class Cache extends HitPath
         $changes = $view->changes;
         $request = $this->request;
         $reader = $request->forks ? $request->reader() : $request->reader ?? $request->reader();
-        $isAsked = $this->version === $view->version && ($this->segment !== null || $this->near !== null);
+        $isAsked = $this->version === $view->version && $this->nearPrefix !== '';
         $entry = $view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
         if ($entry !== null) {
             $value = $this->copies->put($key, $entry, $found);
@@ -965,7 +962,7 @@ final class Cache extends HitPath
     {
         $held = Signals::hold();
         $view = $this->view;
-        $this->near = null;
+        $this->nearPrefix = '';
         $this->segment = null;
         $near = $view->nearReadable ? $view->nears[0] ?? null : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
@@ -979,16 +976,15 @@ final class Cache extends HitPath
             $this->version = -1;
             $this->floorAt = $floor;
             $this->ceilingAt = $ceiling;
-            $this->nearPrefix = $near->prefix . $space->entries;
             if ($near instanceof ApcuNear) {
                 $this->floor = 's' . \pack('J', $floor);
                 $this->ceiling = 's' . \pack('J', $ceiling + 1);
                 $this->encodedFloor = '';
-                $this->near = $near;
             } else {
                 $this->bindClock();
                 $this->segment = $near->segment;
             }
+            $this->nearPrefix = $near->prefix . $space->entries;
             $this->version = $version;
         } else {
             $this->version = $view->version;

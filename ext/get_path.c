@@ -1,8 +1,9 @@
 /*
- * The class Larder\Tier\HitPath: get() of the library's Cache, which extends it (src/Tier/HitPath.php says the same in PHP).
+ * The class Larder\Tier\GetPath: get() of the library's Cache, which extends it (src/Tier/GetPath.php says the same in PHP).
  *
- * What answers most gets is here: a look at the clock, the request's copies, a copy in the segment that has no condition
- * but an expiry. Everything else is the library's, by the methods check() and lookup().
+ * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
+ * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
+ * and lookup().
  */
 #ifdef HAVE_CONFIG_H
 # include "config.h"
@@ -18,6 +19,18 @@ enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING
 
 /* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
 enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
+
+/*
+ * Of a copy in APCu (src/Tier/Near/ApcuNear.php) that is a string: a letter, the position, then the value (STRING) or what an
+ * entry's body holds (src/Codec/Entry.php): a letter, and if that is TIMED, when it was made, when it expires, and
+ * nothing but zeros; then the payload, which begins with its type.
+ */
+#define STRING 's'
+#define ENTRY 'e'
+#define PLAIN 'v'
+#define TIMED 'w'
+enum { AT = 1, BODY = 9, MADE = BODY + 1, ENDS_AT = MADE + 8, OTHERS = ENDS_AT + 8, OTHERS_LENGTH = 18, PAYLOAD = OTHERS + OTHERS_LENGTH, PLAIN_PAYLOAD = MADE + 8 };
+#define TYPE_STRING '\0'
 
 /* Milliseconds that the clocks of two servers may differ (src/Codec/Entry.php, SKEW). */
 #define SKEW 60000
@@ -88,12 +101,10 @@ static inline bool is_number(const HashTable *copy, zend_ulong part, zend_long *
 	return true;
 }
 
-/* Whether the copy's position lies after the last flush and within the request's view. */
-static bool is_within(zend_object *object, const HashTable *copy, zend_string *key)
+/* Whether a copy's position lies after the last flush and within the request's view. */
+static bool is_within(zend_object *object, zend_long at, zend_string *key)
 {
-	zend_long at;
-
-	if (!is_number(copy, POSITION, &at) || at <= number(object, FLOOR)) {
+	if (at <= number(object, FLOOR)) {
 		return false;
 	}
 	HashTable *own = Z_ARRVAL_P(property(object, OWN));
@@ -102,37 +113,44 @@ static bool is_within(zend_object *object, const HashTable *copy, zend_string *k
 	return changed ? at == Z_LVAL_P(changed) : at <= number(object, CEILING);
 }
 
-/*
- * The value of a copy that has an expiry and no other condition, if it has not expired. *due is set to the time of the
- * monotonic clock at which it does.
- */
+/* Whether a copy has not expired. *due is set to the time of the monotonic clock at which it does. */
+static bool lives(zend_object *object, zend_long created, zend_long expiry, int64_t *due)
+{
+	if (Z_TYPE_P(property(object, COMPARED)) != IS_LONG || created < 0 || expiry <= 0) {
+		return false;
+	}
+	zend_long uptime = clock_of(CLOCK_MONOTONIC) / 1000000, now = uptime + number(object, AHEAD);
+	if (uptime >= number(object, COMPARED) || now >= expiry || now < created - SKEW) {
+		return false;
+	}
+	*due = (uptime + MIN(expiry - now, LONGEST_LIFE)) * 1000000;
+
+	return true;
+}
+
+/* The value of a copy in the segment that has an expiry and no other condition. */
 static zval *timed(zend_object *object, const HashTable *copy, int64_t *due)
 {
 	zend_long created, expiry, soft, sure;
 	zval *value = zend_hash_index_find(copy, ENCODED), *tags = zend_hash_index_find(copy, TAGS);
 	zval *encoded = zend_hash_index_find(copy, IS_ENCODED);
 
-	if (zend_hash_num_elements(copy) != PARTS || Z_TYPE_P(property(object, COMPARED)) != IS_LONG
-		|| !is_number(copy, CREATED, &created) || !is_number(copy, EXPIRY, &expiry) || created < 0 || expiry <= 0
+	if (zend_hash_num_elements(copy) != PARTS || !is_number(copy, CREATED, &created) || !is_number(copy, EXPIRY, &expiry)
 		|| !is_number(copy, SOFT, &soft) || !is_number(copy, SURE, &sure) || soft || sure
 		|| !tags || Z_TYPE_P(tags) != IS_ARRAY || zend_hash_num_elements(Z_ARRVAL_P(tags))
 		|| !encoded || Z_TYPE_P(encoded) != IS_FALSE || !value || Z_TYPE_P(value) == IS_NULL) {
 		return NULL;
 	}
-	zend_long uptime = clock_of(CLOCK_MONOTONIC) / 1000000, now = uptime + number(object, AHEAD);
-	if (uptime >= number(object, COMPARED) || now >= expiry || now < created - SKEW) {
-		return NULL;
-	}
-	*due = (uptime + MIN(expiry - now, LONGEST_LIFE)) * 1000000;
 
-	return value;
+	return lives(object, created, expiry, due) ? value : NULL;
 }
 
 /* What a copy holds whose position lies where it must, and which has no condition but an expiry. NULL: the library judges it. */
 static zval *judged(zend_object *object, const zval *copy, zend_string *key, int64_t *due)
 {
-	*due = 0;
-	if (Z_TYPE_P(copy) != IS_ARRAY || !is_within(object, Z_ARRVAL_P(copy), key)) {
+	zend_long at;
+
+	if (Z_TYPE_P(copy) != IS_ARRAY || !is_number(Z_ARRVAL_P(copy), POSITION, &at) || !is_within(object, at, key)) {
 		return NULL;
 	}
 	zval *value = zend_hash_index_find(Z_ARRVAL_P(copy), VALUE);
@@ -152,44 +170,138 @@ static void end_at(zend_object *object, zend_string *key, int64_t due)
 
 typedef enum { ANSWERED, FAILED, UNUSUAL } answer;
 
-/* UNUSUAL: what the segment holds is in *copy; false there: it was not asked. */
-static answer ask_segment(zend_object *object, zend_string *key, zval *copy, zval *to)
+/* Keeps what the nearest tier holds as the request's copy. False: the library must see whether it has too many. */
+static bool keep(zend_object *object, zend_string *key, zval *value, int64_t due)
 {
-	zval *segment = property(object, SEGMENT), *prefix = property(object, PREFIX);
-	char name[LONGEST];
+	zval *values = property(object, VALUES), *hits = property(object, HITS);
 
-	ZVAL_FALSE(copy);
-	if (Z_TYPE_P(segment) != IS_OBJECT || number(object, VERSION) != number(object, CURRENT)
-		|| ZSTR_LEN(key) > LONGEST || Z_STRLEN_P(prefix) > LONGEST - ZSTR_LEN(key)) {
-		return UNUSUAL;
-	}
-	memcpy(name, Z_STRVAL_P(prefix), Z_STRLEN_P(prefix));
-	memcpy(name + Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key));
-	ZVAL_NULL(copy);
-	if (!larder_fetch(Z_OBJ_P(segment), name, (uint32_t) (Z_STRLEN_P(prefix) + ZSTR_LEN(key)), copy)) {
-		return FAILED;
-	}
-	int64_t due;
-	zval *value = judged(object, copy, key, &due), *hits = property(object, HITS);
-	if (!value || !((Z_LVAL_P(hits) + 1) & (TRIM - 1))) {
-		return UNUSUAL;
+	if (UNEXPECTED(!((Z_LVAL_P(hits) + 1) & (TRIM - 1)))) {
+		return false;
 	}
 	Z_LVAL_P(hits)++;
-	/* Even a long value costs no copy: what is read in place is only pointed at. */
-	zval *values = property(object, VALUES);
 	SEPARATE_ARRAY(values);
-	ZVAL_COPY(to, value);
 	Z_TRY_ADDREF_P(value);
 	zend_symtable_update(Z_ARRVAL_P(values), key, value);
 	if (due) {
 		end_at(object, key, due);
 	}
+
+	return true;
+}
+
+/* UNUSUAL: what the segment holds is in *copy. */
+static answer ask_segment(zend_object *object, zend_object *segment, zend_string *key, zval *copy, zval *to)
+{
+	zval *prefix = property(object, PREFIX);
+	char name[LONGEST];
+
+	if (ZSTR_LEN(key) > LONGEST || Z_STRLEN_P(prefix) > LONGEST - ZSTR_LEN(key)) {
+		return UNUSUAL;
+	}
+	memcpy(name, Z_STRVAL_P(prefix), Z_STRLEN_P(prefix));
+	memcpy(name + Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key));
+	ZVAL_NULL(copy);
+	if (!larder_fetch(segment, name, (uint32_t) (Z_STRLEN_P(prefix) + ZSTR_LEN(key)), copy)) {
+		return FAILED;
+	}
+	int64_t due = 0;
+	zval *value = judged(object, copy, key, &due);
+	if (!value || !keep(object, key, value, due)) {
+		return UNUSUAL;
+	}
+	/* Even a long value costs no copy: what is read in place is only pointed at. */
+	ZVAL_COPY(to, value);
 	zval_ptr_dtor_nogc(copy);
 
 	return ANSWERED;
 }
 
-ZEND_METHOD(Larder_Tier_HitPath, get)
+static inline zend_long number_at(const char *bytes)
+{
+	uint64_t number = 0;
+
+	for (int i = 0; i < 8; i++) {
+		number = number << 8 | (unsigned char) bytes[i];
+	}
+
+	return (zend_long) number;
+}
+
+/* Where in a copy its string begins; 0: the library judges it, and decodes what is no string. */
+static size_t string_at(zend_object *object, const zend_string *copy, zend_string *key, int64_t *due)
+{
+	static const char none[OTHERS_LENGTH];
+	const char *bytes = ZSTR_VAL(copy);
+	size_t length = ZSTR_LEN(copy), payload;
+
+	if (length < BODY || !is_within(object, number_at(bytes + AT), key)) {
+		return 0;
+	}
+	if (bytes[0] == STRING) {
+		return BODY;
+	}
+	if (bytes[0] != ENTRY || length == BODY) {
+		return 0;
+	}
+	payload = bytes[BODY] == PLAIN ? PLAIN_PAYLOAD : PAYLOAD;
+	if (length <= payload || bytes[payload] != TYPE_STRING) {
+		return 0;
+	}
+
+	return bytes[BODY] == PLAIN || (bytes[BODY] == TIMED && memcmp(bytes + OTHERS, none, OTHERS_LENGTH) == 0
+		&& lives(object, number_at(bytes + MADE), number_at(bytes + ENDS_AT), due)) ? payload + 1 : 0;
+}
+
+/* UNUSUAL: what APCu holds is in *copy, null if that is nothing. */
+static answer ask_apcu(zend_object *object, zend_string *key, zval *copy, zval *to)
+{
+	zval *prefix = property(object, PREFIX), name;
+	zend_function *fetch = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("apcu_fetch"));
+
+	if (!fetch || ZSTR_LEN(key) > LONGEST) {
+		return UNUSUAL;
+	}
+	ZVAL_STR(&name, zend_string_concat2(Z_STRVAL_P(prefix), Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key)));
+	zend_call_known_function(fetch, NULL, NULL, copy, 1, &name, NULL);
+	zval_ptr_dtor_str(&name);
+	if (EG(exception)) {
+		return FAILED;
+	}
+	if (Z_TYPE_P(copy) == IS_FALSE) {
+		ZVAL_NULL(copy);
+	}
+	if (Z_TYPE_P(copy) != IS_STRING || !Z_REFCOUNTED_P(copy) || Z_REFCOUNT_P(copy) != 1) {
+		return UNUSUAL;
+	}
+	int64_t due = 0;
+	zend_string *string = Z_STR_P(copy);
+	size_t at = string_at(object, string, key, &due);
+	if (!at || !keep(object, key, copy, due)) {
+		return UNUSUAL;
+	}
+	/* In its place, since nobody else has it. */
+	ZSTR_LEN(string) -= at;
+	memmove(ZSTR_VAL(string), ZSTR_VAL(string) + at, ZSTR_LEN(string) + 1);
+	zend_string_forget_hash_val(string);
+	ZVAL_COPY_VALUE(to, copy);
+
+	return ANSWERED;
+}
+
+/* UNUSUAL: what the nearest tier holds is in *copy; false there: it was not asked. */
+static answer ask_nearest(zend_object *object, zend_string *key, zval *copy, zval *to)
+{
+	zval *segment = property(object, SEGMENT);
+
+	ZVAL_FALSE(copy);
+	if (!Z_STRLEN_P(property(object, PREFIX)) || number(object, VERSION) != number(object, CURRENT)) {
+		return UNUSUAL;
+	}
+
+	return Z_TYPE_P(segment) == IS_OBJECT ? ask_segment(object, Z_OBJ_P(segment), key, copy, to) : ask_apcu(object, key, copy, to);
+}
+
+ZEND_METHOD(Larder_Tier_GetPath, get)
 {
 	zend_string *key;
 	zval *fallback = NULL, *value, *others, arguments[4];
@@ -226,7 +338,7 @@ ZEND_METHOD(Larder_Tier_HitPath, get)
 	if (EXPECTED(value && Z_TYPE_P(value) != IS_NULL)) {
 		RETURN_COPY(value);
 	}
-	answer answered = ask_segment(object, key, &arguments[3], return_value);
+	answer answered = ask_nearest(object, key, &arguments[3], return_value);
 	if (EXPECTED(answered == ANSWERED)) {
 		return;
 	}

@@ -9,11 +9,11 @@ use Larder\Segment;
 /**
  * The way of a hit, which most calls of a cache take: Cache::get(), and what it looks at.
  *
- * The extension declares this class too, with get() in C (ext/hit_path.c); then nobody loads this file. Both hold the same
+ * The extension declares this class too, with get() in C (ext/get_path.c); then nobody loads this file. Both hold the same
  * properties in the same order, and Cache extends whichever is there. Whoever changes what is declared here gives the class
  * another name, in both places: a server may have an extension that is older or newer than the library.
  */
-abstract class HitPath
+abstract class GetPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1
@@ -40,6 +40,8 @@ abstract class HitPath
 
     /** The nearest tier, if it is the segment. */
     protected ?Segment $segment = null;
+
+    /** What a key begins with in the nearest tier, if that is the segment or APCu; '': it is neither, or cannot be read now. */
     protected string $nearPrefix = '';
 
     /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
@@ -76,7 +78,7 @@ abstract class HitPath
      * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only
      *                     about what it can tell by itself. The caller passes the request itself as
      *                     default, since no cache can hold it
-     * @param mixed $copy  what the segment holds for the key; false: it was not asked
+     * @param mixed $copy  what the segment or APCu holds for the key; null: nothing; false: it was not asked
      */
     abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed;
 }

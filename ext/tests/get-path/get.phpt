@@ -5,61 +5,7 @@ What get() of the library's cache answers by itself, and what it asks the librar
 
 declare(strict_types=1);
 
-require __DIR__ . '/../setup.inc';
-
-final class Library extends Larder\Tier\HitPath
-{
-    public array $copies = [];
-    public array $changed = [];
-    public int $renewal = PHP_INT_MAX, $end = PHP_INT_MAX, $view = 0;
-    public array $times = [];
-    public int $clock = 0, $known = 0;
-    public array $calls = [];
-    public ?Closure $work = null;
-
-    public function __construct(?Larder\Segment $segment)
-    {
-        $this->values = &$this->copies;
-        $this->own = &$this->changed;
-        $this->due = &$this->renewal;
-        $this->ends = &$this->end;
-        $this->current = &$this->view;
-        $this->segment = $segment;
-        $this->endings = &$this->times;
-        $this->ahead = &$this->clock;
-        $this->compared = &$this->known;
-        $this->nearPrefix = 'p:';
-        $this->floorAt = 10;
-        $this->ceilingAt = 20;
-    }
-
-    public function counted(): array
-    {
-        return [-$this->free, $this->nearHits];
-    }
-
-    protected function check(): void
-    {
-        $this->calls[] = 'check';
-        $this->renewal = $this->end = PHP_INT_MAX;
-        $this->work && ($this->work)($this);
-    }
-
-    protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed
-    {
-        $this->calls[] = [$key, $below, $copy];
-        $this->work && ($this->work)($this);
-
-        return $default;
-    }
-
-    public function called(): array
-    {
-        [$calls, $this->calls] = [$this->calls, []];
-
-        return $calls;
-    }
-}
+require __DIR__ . '/library.inc';
 
 $segment = segment();
 $cache = new Library($segment);
@@ -188,7 +134,7 @@ same('every 1024th', 1977, count($cache->called()));
 same('counted', [3000, 1023], $cache->counted());
 echo "done\n";
 --EXPECT--
-Larder\Tier\HitPath::get(): Argument #1 ($key) must be of type string, null given
-Larder\Tier\HitPath::get(): Argument #1 ($key) must be of type string, array given
+Larder\Tier\GetPath::get(): Argument #1 ($key) must be of type string, null given
+Larder\Tier\GetPath::get(): Argument #1 ($key) must be of type string, array given
 The cache was not constructed
 done
