@@ -104,7 +104,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         $key = Rules::key($key);
         $deferred = $this->deferred($key);
 
-        return $deferred === null ? $this->cache->has($key) : $deferred->ttl() >= 0;
+        return $deferred === null ? $this->cache->has($key) : $this->waiting($key, $deferred)->isHit();
     }
 
     /** Empties this pool only, and drops its deferred items. */

@@ -104,6 +104,15 @@ final class CommandsTest extends TestCase
         $cache->set('objects', ['a' => new \ArrayObject(['inside' => 1])]);
         $cache->set('infinite', \INF);
         $cache->set('bytes inside', ["\xff"]);
+        $itself = ['one' => 1];
+        $itself['again'] = &$itself;
+        $itself['and again'] = &$itself;
+        $cache->set('itself', $itself);
+        $deep = 1;
+        for ($level = 0; $level < 512; $level++) {
+            $deep = [$deep];
+        }
+        $cache->set('deep', $deep);
 
         self::assertSame(['key' => 'bytes', 'found' => true, 'type' => 'string', 'encoding' => 'base64', 'value' => '/wA='], $this->json('get', ['key' => 'bytes']));
         foreach (['object', 'objects'] as $key) {
@@ -114,6 +123,8 @@ final class CommandsTest extends TestCase
         }
         self::assertSame('INF', $this->json('get', ['key' => 'infinite'])['value']);
         self::assertSame('print_r', $this->json('get', ['key' => 'bytes inside'])['encoding']);
+        self::assertSame('print_r', $this->json('get', ['key' => 'itself'])['encoding']);
+        self::assertSame('print_r', $this->json('get', ['key' => 'deep'])['encoding']);
         self::assertSame("\xff\x00", $this->tell('get', ['key' => 'bytes'])[1]);
         self::assertStringContainsString('[inside] => 1', $this->tell('get', ['key' => 'object'])[1]);
     }

@@ -60,6 +60,7 @@ trait CacheItemPoolDataRules
         $pool->save($pool->getItem('key')->set(new Unrestorable()));
         $pool->saveDeferred($pool->getItem('later')->set(new Unrestorable()));
         self::assertFalse($pool->getItem('later')->isHit());
+        self::assertFalse($pool->hasItem('later'));
         $pool->commit();
         foreach (['key', 'later'] as $key) {
             self::assertFalse($this->pool()->getItem($key)->isHit());

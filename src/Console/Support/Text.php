@@ -9,6 +9,9 @@ use Symfony\Component\Console\Output\OutputInterface;
 /** Formats numbers and values for people and programs. */
 final class Text
 {
+    /** Levels of a value in JSON: the document around it is one more, and JSON's parsers often refuse more than 512. */
+    private const DEPTH = 511;
+
     public static function bytes(int $bytes): string
     {
         $size = (float) $bytes;
@@ -75,7 +78,7 @@ final class Text
         if (\is_scalar($value) || $value === null) {
             return ['type' => $type, 'value' => \is_float($value) && !\is_finite($value) ? (string) $value : $value];
         }
-        if (\is_array($value) && !self::hasObject($value) && \json_encode($value) !== false) {
+        if (\is_array($value) && self::isPlain($value) && \json_encode($value, depth: self::DEPTH) !== false) {
             return ['type' => $type, 'value' => $value];
         }
 
@@ -100,15 +103,23 @@ final class Text
         return (string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags);
     }
 
-    /** @param array<array-key, mixed> $value */
-    private static function hasObject(array $value): bool
+    /**
+     * Whether an array holds no object, at any depth, and does not hold itself by a reference.
+     *
+     * @param array<array-key, mixed> $value
+     */
+    private static function isPlain(array $value): bool
     {
-        foreach ($value as $item) {
-            if (\is_object($item) || \is_array($item) && self::hasObject($item)) {
-                return true;
-            }
+        $plain = true;
+        try {
+            \array_walk_recursive($value, static function (mixed $item) use (&$plain): void {
+                $plain = $plain && !\is_object($item);
+            });
+        } catch (\Error) {
+            // "Recursion detected"
+            return false;
         }
 
-        return false;
+        return $plain;
     }
 }
