@@ -273,6 +273,10 @@ static answer ask_apcu(zend_object *object, zend_string *key, zval *copy, zval *
 	if (Z_TYPE_P(copy) != IS_STRING || !Z_REFCOUNTED_P(copy) || Z_REFCOUNT_P(copy) != 1) {
 		return UNUSUAL;
 	}
+	/* PHP has let signal handlers run as the call returned: the view may be another. */
+	if (number(object, VERSION) != number(object, CURRENT)) {
+		return UNUSUAL;
+	}
 	int64_t due = 0;
 	zend_string *string = Z_STR_P(copy);
 	size_t at = string_at(object, string, key, &due);

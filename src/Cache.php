@@ -281,9 +281,11 @@ final class Cache extends GetPath
         $there = \func_num_args() < 2 || $this->copies->has($key)
             || ($this->view->nears !== [] && $this->lookup($key, $this->request, null) !== $this->request)
             || $writer->isThere($name, $this->space);
+        $done = $writer->append($name, $this->space, null);
+        // Not before it, for a destructor or signal handler may read the value anew until then.
         $this->copies->drop($key);
 
-        return $writer->append($name, $this->space, null) || $this->remove([$key]);
+        return $done || $this->remove([$key]);
     }
 
     /** Empties this space and the groups in it, at once and in constant time. */
@@ -765,6 +767,7 @@ final class Cache extends GetPath
                 return $value;
             }
         }
+        $changes = $this->view->changes;
         if ($this->version !== $this->current) {
             $this->derive();
             $copy = false;
@@ -779,11 +782,14 @@ final class Cache extends GetPath
                 }
 
                 // Even a long value costs no copy here: the array only points to its place in the segment.
-                return $this->values[$key] = $copy[1];
+                $value = $this->values[$key] = $copy[1];
+                $changes === $this->view->changes || $this->copies->drop($key);
+
+                return $value;
             }
             if ($copy !== null) {
                 $hit = SegmentNear::parse($copy);
-                $value = $this->good($key, $hit[0], $hit[1], $found);
+                $value = $this->good($key, $hit[0], $hit[1], $changes, $found);
                 if ($found) {
                     return $value;
                 }
@@ -796,14 +802,18 @@ final class Cache extends GetPath
                         $this->copies->trim();
                     }
 
-                    return $this->values[$key] = \substr($raw, 9);
+                    $value = $this->values[$key] = \substr($raw, 9);
+                    // Meanwhile a signal handler may have changed something, perhaps this key.
+                    $changes === $this->view->changes || $this->copies->drop($key);
+
+                    return $value;
                 }
-                $value = $this->encoded($key, $raw, $found);
+                $value = $this->encoded($key, $raw, $changes, $found);
                 if ($found) {
                     return $value;
                 }
                 $hit = ApcuNear::parse($raw);
-                $value = $hit === null ? null : $this->good($key, $hit[0], $hit[1], $found);
+                $value = $hit === null ? null : $this->good($key, $hit[0], $hit[1], $changes, $found);
                 if ($hit !== null && $found) {
                     return $value;
                 }
@@ -824,8 +834,12 @@ final class Cache extends GetPath
         return $below === null ? $default : $this->find($key, $default, $below, $hit ?? null);
     }
 
-    /** The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid. */
-    private function good(string $key, Entry $entry, int $position, mixed &$found): mixed
+    /**
+     * The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid.
+     *
+     * @param int $changes the view's $changes before the copy was read
+     */
+    private function good(string $key, Entry $entry, int $position, int $changes, mixed &$found): mixed
     {
         $this->granted < 1 || $this->revoke();
         $found = false;
@@ -834,7 +848,6 @@ final class Cache extends GetPath
             return null;
         }
         $held = Signals::hold();
-        $changes = $this->view->changes;
         $value = $this->copies->put($key, $entry, $found);
         $changes === $this->view->changes || $this->copies->drop($key);
         if ($found === true) {
@@ -845,7 +858,7 @@ final class Cache extends GetPath
     }
 
     /** As good(), for an encoded copy in APCu without conditions but an expiry, as most are: without an entry, and for strings without calls. */
-    private function encoded(string $key, string $raw, mixed &$found): mixed
+    private function encoded(string $key, string $raw, int $changes, mixed &$found): mixed
     {
         $found = false;
         if ($this->encodedFloor === '') {
@@ -881,10 +894,12 @@ final class Cache extends GetPath
                 }
             }
 
-            return $this->values[$key] = \substr($raw, $at + 1);
+            $value = $this->values[$key] = \substr($raw, $at + 1);
+            $changes === $this->view->changes || $this->copies->drop($key);
+
+            return $value;
         }
         $held = Signals::hold();
-        $changes = $this->view->changes;
         $value = $this->copies->putBody($key, $raw, $at, $left, $found);
         $changes === $this->view->changes || $this->copies->drop($key);
         if ($found) {

@@ -99,7 +99,13 @@ final class RequestTier
     public function arrive(string $key, mixed &$found): mixed
     {
         $turn = $this->turn;
-        $body = $this->waiting[$key];
+        $body = $this->waiting[$key] ?? null;
+        if ($body === null) {
+            // Dropped since the caller looked for it.
+            $found = false;
+
+            return null;
+        }
         if ($body[Entry::PLAIN] === Codec::STRING) {
             // Without calls: on a page that was asked for before, most keys come here once.
             unset($this->waiting[$key]);

@@ -421,6 +421,7 @@ final class View
             return $this->floors[$space->path];
         }
         $floor = 0;
+        $changes = $this->changes;
         foreach ($space->flushes as $marker) {
             // Where no database is behind it, there is no transaction of one.
             $position = $this->markers[$marker] ?? \PHP_INT_MAX;
@@ -431,7 +432,8 @@ final class View
                 $floor = $position;
             }
         }
-        if ($floor !== \PHP_INT_MAX && $this->heldMarkers === []) {
+        // Not if a destructor or signal handler has flushed meanwhile.
+        if ($floor !== \PHP_INT_MAX && $this->heldMarkers === [] && $changes === $this->changes) {
             $this->floors[$space->path] = $floor;
         }
 
@@ -503,6 +505,7 @@ final class View
                 }
             }
             $this->version++;
+            $this->changes++;
         } elseif (!$own && $key[0] === 'e') {
             $colon = \strpos($key, ':', 2);
             $space = \substr($key, 0, (int) $colon + 1);
@@ -598,7 +601,7 @@ final class View
             foreach ($this->nears as $near) {
                 $position = $near->marker($marker);
                 if ($position !== null) {
-                    return $this->markers[$marker] = $position;
+                    return $this->noteMarker($marker, $position);
                 }
             }
         }
@@ -657,7 +660,8 @@ final class View
             $this->version++;
         }
 
-        return $this->markers[$marker] = $position;
+        // A destructor or signal handler may have moved it since it was read.
+        return $this->markers[$marker] = \max($position, $this->markers[$marker] ?? 0);
     }
 
     /**

@@ -60,6 +60,9 @@ final class Writer
     private array $late = [];
     private int $lateBytes = 0;
 
+    /** How often land() was called. */
+    private int $landings = 0;
+
     /** @var array<string, true> keys on which this request has an intent */
     public array $intended = [];
 
@@ -432,6 +435,7 @@ final class Writer
                 $change->payload = \strlen($entry->payload);
             }
         }
+        $landings = $this->landings;
         if (!$this->truth->append($change)) {
             return false;
         }
@@ -446,6 +450,12 @@ final class Writer
         // In the order in which they get their positions.
         $this->late[$key] = [$space, $entry];
         $this->lateBytes += $change->body === null ? 0 : \strlen($change->body);
+        if ($landings !== $this->landings) {
+            // A destructor or signal handler may have applied it before it was noted, and knew of no copy.
+            foreach ($view->nears as $near) {
+                $near->drop($key);
+            }
+        }
         if (\count($this->late) >= self::LATE || $this->lateBytes > self::LATE_BYTES) {
             $this->land();
         }
@@ -458,6 +468,7 @@ final class Writer
     {
         $history = $this->view->history;
         $epoch = $history->epoch;
+        $this->landings++;
         $late = $this->late;
         $this->late = [];
         $this->lateBytes = 0;

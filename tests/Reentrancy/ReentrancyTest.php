@@ -63,29 +63,98 @@ final class ReentrancyTest extends TestCase
         $this->drill($engine, 'signals', 1);
     }
 
-    // Seen to fail: after the copy had been taken, and before it was noted that nothing had come between.
-    public function testADeletionAfterAnyStatementOfAGetIsSeen(): void
+    /**
+     * Seen to fail: after the copy had been taken, and before it was noted that nothing had come between; and over APCu,
+     * after the copy's position had been found to be within the view.
+     */
+    #[DataProvider('nearestTiers')]
+    public function testADeletionAfterAnyStatementOfAGetIsSeen(string $engine): void
     {
-        self::$directory ??= self::made();
-        $child = Process::snippet(<<<'PHP'
+        $this->afterAnyStatement($engine, <<<'PHP'
+            // An array is kept encoded until it is asked for.
+            $cache->set('k', $value);
+            $cache->commit();
+            $cache->refresh();
+            $during(fn() => $cache->get('k'), fn() => $cache->delete('k'));
+            return $cache->get('k') === null;
+            PHP);
+    }
+
+    #[DataProvider('nearestTiers')]
+    public function testAFlushAfterAnyStatementOfAGetIsSeen(string $engine): void
+    {
+        $this->afterAnyStatement($engine, <<<'PHP'
+            $cache->set('k', $value);
+            $cache->commit();
+            $cache->refresh();
+            $during(fn() => $cache->get('k'), fn() => $cache->flush());
+            return $cache->get('k') === null;
+            PHP);
+    }
+
+    /** Seen to fail: after the delete had left the process, and before it was noted. */
+    #[DataProvider('nearestTiers')]
+    public function testWhatIsReadAndAppliedAfterAnyStatementOfADeleteDoesNotStay(string $engine): void
+    {
+        $this->afterAnyStatement($engine, <<<'PHP'
+            $cache->set('k', $value);
+            $cache->commit();
+            $cache->refresh();
+            $cache->get('k');
+            $cache->forget();
+            $during(fn() => $cache->delete('k'), fn() => [$cache->get('k'), $cache->increment('n'), $cache->add('lock', 1)]);
+            $there = [$cache->get('k')];
+            $cache->refresh();
+            return [...$there, $cache->get('k')] === [null, null];
+            PHP);
+    }
+
+    /** Seen to fail, as that of a delete. */
+    #[DataProvider('nearestTiers')]
+    public function testWhatIsReadAndAppliedAfterAnyStatementOfASetDoesNotStay(string $engine): void
+    {
+        $this->afterAnyStatement($engine, <<<'PHP'
+            $cache->set('k', 'old');
+            $cache->commit();
+            $cache->refresh();
+            $cache->get('k');
+            $cache->forget();
+            $during(fn() => $cache->set('k', $value), fn() => [$cache->get('k'), $cache->increment('n'), $cache->add('lock', 1)]);
+            $there = [$cache->get('k')];
+            $cache->refresh();
+            return [...$there, $cache->get('k')] === [$value, $value];
+            PHP);
+    }
+
+    /** @param string $code with $during(what is done, what comes after one of its statements); returns whether it is right */
+    private function afterAnyStatement(string $engine, string $code): void
+    {
+        $options = $this->options($engine);
+        $process = Process::snippet(\strtr(<<<'PHP'
             Larder\Tests\Reentrancy\Instrumented::load($argv[1]);
-            $cache = Larder\Cache::open('memory://');
+            $cache = Larder\Cache::open(json_decode($argv[2], true));
             $left = PHP_INT_MAX;
-            register_tick_function(static function () use ($cache, &$left): void {
-                --$left === 0 && $cache->delete('k');
+            $comes = null;
+            register_tick_function(static function () use (&$left, &$comes): void {
+                --$left === 0 && $comes();
             });
-            for ($at = 1; $left <= 0 || $at === 1; $at++) {
-                // An array is kept encoded until it is asked for.
-                $cache->set('k', ['v']);
-                $left = $at;
-                $cache->get('k');
-                if ($left <= 0 && $cache->get('k') !== null) {
-                    echo "what was deleted after statement $at is there\n";
+            $all = 0;
+            foreach ([['v'], 'v', str_repeat('v', 3000)] as $value) {
+                for ($at = 1, $over = false; !$over; $at++, $all++) {
+                    $during = static function (Closure $call, Closure $then) use (&$left, &$comes, $at, &$over): void {
+                        $comes = $then;
+                        $left = $at;
+                        $call();
+                        $over = $left > 0;
+                        $left = PHP_INT_MAX;
+                    };
+                    $right = (static function () use ($cache, $during, $value): bool { CODE })();
+                    $right || $over || print("wrong after statement $at\n");
                 }
             }
-            echo $at > 10 ? 'all of them' : "only $at";
-            PHP, [self::$directory->file('src')]);
-        self::assertSame('all of them', $child->output(60.0), $child->errors());
+            echo $all > 30 ? 'all of them' : "only $all";
+            PHP, ['CODE' => $code]), [(string) self::$directory?->file('src'), (string) \json_encode($options)]);
+        self::assertSame('all of them', $process->output(120.0), $process->errors());
     }
 
     /** Where a store may be left in the middle it is thrown away: what is in memory alone would be lost. */
@@ -124,6 +193,15 @@ final class ReentrancyTest extends TestCase
     public static function someEngines(): iterable
     {
         foreach (['sqlite', 'redis', 'memcached', 'segment before sqlite'] as $engine) {
+            yield $engine => [$engine];
+        }
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function nearestTiers(): iterable
+    {
+        // Over Memcached a call that others overtake may be given up.
+        foreach (['memory', 'sqlite', 'apcu before sqlite', 'segment before sqlite', 'redis', 'disk before redis'] as $engine) {
             yield $engine => [$engine];
         }
     }

@@ -8,14 +8,15 @@ declare(strict_types=1);
 require __DIR__ . '/library.inc';
 
 $stored = $asked = [];
-$thrown = null;
+$thrown = $work = null;
 
 /** In the place of APCu's, which gives each caller a string of its own. */
 function apcu_fetch(string $key): mixed
 {
-    global $stored, $asked, $thrown;
+    global $stored, $asked, $thrown, $work;
     $asked[] = $key;
     $thrown && throw $thrown;
+    $work && $work();
     $value = $stored[$key] ?? false;
 
     if (is_string($value) && $value !== '' && $key !== 'p:shared') {
@@ -137,6 +138,16 @@ try {
     same('the library is not asked', [], $cache->called());
 }
 $thrown = null;
+
+// What a signal handler does while APCu is asked counts.
+$stored['p:k'] = at('s', 15) . 'value';
+unset($cache->copies['k']);
+$work = static function () use ($cache): void { $cache->changed['k'] = 33; };
+same('changed meanwhile', [null, [['k', true, $stored['p:k']]]], [$cache->get('k'), $cache->called()]);
+$cache->changed = [];
+$work = static function () use ($cache): void { $cache->view = 1; };
+same('another view meanwhile', [null, [['k', true, $stored['p:k']]]], [$cache->get('k'), $cache->called()]);
+$work = null;
 
 // Often enough that the library bounds its copies.
 $cache = new Library(null);
