@@ -436,6 +436,10 @@ final class Writer
             }
         }
         $landings = $this->landings;
+        if (isset($this->late[$key])) {
+            // A destructor or signal handler may apply both changes, and would give the older value the position of the newer.
+            $this->late[$key] = null;
+        }
         if (!$this->truth->append($change)) {
             return false;
         }
