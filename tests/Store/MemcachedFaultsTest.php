@@ -10,6 +10,7 @@ use Larder\Store\Outcome;
 use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -123,6 +124,32 @@ final class MemcachedFaultsTest extends TestCase
             self::put($store, 'k', 'w');
             self::assertSame('w', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
         }
+    }
+
+    /** @return iterable<string, array{string, int}> what a program at Memcached's address answers, and how often */
+    public static function nonsense(): iterable
+    {
+        yield 'a line without an end' => [\str_repeat('x', 8192), \PHP_INT_MAX];
+        yield 'a size below zero' => ["EN\r\nVALUE k 0 -5 1\r\n\r\nEND\r\n", 1];
+        yield 'a size beyond 64 bits' => ["EN\r\nVALUE k 0 99999999999999999999 1\r\nx\r\nEND\r\n", 1];
+    }
+
+    #[DataProvider('nonsense')]
+    public function testAServerThatAnswersNonsenseIsAFailure(string $answer, int $times): void
+    {
+        $program = Process::snippet(<<<'PHP'
+            $listener = stream_socket_server('tcp://127.0.0.1:0');
+            echo substr(strrchr(stream_socket_get_name($listener, false), ':'), 1), "\n";
+            while ($client = stream_socket_accept($listener, 60)) {
+                fread($client, 65536);
+                for ($i = 0; $i < $argv[2] && @fwrite($client, $argv[1]); $i++);
+                fread($client, 65536);
+            }
+            PHP, [$answer, (string) $times]);
+        $store = new MemcachedStore([['127.0.0.1', (int) $program->line()]], 'p', 0.3);
+        $before = \memory_get_peak_usage();
+        self::assertFails($store);
+        self::assertLessThan($before + (8 << 20), \memory_get_peak_usage());
     }
 
     /** @return iterable<string, array{string}> */

@@ -18,6 +18,12 @@ use Larder\System\Process;
  */
 final class Connection
 {
+    /** Bytes that no line of an answer reaches: the longest names a key, percent-encoded. */
+    private const LINE = 4096;
+
+    /** Bytes of the largest item that a server can be told to take (memcached: -I). */
+    private const LARGEST = 1 << 30;
+
     /** @var ?resource */
     private $stream = null;
 
@@ -65,13 +71,13 @@ final class Connection
     /** One line of an answer, without its end. */
     public function line(): string
     {
-        $line = $this->stream === null ? false : \fgets($this->stream);
+        $line = $this->stream === null ? false : \fgets($this->stream, self::LINE);
         if ($line === false && $this->again !== '' && $this->closed()) {
             $bytes = $this->again;
             $this->again = '';
             $this->open();
             $this->put($bytes);
-            $line = \fgets($this->stream ?? throw $this->failure('closed'));
+            $line = \fgets($this->stream ?? throw $this->failure('closed'), self::LINE);
         }
         $this->again = '';
         if ($line === false || !\str_ends_with($line, "\n")) {
@@ -94,10 +100,10 @@ final class Connection
                 // Memcached before 1.6 sends this after its answer to "mg".
                 continue;
             }
-            if ($word[0] !== 'VALUE' || !isset($word[4]) || $this->stream === null) {
+            $size = (int) ($word[3] ?? -1);
+            if ($word[0] !== 'VALUE' || !isset($word[4]) || $size < 0 || $size > self::LARGEST || $this->stream === null) {
                 throw $this->failure('answered "' . \substr($line, 0, 80) . '"');
             }
-            $size = (int) $word[3];
             $value = \stream_get_contents($this->stream, $size + 2);
             if ($value === false || \strlen($value) !== $size + 2) {
                 throw $this->failure('broke off');
