@@ -170,7 +170,8 @@ final class Writer
      */
     public function commit(array $also = []): void
     {
-        $this->land();
+        // If nothing of this request's waits, whoever begins next applies what does.
+        $this->late === [] || $this->land();
         $pending = $this->pending;
         $this->pending = [];
         $this->bytes = 0;
