@@ -184,13 +184,21 @@ final class PendingInvalidations
     public function apply(\Closure $apply): bool
     {
         if ($this->own !== []) {
-            self::hand(\array_map(\strval(...), \array_keys($this->own)), $apply);
+            $own = $this->own;
             $this->own = [];
+            try {
+                self::hand(\array_map(\strval(...), \array_keys($own)), $apply);
+            } catch (\Throwable $thrown) {
+                $this->own += $own;
+
+                throw $thrown;
+            }
         }
-        if ($this->isFlagged() && $this->isPrivate()) {
+        for ($round = 0; $this->isFlagged() && $this->isPrivate(); $round++) {
+            $times = (int) \filesize((string) $this->spare);
             $apply(['f:']);
             // A flag that cannot be removed would flush again and again.
-            if (!Quiet::remove((string) $this->spare)) {
+            if (!$this->lower($times) || $round === self::ROUNDS) {
                 return false;
             }
         }
@@ -279,16 +287,45 @@ final class PendingInvalidations
         }
     }
 
-    /** Puts the flag: nobody else knows which keys changed, so everything counts as changed. */
+    /**
+     * Puts the flag: nobody else knows which keys changed, so everything counts as changed. Its size says how often it was put,
+     * so that a process that has flushed everything meanwhile leaves it.
+     */
     private function flag(): bool
     {
         if ($this->spare === null || !$this->isPrivate()) {
             return false;
         }
-        $handle = FileLock::file($this->spare);
-        $handle === null || \fclose($handle);
+        for ($try = 0; $try < self::ROUNDS; $try++) {
+            $handle = FileLock::file($this->spare);
+            if ($handle === null) {
+                return false;
+            }
+            $this->lock($handle);
+            $stat = (array) \fstat($handle);
+            // Takes no room, so a full disk does not refuse it.
+            $isPut = \ftruncate($handle, \max(0, $stat['size'] ?? 0) + 1);
+            \fclose($handle);
+            if (($stat['nlink'] ?? 1) !== 0) {
+                return $isPut;
+            }
+            // Another process has removed it while this one waited for the lock.
+        }
 
-        return $handle !== null;
+        return false;
+    }
+
+    /** Removes the flag, unless somebody has put it again since its size was this. */
+    private function lower(int $times): bool
+    {
+        $handle = FileLock::file((string) $this->spare);
+        if ($handle === null || !$this->lock($handle)) {
+            return false;
+        }
+        $isDone = ((\fstat($handle)['size'] ?? 0) !== $times) || Quiet::remove((string) $this->spare);
+        \fclose($handle);
+
+        return $isDone;
     }
 
     /** Whether no other user can put the flag or remove it. */

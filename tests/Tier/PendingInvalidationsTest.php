@@ -384,6 +384,34 @@ final class PendingInvalidationsTest extends TestCase
         return \array_merge(...$rounds);
     }
 
+    /** Seen to fail: the flag was removed, and what had changed after the flush was in nobody's memory but its process's. */
+    public function testAFlagThatIsPutAgainWhileEverythingIsFlushedStays(): void
+    {
+        $spare = \dirname($this->file) . '/spare/lost';
+        (new PendingInvalidations(null, $spare))->keep(['e::k']);
+        $flushes = 0;
+        $done = (new PendingInvalidations($this->file, $spare))->apply(static function (array $keys) use (&$flushes, $spare): void {
+            self::assertSame(['f:'], $keys);
+            if (++$flushes < 3) {
+                self::assertTrue((new PendingInvalidations(null, $spare))->keep(['e::l']));
+            }
+        });
+        self::assertSame([true, 3], [$done, $flushes]);
+        self::assertFileDoesNotExist($spare);
+    }
+
+    /** Seen to fail: they were forgotten with those that had been applied. */
+    public function testWhatComesWhileAProcessAppliesItsOwnIsKept(): void
+    {
+        $kept = new PendingInvalidations(null);
+        $kept->keep(['e::k']);
+        $kept->apply(static function (array $keys) use ($kept): void {
+            $keys === ['e::k'] && $kept->keep(['e::l']);
+        });
+        self::assertTrue($kept->pending());
+        self::assertSame(['e::l'], self::applied($kept));
+    }
+
     public function testWhereNoFileCanBeWrittenAFlagSaysThatSomethingWasLost(): void
     {
         $spare = \dirname($this->file) . '/spare/lost';
