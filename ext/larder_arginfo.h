@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: f97b7be2e303acddef721e51480962c088b2eeb2 */
+ * Stub hash: 655c357f5fdbcf094084d3fdfb4e1864a3d00e52 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
