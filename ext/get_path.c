@@ -15,15 +15,15 @@
 #include "php_larder.h"
 
 /* The properties, in the order of larder.stub.php. */
-enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED };
+enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED, PASSED };
 
 /* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
 enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
 
 /*
- * Of a copy in APCu (src/Tier/Near/ApcuNear.php) that is a string: a letter, the position, then the value (STRING) or what an
- * entry's body holds (src/Codec/Entry.php): a letter, and if that is TIMED, when it was made, when it expires, and
- * nothing but zeros; then the payload, which begins with its type.
+ * A copy in APCu (src/Tier/Near/ApcuNear.php) that is an array holds its position and a long string. Another is a string:
+ * a letter, the position, then the value (STRING) or what an entry's body holds (src/Codec/Entry.php): a letter, and if
+ * that is TIMED, when it was made, when it expires, and nothing but zeros; then the payload, which begins with its type.
  */
 #define STRING 's'
 #define ENTRY 'e'
@@ -252,6 +252,27 @@ static size_t string_at(zend_object *object, const zend_string *copy, zend_strin
 		&& lives(object, number_at(bytes + MADE), number_at(bytes + ENDS_AT), due)) ? payload + 1 : 0;
 }
 
+/* Gives a long string, which is read from APCu each time, so that memory holds it only once. */
+static answer pass(zend_object *object, zend_string *key, zval *copy, zval *to)
+{
+	zval *passed = property(object, PASSED), *hits = property(object, HITS), noted;
+	zval *value = zend_hash_index_find(Z_ARRVAL_P(copy), VALUE);
+	zend_long at;
+
+	if (!value || Z_TYPE_P(value) != IS_STRING || zend_hash_num_elements(Z_ARRVAL_P(copy)) != ENCODED || Z_TYPE_P(passed) != IS_ARRAY
+		|| !is_number(Z_ARRVAL_P(copy), POSITION, &at) || !is_within(object, at, key) || !((Z_LVAL_P(hits) + 1) & (TRIM - 1))) {
+		return UNUSUAL;
+	}
+	Z_LVAL_P(hits)++;
+	SEPARATE_ARRAY(passed);
+	ZVAL_TRUE(&noted);
+	zend_symtable_update(Z_ARRVAL_P(passed), key, &noted);
+	ZVAL_COPY(to, value);
+	zval_ptr_dtor_nogc(copy);
+
+	return ANSWERED;
+}
+
 /* UNUSUAL: what APCu holds is in *copy, null if that is nothing. */
 static answer ask_apcu(zend_object *object, zend_string *key, zval *copy, zval *to)
 {
@@ -270,11 +291,14 @@ static answer ask_apcu(zend_object *object, zend_string *key, zval *copy, zval *
 	if (Z_TYPE_P(copy) == IS_FALSE) {
 		ZVAL_NULL(copy);
 	}
-	if (Z_TYPE_P(copy) != IS_STRING || !Z_REFCOUNTED_P(copy) || Z_REFCOUNT_P(copy) != 1) {
-		return UNUSUAL;
-	}
 	/* PHP has let signal handlers run as the call returned: the view may be another. */
 	if (number(object, VERSION) != number(object, CURRENT)) {
+		return UNUSUAL;
+	}
+	if (Z_TYPE_P(copy) == IS_ARRAY) {
+		return pass(object, key, copy, to);
+	}
+	if (Z_TYPE_P(copy) != IS_STRING || !Z_REFCOUNTED_P(copy) || Z_REFCOUNT_P(copy) != 1) {
 		return UNUSUAL;
 	}
 	int64_t due = 0;

@@ -155,6 +155,9 @@ abstract class GetPath
     protected int $ahead;
     protected int $compared;
 
+    /** @var array<array-key, true> */
+    protected array $passed;
+
     public function get(string $key, mixed $default = null): mixed {}
 
     abstract protected function check(): void;

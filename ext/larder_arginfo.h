@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 655c357f5fdbcf094084d3fdfb4e1864a3d00e52 */
+ * Stub hash: 436f1b6d4ccc62b6605738a46d85c76687c9e656 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
@@ -278,6 +278,12 @@ static zend_class_entry *register_class_Larder_Tier_GetPath(void)
 	zend_string *property_compared_name = zend_string_init("compared", sizeof("compared") - 1, 1);
 	zend_declare_typed_property(class_entry, property_compared_name, &property_compared_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_compared_name);
+
+	zval property_passed_default_value;
+	ZVAL_UNDEF(&property_passed_default_value);
+	zend_string *property_passed_name = zend_string_init("passed", sizeof("passed") - 1, 1);
+	zend_declare_typed_property(class_entry, property_passed_name, &property_passed_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
+	zend_string_release(property_passed_name);
 
 	return class_entry;
 }

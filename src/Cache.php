@@ -80,6 +80,7 @@ final class Cache extends GetPath
         $this->values = &$copies->values;
         $this->own = &$copies->own;
         $this->ends = &$copies->due;
+        $this->passed = &$copies->passed;
         $this->due = &$view->due;
         $this->current = &$view->version;
     }
@@ -820,7 +821,7 @@ final class Cache extends GetPath
             } elseif (\is_array($raw) && isset($raw[0], $raw[1]) && $raw[0] > $this->floorAt
                 && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
                 // A long string is read from APCu each time, in half a microsecond, so that memory holds it only once.
-                $this->copies->passed[$key] = true;
+                $this->passed[$key] = true;
                 if ((++$this->nearHits & 1023) === 0) {
                     $this->copies->trim();
                 }

@@ -59,6 +59,9 @@ abstract class GetPath
     protected int $ahead;
     protected int $compared;
 
+    /** @var array<array-key, true> the request tier's $passed, by reference */
+    protected array $passed;
+
     public function get(string $key, mixed $default = null): mixed
     {
         if (--$this->free < 0

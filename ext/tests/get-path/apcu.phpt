@@ -60,12 +60,23 @@ same('not by reference', 'value 0', $cache->get('k'));
 same('one may search for it', true, isset(array_flip([$cache->get('k')])['value 0'], ['value 0' => 1][$cache->copies['k']]));
 $cache->called();
 
+// A long one, which is read each time.
+foreach (['long', '9'] as $key) {
+    $stored["p:$key"] = [15, str_repeat('long', 1000)];
+    same('a long string', [str_repeat('long', 1000), []], [$cache->get($key), $cache->called()]);
+    same('is not kept, but noted', [false, true], [isset($cache->copies[$key]), $cache->long[$key]]);
+    $mine = $cache->get($key);
+    $mine[0] = 'L';
+    same('as it was', str_repeat('long', 1000), $cache->get($key));
+}
+same('by key', ['long', 9], array_keys($cache->long));
+
 // Judged by the library, which gets what was there.
 $plain = at('e', 15) . 'v' . pack('J', 1) . "\0x";
 $odd = [
     at('s', 10) . 'x', at('s', 21) . 'x', at('s', 0) . 'x', at('s', -1) . 'x', at('s', PHP_INT_MAX) . 'x', at('t', 15) . 'x', at('e', 15), '', 's', 'e',
     at('e', 10) . substr($plain, 9), at('e', 21) . substr($plain, 9), at('e', 15) . 'x' . substr($plain, 10), at('e', 15) . 'v' . pack('J', 1) . "\1x",
-    substr($plain, 0, 18), substr($plain, 0, 12), substr(at('s', 15), 0, 8), [15, 'x'], [15], [], 7, true, 1.5, null,
+    substr($plain, 0, 18), substr($plain, 0, 12), substr(at('s', 15), 0, 8), [15], [], [15, 7], [15, null], [10, 'x'], [21, 'x'], ['15', 'x'], [15, 'x', 2], ['a' => 15, 'b' => 'x'], [1 => 'x'], [1 => 'x', 2 => 15], 7, true, 1.5, null,
 ];
 foreach ($odd as $copy) {
     $stored['p:odd'] = $copy;
@@ -75,6 +86,7 @@ same('none', ['d', [['none', true, null]]], [$cache->get('none', 'd'), $cache->c
 // A string that somebody else holds is not cut.
 $stored['p:shared'] = $copy = at('s', 15) . str_repeat('shared', 2);
 same('shared', ['d', [['shared', true, $copy]], at('s', 15) . 'sharedshared'], [$cache->get('shared', 'd'), $cache->called(), $stored['p:shared']]);
+same('nor noted', false, isset($cache->long['odd']));
 same('none of them is kept', false, isset($cache->copies['odd']) || isset($cache->copies['none']));
 $cache->changed['odd'] = 33;
 foreach ([15 => null, 33 => 'own', 34 => null, 32 => null] as $at => $answer) {
