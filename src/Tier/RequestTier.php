@@ -164,7 +164,7 @@ final class RequestTier
         if ($left === 0) {
             unset($this->ends[$key]);
         } else {
-            $this->endIn($key, $left);
+            $this->endIn($key, $left, \hrtime(true));
         }
 
         return $this->values[$key] = $value;
@@ -313,18 +313,23 @@ final class RequestTier
 
             return;
         }
+        // First, so that a process that is stopped between the two looks at the clock keeps no copy for longer.
+        $start = \hrtime(true);
         $now = $this->truth->now();
         $end = $entry->sure > $now ? $entry->sure : ($entry->expiry > 0 ? $entry->expiry : \PHP_INT_MAX);
         if ($entry->soft > $now && $entry->soft < $end) {
             $end = $entry->soft;
         }
-        $this->endIn($key, $end - $now);
+        $this->endIn($key, $end - $now, $start);
     }
 
-    /** @param int $left milliseconds */
-    private function endIn(string $key, int $left): void
+    /**
+     * @param int $left milliseconds
+     * @param int $from hrtime()
+     */
+    private function endIn(string $key, int $left, int $from): void
     {
-        $this->ends[$key] = $due = \hrtime(true) + \min(self::LONGEST, $left) * 1000000;
+        $this->ends[$key] = $due = $from + \min(self::LONGEST, $left) * 1000000;
         if ($due < $this->due) {
             $this->due = $due;
         }
