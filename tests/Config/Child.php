@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Config;
 
+use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\Process;
 
 /** Another PHP process, run to its end: as another user, or with other settings. */
@@ -18,7 +19,7 @@ final readonly class Child
     public static function php(string $code, ?int $user = null, array $options = []): self
     {
         $prelude = 'error_reporting(-1); ini_set("display_errors", "stderr");'
-            . '$autoload = ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . '; require $autoload;';
+            . '$autoload = ' . \var_export(Checkout::autoload(), true) . '; require $autoload;';
         if ($user !== null) {
             $prelude .= 'foreach (["System\PrivateDirectory", "Config\Dsn", "Config\Options", "Config\InvalidConfiguration", "System\WrongUser", "Config\StoreFactory", "System\Failure", "Store\File\FileStore", "System\Ownership"] as $class) { class_exists("Larder\\\\" . $class); }'
                 . 'posix_setgid(' . $user . '); posix_setuid(' . $user . ');';

@@ -6,6 +6,7 @@ namespace Larder\Tests\Console;
 
 use Larder\Cache;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -50,27 +51,9 @@ final class BinaryTest extends TestCase
         if (\posix_geteuid() !== 0) {
             self::markTestSkipped('only root can be two users');
         }
-        $from = \dirname(__DIR__, 2);
-        $to = $this->root->path . '/project';
         \chmod($this->root->path, 0o755);
-        \mkdir($to . '/vendor', 0o755, true);
-        Child::run(['cp', '-r', $from . '/bin', $from . '/src', $to]);
-        Child::run(['cp', '-r', $from . '/vendor/symfony', $from . '/vendor/psr', $from . '/vendor/composer', $to . '/vendor']);
-        Child::run(['chmod', '-R', 'a+rX', $to]);
-        \file_put_contents($to . '/vendor/autoload.php', <<<'PHP'
-            <?php
-            require __DIR__ . '/composer/ClassLoader.php';
-            $loader = new Composer\Autoload\ClassLoader(__DIR__);
-            foreach (require __DIR__ . '/composer/autoload_psr4.php' as $namespace => $directories) {
-                $loader->setPsr4($namespace, $directories);
-            }
-            foreach (require __DIR__ . '/composer/autoload_files.php' as $file) {
-                str_starts_with($file, __DIR__ . '/symfony/') && require $file;
-            }
-            $loader->register();
-            PHP);
 
-        return $to . '/bin/larder';
+        return Checkout::copy() . '/bin/larder';
     }
 
     public function testValuesGoToOutputAndTheRestToErrors(): void

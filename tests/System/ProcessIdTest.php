@@ -7,6 +7,7 @@ namespace Larder\Tests\System;
 use Larder\System\ProcessId;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -124,7 +125,7 @@ final class ProcessIdTest extends TestCase
             }
             pcntl_waitpid($observer, $status);
             PHP;
-        $autoload = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';';
+        $autoload = 'require ' . \var_export(Checkout::autoload(), true) . ';';
         $child = Child::run(['unshare', '-mpf', 'sh', '-c', 'mount -t proc -o hidepid=' . $hidepid . ' proc /proc && exec "$0" -r "$1"', \PHP_BINARY, $autoload . $code]);
         self::assertSame("[1,false]\ntrue\n", $child->output, $child->errors);
     }
@@ -155,7 +156,7 @@ final class ProcessIdTest extends TestCase
             pcntl_waitpid($other, $status);
             echo json_encode(Larder\System\ProcessId::isKnownDead($name)), "\n";
             PHP;
-        $autoload = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';';
+        $autoload = 'require ' . \var_export(Checkout::autoload(), true) . ';';
         $child = Child::run(['unshare', '-pf', \PHP_BINARY, '-r', $autoload . $code]);
         self::assertSame("false\ntrue\n", $child->output, $child->errors);
     }
