@@ -61,7 +61,7 @@ final class PrivateDirectory
      *
      * @return bool whether the process has changed its user
      *
-     * @throws WrongUser if it could not
+     * @throws WrongUser if it could not, or if that user cannot read this library
      */
     public static function become(string $path): bool
     {
@@ -78,6 +78,13 @@ final class PrivateDirectory
         // A user without an account, as in containers, takes only the directory's group.
         $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($owner) : false;
         $group = $entry === false ? Quiet::call(static fn(): int => (int) \filegroup(self::nearest($path))) : $entry['gid'];
+        for ($each = __DIR__; \strlen($each) > 1; $each = \dirname($each)) {
+            $mode = (int) \fileperms($each);
+            if (\fileowner($each) !== $owner && ($mode & (\filegroup($each) === $group ? 0o011 : 0o001)) === 0) {
+                // PHP loads classes when they are first needed, and the new user could not read them.
+                throw WrongUser::cannotRead($path, $owner, $each);
+            }
+        }
         // Groups first: without root's rights a process cannot change them (setuid(2)).
         if ($entry !== false && !\posix_initgroups($entry['name'], $group) || !\posix_setgid($group) || !\posix_setuid($owner)) {
             throw WrongUser::of($path, $owner);

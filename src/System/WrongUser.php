@@ -39,6 +39,16 @@ final class WrongUser extends \RuntimeException
         );
     }
 
+    /** Root would become the owner, for whom a directory above this library is closed. */
+    public static function cannotRead(string $directory, int $owner, string $closed): self
+    {
+        $name = Ownership::name($owner);
+        $command = 'chmod a+x ' . self::quoted($closed);
+
+        return new self("The cache directory \"$directory\" belongs to $name, who cannot read Larder's own files below $closed. "
+            . "Install Larder where $name can read it, or type: $command", $directory, $name, $command);
+    }
+
     private static function command(string $owner): string
     {
         $words = $_SERVER['argv'] ?? null;

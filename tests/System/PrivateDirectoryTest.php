@@ -10,6 +10,7 @@ use Larder\System\PrivateDirectory;
 use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
@@ -281,6 +282,21 @@ final class PrivateDirectoryTest extends TestCase
             . 'echo posix_geteuid(), "|", posix_getegid();');
 
         self::assertSame('54321|54322', $child->output . $child->errors);
+    }
+
+    /** PHP loads classes late, and would find none after the change. */
+    public function testRootStaysRootWhereTheOwnerCannotReadTheLibrary(): void
+    {
+        $this->needRoot();
+        $path = $this->root . '/others';
+        \mkdir($path, 0o700);
+        \chown($path, self::OTHER);
+        $closed = new TemporaryDirectory();
+        self::assertSame(0, Child::run(['cp', '-r', \dirname(__DIR__, 2) . '/src', $closed->path])->status);
+        $child = Child::php('spl_autoload_register(static fn(string $class) => require strtr($class, ["Larder" => "' . $closed->path . '/src", "\\\\" => "/"]) . ".php", prepend: true);'
+            . 'try { Larder\System\PrivateDirectory::become("' . $path . '"); } catch (Larder\System\WrongUser $e) { echo posix_geteuid(), " ", $e->getMessage(); }');
+        self::assertStringStartsWith('0 The cache directory "' . $path . '" belongs to www-data, who cannot read Larder\'s own files', $child->output . $child->errors);
+        self::assertStringEndsWith('type: chmod a+x ' . $closed->path, $child->output);
     }
 
     public function testRootStaysRootInItsOwnDirectory(): void
