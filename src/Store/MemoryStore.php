@@ -22,7 +22,6 @@ final class MemoryStore implements Store
 
     private readonly string $epoch;
     private readonly JournalIndex $log;
-    private readonly WriteConditions $judge;
 
     /** @var array<array-key, array{Record, int}> record and expiry by key, the least recently used first */
     private array $records = [];
@@ -42,11 +41,7 @@ final class MemoryStore implements Store
     public function __construct(private readonly int $budget = 67_108_864)
     {
         $this->epoch = \bin2hex(\random_bytes(8));
-        $this->log = $log = new JournalIndex(0);
-        $this->judge = new WriteConditions(
-            fn(string $key): ?Record => $this->peek($key)[0],
-            static fn(): JournalIndex => $log,
-        );
+        $this->log = new JournalIndex(0);
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -138,7 +133,9 @@ final class MemoryStore implements Store
         }
         $key = $change->key;
         [$record, $isOver] = $this->peek($key);
-        $conflict = $this->judge->conflict($change, $record);
+        // Not a property: it refers to this store, and such a circle keeps all values in memory after the application has dropped its cache.
+        $judge = new WriteConditions(fn(string $key): ?Record => $this->peek($key)[0], fn(): JournalIndex => $this->log);
+        $conflict = $judge->conflict($change, $record);
         if ($conflict !== null) {
             return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
         }

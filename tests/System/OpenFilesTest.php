@@ -80,4 +80,27 @@ final class OpenFilesTest extends TestCase
         self::assertGreaterThan(15, \count($modes));
         self::assertSame([], \array_filter($modes, static fn(string $mode): bool => !\str_ends_with($mode, 'e')));
     }
+
+    /** Without waiting for PHP's collector of circles: a process that opens many caches would run out of descriptors. */
+    #[TestWith(['sqlite'])]
+    #[TestWith(['file'])]
+    #[TestWith(['memory'])]
+    public function testACacheThatTheApplicationDropsGivesEverythingBackAtOnce(string $engine): void
+    {
+        $directory = new TemporaryDirectory();
+        $left = Process::said(<<<'PHP'
+            gc_disable();
+            $open = static fn(): int => count(scandir('/proc/self/fd'));
+            foreach ([1, 2] as $round) {
+                $before = [$open(), memory_get_usage()];
+                $cache = Larder\Cache::open($argv[1], ['near' => 'none']);
+                $cache->set('k', str_repeat('v', 1 << 20));
+                $cache->get('k');
+                $cache->commit();
+                unset($cache);
+            }
+            echo json_encode([$open() - $before[0], memory_get_usage() - $before[1] < 1 << 20]), "\n";
+            PHP, [$engine . '://' . ($engine === 'memory' ? '' : $directory->path . '/cache')]);
+        self::assertSame([0, true], $left);
+    }
 }

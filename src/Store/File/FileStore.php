@@ -55,7 +55,6 @@ final class FileStore implements Store
     private const RARELY = 16;
 
     private readonly Shared $shared;
-    private readonly WriteConditions $judge;
     private int $reads = 0;
     private int $writes = 0;
     /** @var array<int, string> paths of records that were read */
@@ -69,10 +68,6 @@ final class FileStore implements Store
     public function __construct(private readonly string $directory, private readonly int $budget, float $timeout)
     {
         $this->shared = new Shared($directory, $timeout);
-        $this->judge = new WriteConditions(
-            fn(string $key): ?Record => $this->peek($this->path($key), $key),
-            fn(int $limit, ?string $writer): JournalIndex => $this->shared->log()->cover($limit, $writer),
-        );
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -244,7 +239,12 @@ final class FileStore implements Store
         $key = $change->key;
         $path = $this->path($key);
         $record = $this->peek($path, $key);
-        $conflict = $this->judge->conflict($change, $record);
+        // Not a property: it refers to this store, and such a circle keeps files open after the application has dropped its cache.
+        $judge = new WriteConditions(
+            fn(string $key): ?Record => $this->peek($this->path($key), $key),
+            fn(int $limit, ?string $writer): JournalIndex => $this->shared->log()->cover($limit, $writer),
+        );
+        $conflict = $judge->conflict($change, $record);
         if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget)) {
             $found = $record === null ? null : RecordFile::decode((string) \file_get_contents($path));
             if ($conflict === null) {
