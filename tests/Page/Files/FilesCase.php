@@ -79,7 +79,13 @@ abstract class FilesCase extends TestCase implements RequestHandlerInterface
     protected function all(): array
     {
         $files = [];
-        foreach (\is_dir($this->static) ? new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($this->static, \FilesystemIterator::SKIP_DOTS)) : [] as $file) {
+        // Others remove directories meanwhile, and what was in them counts as gone.
+        $tree = fn(): \Iterator => new \RecursiveIteratorIterator(
+            new \RecursiveDirectoryIterator($this->static, \FilesystemIterator::SKIP_DOTS),
+            \RecursiveIteratorIterator::LEAVES_ONLY,
+            \RecursiveIteratorIterator::CATCH_GET_CHILD,
+        );
+        foreach (\is_dir($this->static) ? $tree() : [] as $file) {
             \assert($file instanceof \SplFileInfo);
             $path = \substr($file->getPathname(), \strlen($this->static) + 1);
             \str_starts_with($path, 'state/') || $files[] = $path;
