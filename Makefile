@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-long test-web test-wordpress test-wordpress-here check style stan fix classes fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
+.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix classes fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -46,9 +46,12 @@ demo: setup ## show what Larder does, on real engines, in under two minutes
 	$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: two for each core)
-	bin/in-memory $(RUN_TESTS) --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
+	bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
 
-test-long: setup ## run the long ones too
+test-slow: setup ## run what takes a processor for seconds: models, the C core by itself, kills at every step, the laboratory's subjects
+	bin/in-memory $(RUN_TESTS) --group slow --exclude-group long $(ARGS)
+
+test-long: setup ## run all of these, and the long ones, which take minutes each
 	$(PHPUNIT) --exclude-group wordpress --exclude-group web $(ARGS)
 
 test-web: setup ## test the page cache behind real web servers: nginx, Apache, Varnish, php-fpm

@@ -50,6 +50,7 @@ final class CoreTest extends TestCase
     }
 
     #[DataProvider('everything')]
+    #[Group('slow')]
     public function testCore(string $test, string $right): void
     {
         self::assertMatchesRegularExpression($right, $this->runCore(self::program(), $test, ['LARDER_SECONDS' => '1']));

@@ -52,6 +52,7 @@ final class InstructionsTest extends TestCase
     }
 
     /** A real count of real work, with a twentieth more of it. Seen to fail: without the process's start subtracted. */
+    #[Group('slow')]
     public function testFivePercentMoreWorkIsCountedAsThat(): void
     {
         self::need();

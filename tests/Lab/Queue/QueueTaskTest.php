@@ -11,6 +11,7 @@ use Larder\Lab\Run\Context;
 use Larder\Lab\Service\ServiceFailure;
 use Larder\Lab\Service\Services;
 use Larder\Lab\Subject\QueueSubjects;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -38,6 +39,7 @@ final class QueueTaskTest extends TestCase
     #[TestWith(['laravel-larder-sqlite', 1])]
     #[TestWith(['laravel-redis', 1])]
     #[TestWith(['laravel-larder-redis', 1])]
+    #[Group('slow')]
     public function testEachFigureIsThere(string $engine, int $processes): void
     {
         foreach (QueueSubjects::all() as $subject) {

@@ -7,6 +7,7 @@ namespace Larder\Tests\Lab\Statistics;
 use Larder\Lab\Statistics\Bootstrap;
 use Larder\Lab\Statistics\UnusableSamples;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -80,6 +81,7 @@ final class BootstrapTest extends TestCase
 
     /** Equals are called different in 7 of 100, and three standard errors of a thousand tries for chance. */
     #[DataProvider('noises')]
+    #[Group('slow')]
     public function testCoverage(string $noise): void
     {
         foreach ([3, 4, 5, 6, 7, 8, 10, 11, 12, 14, 20] as $number) {

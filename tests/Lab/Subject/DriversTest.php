@@ -14,6 +14,7 @@ use Larder\Lab\Subject\EngineSubjects;
 use Larder\Lab\Subject\LarderDriver;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 
 /** What every driver must do, with its subject's own settings, against the real engine. */
 final class DriversTest extends EngineTestCase
@@ -87,6 +88,7 @@ final class DriversTest extends EngineTestCase
     }
 
     #[DataProvider('subjects')]
+    #[Group('slow')]
     public function testASubjectGivesBackWhatWasWritten(Subject $subject): void
     {
         $plain = isset($subject->parameters['raw']) || \in_array($subject->engine, ['redis', 'predis'], true) && $subject->serializer === 'none';

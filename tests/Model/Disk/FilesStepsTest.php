@@ -15,6 +15,7 @@ use PHPUnit\Framework\TestCase;
  * Every interleaving of the system calls that the real file store makes, each write in two halves, with its processes
  * killed between any two of them.
  */
+#[Group('slow')]
 final class FilesStepsTest extends TestCase
 {
     private static ?Copy $copy = null;

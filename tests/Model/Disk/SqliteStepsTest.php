@@ -15,6 +15,7 @@ use PHPUnit\Framework\TestCase;
  * Every interleaving of lock, bell, frames and index with readers that first look at the bell and then at the database,
  * and with processes killed between any two of these; of appends, which are written in two halves, and of who applies them.
  */
+#[Group('slow')]
 final class SqliteStepsTest extends TestCase
 {
     private const STEPS = 'Tests\Model\Inside\SqliteSteps';

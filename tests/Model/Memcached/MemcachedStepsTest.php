@@ -15,6 +15,7 @@ use PHPUnit\Framework\TestCase;
  * Every interleaving of the commands that the real store sends to a memcached server, with its clients killed, or
  * stopped for longer than others have patience, between any two of them.
  */
+#[Group('slow')]
 final class MemcachedStepsTest extends TestCase
 {
     private static ?Copy $copy = null;

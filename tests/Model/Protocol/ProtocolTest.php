@@ -15,6 +15,7 @@ use PHPUnit\Framework\TestCase;
  * Every interleaving of a few requests on two servers, over the real front door and tiers: nobody finds a value older
  * than the database, nothing comes back, and every row of the table of conflicts is needed for that.
  */
+#[Group('slow')]
 final class ProtocolTest extends TestCase
 {
     /** The locks of near tiers are no files here. */

@@ -30,6 +30,7 @@ final class KillTest extends FilesCase
         $this->killPurgers(\array_fill_keys(self::CHANGES, 1));
     }
 
+    #[Group('slow')]
     public function testAPurgerKilledSomewhereLeavesNoFileOfAPurgedPage(): void
     {
         $this->killPurgers(self::SOME);
@@ -41,6 +42,7 @@ final class KillTest extends FilesCase
         $this->killRecorders(\array_fill_keys(self::CHANGES, 1));
     }
 
+    #[Group('slow')]
     public function testARecorderKilledSomewhereLeavesNoBrokenFileAndNoneThatAPurgeDoesNotFind(): void
     {
         $this->killRecorders(self::SOME);
