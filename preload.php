@@ -78,7 +78,7 @@ foreach ([
     Larder\System\Quiet::class,
     Larder\System\Signals::class,
     Larder\Tier\ConflictTable::class,
-    Larder\Tier\GetPath::class,
+    Larder\Tier\HitPath::class,
     Larder\Tier\Intents::class,
     Larder\Tier\InvalidKey::class,
     Larder\Tier\Leases::class,

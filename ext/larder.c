@@ -1,7 +1,7 @@
 /*
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
- * Where to look: larder_segment.c has the class Larder\Segment; get_path.c has Larder\Tier\GetPath, the way of a hit of the
+ * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Tier\HitPath, the way of a hit of the
  * library's Cache; append.c is a step of its change log; persist.c and readout.c turn values into shared memory and
  * back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
  */
@@ -20,6 +20,7 @@ static PHP_GINIT_FUNCTION(larder)
 {
 	larder_globals->opened = NULL;
 	larder_globals->at_work = 0;
+	larder_globals->hit_class = NULL;
 }
 
 /*
@@ -39,9 +40,8 @@ PHP_INI_END()
 static PHP_MINIT_FUNCTION(larder)
 {
 	REGISTER_INI_ENTRIES();
-	larder_register_class();
 
-	return SUCCESS;
+	return larder_register_class() ? SUCCESS : FAILURE;
 }
 
 static PHP_MSHUTDOWN_FUNCTION(larder)
@@ -67,6 +67,8 @@ static bool is_hidden_after(const char *when)
 /* A program in which PHP lives may run each request in another thread. */
 static PHP_RINIT_FUNCTION(larder)
 {
+	/* Another class may lie at its address now. */
+	LARDER_G(hit_class) = NULL;
 	larder_enter_all();
 #ifdef LARDER_DEBUG
 	if (is_hidden_after(NULL)) {

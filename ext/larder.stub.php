@@ -128,8 +128,8 @@ function append($file, string $magic, string $record, int $shortest, int $longes
 
 namespace Larder\Tier {
 
-/** The library's class of this name, which says what all of it means (src/Tier/GetPath.php): the same properties in the same order. */
-abstract class GetPath
+/** The library's trait of this name, which says what all of it means (src/Tier/HitPath.php): the same properties in the same order. */
+trait HitPath
 {
     /** @var int */
     protected const RUN = 0;

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 436f1b6d4ccc62b6605738a46d85c76687c9e656 */
+ * Stub hash: a265eacfea834e2a5fa60557a762b04236eee4fe */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
@@ -80,11 +80,11 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Larder_Tier_GetPath_get arginfo_class_Larder_Segment_get
+#define arginfo_class_Larder_Tier_HitPath_get arginfo_class_Larder_Segment_get
 
-#define arginfo_class_Larder_Tier_GetPath_check arginfo_class_Larder_Segment_release
+#define arginfo_class_Larder_Tier_HitPath_check arginfo_class_Larder_Segment_release
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_GetPath_lookup, 0, 2, IS_MIXED, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_HitPath_lookup, 0, 2, IS_MIXED, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, default, IS_MIXED, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, below, _IS_BOOL, 1, "true")
@@ -110,7 +110,7 @@ ZEND_METHOD(Larder_Segment, raise);
 ZEND_METHOD(Larder_Segment, drop);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
-ZEND_METHOD(Larder_Tier_GetPath, get);
+ZEND_METHOD(Larder_Tier_HitPath, get);
 
 
 static const zend_function_entry ext_functions[] = {
@@ -146,10 +146,10 @@ static const zend_function_entry class_Larder_SegmentException_methods[] = {
 };
 
 
-static const zend_function_entry class_Larder_Tier_GetPath_methods[] = {
-	ZEND_ME(Larder_Tier_GetPath, get, arginfo_class_Larder_Tier_GetPath_get, ZEND_ACC_PUBLIC)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_GetPath, check, arginfo_class_Larder_Tier_GetPath_check, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_GetPath, lookup, arginfo_class_Larder_Tier_GetPath_lookup, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
+static const zend_function_entry class_Larder_Tier_HitPath_methods[] = {
+	ZEND_ME(Larder_Tier_HitPath, get, arginfo_class_Larder_Tier_HitPath_get, ZEND_ACC_PUBLIC)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, check, arginfo_class_Larder_Tier_HitPath_check, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, lookup, arginfo_class_Larder_Tier_HitPath_lookup, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -174,13 +174,13 @@ static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Larder_Tier_GetPath(void)
+static zend_class_entry *register_class_Larder_Tier_HitPath(void)
 {
 	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "GetPath", class_Larder_Tier_GetPath_methods);
+	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "HitPath", class_Larder_Tier_HitPath_methods);
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
-	class_entry->ce_flags |= ZEND_ACC_ABSTRACT;
+	class_entry->ce_flags |= ZEND_ACC_TRAIT;
 
 	zval const_RUN_value;
 	ZVAL_LONG(&const_RUN_value, 0);

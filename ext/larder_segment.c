@@ -768,11 +768,14 @@ ZEND_METHOD(Larder_Segment, open)
 	((segment_object *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(segment_object, std)))->segment = one->segment;
 }
 
-void larder_register_class(void)
+bool larder_register_class(void)
 {
 	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	segment_class = register_class_Larder_Segment();
-	register_class_Larder_Tier_GetPath();
+	if (!larder_is_hit_path(register_class_Larder_Tier_HitPath())) {
+		zend_error(E_CORE_WARNING, "larder: the trait of larder.stub.php has other properties than hit_path.c looks at");
+		return false;
+	}
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);
@@ -784,4 +787,6 @@ void larder_register_class(void)
 		registered = true;
 		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	}
+
+	return true;
 }

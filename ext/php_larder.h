@@ -16,6 +16,8 @@ extern zend_module_entry larder_module_entry;
 ZEND_BEGIN_MODULE_GLOBALS(larder)
 	struct larder_opened *opened;      /* larder_segment.c */
 	unsigned at_work;                  /* values that objects' code is being run for (persist.h) */
+	const zend_class_entry *hit_class; /* of this request, whose properties hit_path.c has looked at last: NULL, none */
+	int hit_first;                     /* and which of them is the first of the trait's */
 ZEND_END_MODULE_GLOBALS(larder)
 
 ZEND_EXTERN_MODULE_GLOBALS(larder)
@@ -25,12 +27,15 @@ ZEND_EXTERN_MODULE_GLOBALS(larder)
 
 /* larder_segment.c */
 extern zend_class_entry *larder_exception_class;
-void larder_register_class(void);
+bool larder_register_class(void);
 void larder_print_opened(void);
 void larder_enter_all(void);
 void larder_leave_all(void);
 void larder_keep_stream_names(void);
 void larder_close_all(zend_larder_globals *globals);
+
+/* hit_path.c. Whether the trait has the properties that it is used with. */
+bool larder_is_hit_path(const zend_class_entry *trait);
 
 /* What is in a Larder\Segment under the key; if nothing is, *to stays as it was. False: an exception is thrown. */
 bool larder_fetch(zend_object *object, const char *key, uint32_t length, zval *to);

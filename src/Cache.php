@@ -13,7 +13,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
-use Larder\Tier\GetPath;
+use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
@@ -25,7 +25,7 @@ use Larder\Tier\Transaction;
 use Larder\Tier\Verdict;
 use Larder\Tier\View;
 
-// Before this class, since the parent is one of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
+// Before this class, which uses one of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
 \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
 
 /**
@@ -39,11 +39,13 @@ use Larder\Tier\View;
  * already expired.
  *
  * This file is longer than others because it holds the whole public interface, its documentation and the way of a get. That
- * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the parent's,
+ * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's,
  * which the extension has in C.
  */
-final class Cache extends GetPath
+final class Cache
 {
+    use HitPath;
+
     /** Nanoseconds. Gets that follow one another so closely on average are a loop that does nothing else: see RUN. */
     private const CLOSE = 500;
 

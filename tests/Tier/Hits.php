@@ -6,7 +6,7 @@ namespace Larder\Tests\Tier;
 
 use Larder\Cache;
 use Larder\Tests\Support\Process;
-use Larder\Tier\GetPath;
+use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -231,9 +231,9 @@ abstract class Hits extends TestCase
     #[RequiresPhpExtension('larder')]
     public function testBothImplementationsDeclareTheSame(): void
     {
-        self::assertTrue((new \ReflectionClass(GetPath::class))->isInternal());
+        self::assertTrue((new \ReflectionClass(HitPath::class))->isInternal());
         $code = <<<'PHP'
-            $class = new ReflectionClass(Larder\Tier\GetPath::class);
+            $class = new ReflectionClass(Larder\Tier\HitPath::class);
             echo json_encode([
                 $class->isInternal(),
                 array_map(static fn(ReflectionProperty $property): array => [$property->getModifiers(), $property->name, (string) $property->getType(), $property->hasDefaultValue(), $property->getDefaultValue()], $class->getProperties()),

@@ -134,7 +134,7 @@ same('every 1024th', 1977, count($cache->called()));
 same('counted', [3000, 1023], $cache->counted());
 echo "done\n";
 --EXPECT--
-Larder\Tier\GetPath::get(): Argument #1 ($key) must be of type string, null given
-Larder\Tier\GetPath::get(): Argument #1 ($key) must be of type string, array given
+Library::get(): Argument #1 ($key) must be of type string, null given
+Library::get(): Argument #1 ($key) must be of type string, array given
 The cache was not constructed
 done

@@ -9,11 +9,14 @@ use Larder\Segment;
 /**
  * The way of a hit, which most calls of a cache take: Cache::get(), and what it looks at.
  *
- * The extension declares this class too, with get() in C (ext/get_path.c); then nobody loads this file. Both hold the same
- * properties in the same order, and Cache extends whichever is there. Whoever changes what is declared here gives the class
+ * The extension declares this trait too, with get() in C (ext/hit_path.c); then nobody loads this file. Both hold the same
+ * properties in the same order, and Cache uses whichever is there. Whoever changes what is declared here gives the trait
  * another name, in both places: a server may have an extension that is older or newer than the library.
+ *
+ * A trait, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),
+ * as frameworks do of their services.
  */
-abstract class GetPath
+trait HitPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1

@@ -1,0 +1,533 @@
+/*
+ * The trait Larder\Tier\HitPath: get() of the library's Cache, which uses it (src/Tier/HitPath.php says the same in PHP).
+ *
+ * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
+ * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
+ * and lookup().
+ *
+ * A trait, and not a parent: PHP makes no lazy objects of a class that extends one in C (Zend/zend_lazy_objects.c), and
+ * frameworks make such of their services.
+ *
+ * What this knows of a property is its declared type, and even that only until code in PHP has run: it may have unset
+ * the property. So whoever reads one asks for its type first. What is not as it should be is the library's to answer:
+ * there the engine says what is wrong.
+ */
+#ifdef HAVE_CONFIG_H
+# include "config.h"
+#endif
+
+#include <time.h>
+
+#include "php.h"
+#if PHP_VERSION_ID >= 80400
+# include "zend_lazy_objects.h"
+#endif
+#include "php_larder.h"
+
+/* The properties, in the order of larder.stub.php. */
+enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED, PASSED, PROPERTIES };
+static const char *const names[PROPERTIES] = {
+	"values", "own", "due", "ends", "current", "version", "segment", "nearPrefix", "floorAt", "ceilingAt", "nearHits", "free", "endings", "ahead", "compared", "passed",
+};
+
+/* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
+enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
+
+/*
+ * A copy in APCu (src/Tier/Near/ApcuNear.php) that is an array holds its position and a long string. Another is a string:
+ * a letter, the position, then the value (STRING) or what an entry's body holds (src/Codec/Entry.php): a letter, and if
+ * that is TIMED, when it was made, when it expires, and nothing but zeros; then the payload, which begins with its type.
+ */
+#define STRING 's'
+#define ENTRY 'e'
+#define PLAIN 'v'
+#define TIMED 'w'
+enum { AT = 1, BODY = 9, MADE = BODY + 1, ENDS_AT = MADE + 8, OTHERS = ENDS_AT + 8, OTHERS_LENGTH = 18, PAYLOAD = OTHERS + OTHERS_LENGTH, PLAIN_PAYLOAD = MADE + 8 };
+#define TYPE_STRING '\0'
+
+/* Milliseconds that the clocks of two servers may differ (src/Codec/Entry.php, SKEW). */
+#define SKEW 60000
+
+/* Milliseconds: no copy's end is looked at later than that (src/Tier/RequestTier.php, LONGEST). */
+#define LONGEST_LIFE 8000000000000
+
+/*
+ * Nanoseconds that the coarse clock may be behind: it is set at the machine's ticks, and ticks of a busy virtual machine
+ * came up to 50 ms late. So close to the time at which something is due, the fine clock is asked, which costs four times
+ * as much; it is that by which the library says when (hrtime()).
+ */
+#define BEHIND 100000000
+
+/* After so many hits in the segment, a power of two, the library looks whether the request has too many copies. */
+#define TRIM 1024
+
+/* A key that is longer, its prefix included, is put together by the library. */
+#define LONGEST 512
+
+/* An object, and the first of the trait's properties in it. */
+typedef struct {
+	zend_object *object;
+	zval *properties;
+} cache;
+
+/* Some properties are references to properties of other objects. Its type is the declared one, or it is unset. */
+static inline zval *property(const cache *c, int number)
+{
+	zval *value = &c->properties[number];
+
+	ZVAL_DEREF(value);
+
+	return value;
+}
+
+static inline zend_long number(const cache *c, int number)
+{
+	const zval *value = &c->properties[number];
+
+	/* What is referred to is never unset. */
+	if (Z_ISREF_P(value)) {
+		return Z_LVAL_P(Z_REFVAL_P(value));
+	}
+
+	return EXPECTED(Z_TYPE_P(value) == IS_LONG) ? Z_LVAL_P(value) : 0;
+}
+
+/* Begins anew at the end of the integers. */
+static inline void add(zval *value, zend_long number)
+{
+	Z_LVAL_P(value) = (zend_long) ((zend_ulong) Z_LVAL_P(value) + (zend_ulong) number);
+}
+
+static inline bool is_array(const zval *value)
+{
+	return EXPECTED(Z_TYPE_P(value) == IS_ARRAY);
+}
+
+/* Which property of a class is the trait's first; -1: they are not in a row. */
+static int first_of(const zend_class_entry *class)
+{
+	for (int first = 0; first + PROPERTIES <= class->default_properties_count; first++) {
+		int number = 0;
+		for (; number < PROPERTIES; number++) {
+			const zend_property_info *info = class->properties_info_table[first + number];
+			/* "\0*\0" before the name: protected. */
+			if (!info || ZSTR_LEN(info->name) != strlen(names[number]) + 3 || memcmp(ZSTR_VAL(info->name), "\0*", 3) != 0
+				|| strcmp(ZSTR_VAL(info->name) + 3, names[number]) != 0) {
+				break;
+			}
+		}
+		if (number == PROPERTIES) {
+			return first;
+		}
+	}
+
+	return -1;
+}
+
+bool larder_is_hit_path(const zend_class_entry *trait)
+{
+	return first_of(trait) == 0;
+}
+
+/* Notes where this class has the properties. False: an exception is thrown. */
+static zend_never_inline bool look_at_class(const zend_class_entry *class)
+{
+	int first = first_of(class);
+
+	if (first < 0) {
+		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Tier\\HitPath itself: leave that to the trait", ZSTR_VAL(class->name));
+		return false;
+	}
+	LARDER_G(hit_class) = class;
+	LARDER_G(hit_first) = first;
+
+	return true;
+}
+
+static inline bool is_known(const zend_class_entry *class)
+{
+	return EXPECTED(class == LARDER_G(hit_class)) || look_at_class(class);
+}
+
+static inline int64_t clock_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+
+	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline bool is_due(const cache *c)
+{
+	int64_t due = MIN(number(c, DUE), number(c, ENDS));
+
+	return UNEXPECTED(clock_of(CLOCK_MONOTONIC_COARSE) + BEHIND >= due) && clock_of(CLOCK_MONOTONIC) >= due;
+}
+
+static void call(const cache *c, const char *name, size_t length, zval *result, uint32_t count, zval *arguments)
+{
+	zend_function *method = zend_hash_str_find_ptr(&c->object->ce->function_table, name, length);
+
+	zend_call_known_instance_method(method, c->object, result, count, arguments);
+}
+
+static inline bool is_number(const HashTable *copy, zend_ulong part, zend_long *number)
+{
+	const zval *value = zend_hash_index_find(copy, part);
+
+	if (!value || Z_TYPE_P(value) != IS_LONG) {
+		return false;
+	}
+	*number = Z_LVAL_P(value);
+
+	return true;
+}
+
+/* Whether a copy's position lies after the last flush and within the request's view. */
+static bool is_within(const cache *c, zend_long at, zend_string *key)
+{
+	if (at <= number(c, FLOOR)) {
+		return false;
+	}
+	const zval *own = property(c, OWN);
+	if (!is_array(own)) {
+		return false;
+	}
+	zval *changed = zend_hash_num_elements(Z_ARRVAL_P(own)) ? zend_symtable_find(Z_ARRVAL_P(own), key) : NULL;
+	if (changed) {
+		ZVAL_DEREF(changed);
+	}
+
+	return changed ? Z_TYPE_P(changed) == IS_LONG && at == Z_LVAL_P(changed) : at <= number(c, CEILING);
+}
+
+/* Whether a copy has not expired. *due is set to the time of the monotonic clock at which it does. */
+static bool lives(const cache *c, zend_long created, zend_long expiry, int64_t *due)
+{
+	if (Z_TYPE_P(property(c, COMPARED)) != IS_LONG || created < 0 || expiry <= 0) {
+		return false;
+	}
+	zend_long uptime = clock_of(CLOCK_MONOTONIC) / 1000000, now;
+	if (__builtin_add_overflow(uptime, number(c, AHEAD), &now) || uptime >= number(c, COMPARED) || now >= expiry || now < created - SKEW) {
+		return false;
+	}
+	*due = (uptime + MIN(expiry - now, LONGEST_LIFE)) * 1000000;
+
+	return true;
+}
+
+/* The value of a copy in the segment that has an expiry and no other condition. */
+static zval *timed(const cache *c, const HashTable *copy, int64_t *due)
+{
+	zend_long created, expiry, soft, sure;
+	zval *value = zend_hash_index_find(copy, ENCODED), *tags = zend_hash_index_find(copy, TAGS);
+	zval *encoded = zend_hash_index_find(copy, IS_ENCODED);
+
+	if (zend_hash_num_elements(copy) != PARTS || !is_number(copy, CREATED, &created) || !is_number(copy, EXPIRY, &expiry)
+		|| !is_number(copy, SOFT, &soft) || !is_number(copy, SURE, &sure) || soft || sure
+		|| !tags || Z_TYPE_P(tags) != IS_ARRAY || zend_hash_num_elements(Z_ARRVAL_P(tags))
+		|| !encoded || Z_TYPE_P(encoded) != IS_FALSE || !value || Z_TYPE_P(value) == IS_NULL) {
+		return NULL;
+	}
+
+	return lives(c, created, expiry, due) ? value : NULL;
+}
+
+/* What a copy holds whose position lies where it must, and which has no condition but an expiry. NULL: the library judges it. */
+static zval *judged(const cache *c, const zval *copy, zend_string *key, int64_t *due)
+{
+	zend_long at;
+
+	if (Z_TYPE_P(copy) != IS_ARRAY || !is_number(Z_ARRVAL_P(copy), POSITION, &at) || !is_within(c, at, key)) {
+		return NULL;
+	}
+	zval *value = zend_hash_index_find(Z_ARRVAL_P(copy), VALUE);
+	value = value && Z_TYPE_P(value) == IS_NULL ? timed(c, Z_ARRVAL_P(copy), due) : value;
+	/* What was serialized may have one. */
+	if (value) {
+		ZVAL_DEREF(value);
+	}
+
+	return value;
+}
+
+typedef enum { ANSWERED, FAILED, UNUSUAL } answer;
+
+/* The place of a key in an array of ours, with null if there was nothing. */
+static zval *place_of(zval *array, zend_string *key)
+{
+	zend_ulong number;
+
+	SEPARATE_ARRAY(array);
+
+	return ZEND_HANDLE_NUMERIC_STR(ZSTR_VAL(key), ZSTR_LEN(key), number) ? zend_hash_index_lookup(Z_ARRVAL_P(array), number) : zend_hash_lookup(Z_ARRVAL_P(array), key);
+}
+
+/* Keeps what the nearest tier holds as the request's copy. False: the library must see whether it has too many. */
+static bool keep(const cache *c, zend_string *key, zval *value, int64_t due)
+{
+	zval *values = property(c, VALUES), *hits = property(c, HITS), *endings = property(c, ENDINGS), *ends = property(c, ENDS), *place;
+
+	if (UNEXPECTED(!((Z_LVAL_P(hits) + UINT64_C(1)) & (TRIM - 1))) || !is_array(values) || (due && !is_array(endings))) {
+		return false;
+	}
+	place = place_of(values, key);
+	if (UNEXPECTED(Z_TYPE_P(place) != IS_NULL)) {
+		/* It came meanwhile, by code that was run here: who puts another in its place must expect its destructor. */
+		return false;
+	}
+	add(hits, 1);
+	ZVAL_COPY(place, value);
+	if (due) {
+		place = place_of(endings, key);
+		if (!Z_REFCOUNTED_P(place)) {
+			ZVAL_LONG(place, due);
+		}
+		Z_LVAL_P(ends) = MIN(Z_LVAL_P(ends), due);
+	}
+
+	return true;
+}
+
+/* UNUSUAL: what the segment holds is in *copy. */
+static answer ask_segment(const cache *c, zend_object *segment, zend_string *key, zval *copy, zval *to)
+{
+	const zval *prefix = property(c, PREFIX);
+	char name[LONGEST];
+
+	if (ZSTR_LEN(key) > LONGEST || Z_STRLEN_P(prefix) > LONGEST - ZSTR_LEN(key)) {
+		return UNUSUAL;
+	}
+	memcpy(name, Z_STRVAL_P(prefix), Z_STRLEN_P(prefix));
+	memcpy(name + Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key));
+	ZVAL_NULL(copy);
+	if (!larder_fetch(segment, name, (uint32_t) (Z_STRLEN_P(prefix) + ZSTR_LEN(key)), copy)) {
+		return FAILED;
+	}
+	/* What is read in place runs no code. In what is not, an object may have changed the view. */
+	if (Z_REFCOUNTED_P(copy) && number(c, VERSION) != number(c, CURRENT)) {
+		return UNUSUAL;
+	}
+	int64_t due = 0;
+	zval *value = judged(c, copy, key, &due);
+	if (!value || !keep(c, key, value, due)) {
+		return UNUSUAL;
+	}
+	/* Even a long value costs no copy: what is read in place is only pointed at. */
+	ZVAL_COPY(to, value);
+	zval_ptr_dtor_nogc(copy);
+
+	return ANSWERED;
+}
+
+static inline zend_long number_at(const char *bytes)
+{
+	uint64_t number = 0;
+
+	for (int i = 0; i < 8; i++) {
+		number = number << 8 | (unsigned char) bytes[i];
+	}
+
+	return (zend_long) number;
+}
+
+/* Where in a copy its string begins; 0: the library judges it, and decodes what is no string. */
+static size_t string_at(const cache *c, const zend_string *copy, zend_string *key, int64_t *due)
+{
+	static const char none[OTHERS_LENGTH];
+	const char *bytes = ZSTR_VAL(copy);
+	size_t length = ZSTR_LEN(copy), payload;
+
+	if (length < BODY || !is_within(c, number_at(bytes + AT), key)) {
+		return 0;
+	}
+	if (bytes[0] == STRING) {
+		return BODY;
+	}
+	if (bytes[0] != ENTRY || length == BODY) {
+		return 0;
+	}
+	payload = bytes[BODY] == PLAIN ? PLAIN_PAYLOAD : PAYLOAD;
+	if (length <= payload || bytes[payload] != TYPE_STRING) {
+		return 0;
+	}
+
+	return bytes[BODY] == PLAIN || (bytes[BODY] == TIMED && memcmp(bytes + OTHERS, none, OTHERS_LENGTH) == 0
+		&& lives(c, number_at(bytes + MADE), number_at(bytes + ENDS_AT), due)) ? payload + 1 : 0;
+}
+
+/* Gives a long string, which is read from APCu each time, so that memory holds it only once. */
+static answer pass(const cache *c, zend_string *key, zval *copy, zval *to)
+{
+	zval *passed = property(c, PASSED), *hits = property(c, HITS), *noted;
+	zval *value = zend_hash_index_find(Z_ARRVAL_P(copy), VALUE);
+	zend_long at;
+
+	if (!value || Z_TYPE_P(value) != IS_STRING || zend_hash_num_elements(Z_ARRVAL_P(copy)) != ENCODED || !is_array(passed)
+		|| !is_number(Z_ARRVAL_P(copy), POSITION, &at) || !is_within(c, at, key) || !((Z_LVAL_P(hits) + UINT64_C(1)) & (TRIM - 1))) {
+		return UNUSUAL;
+	}
+	add(hits, 1);
+	noted = place_of(passed, key);
+	if (!Z_REFCOUNTED_P(noted)) {
+		ZVAL_TRUE(noted);
+	}
+	ZVAL_COPY(to, value);
+	zval_ptr_dtor_nogc(copy);
+
+	return ANSWERED;
+}
+
+/* UNUSUAL: what APCu holds is in *copy, null if that is nothing. */
+static answer ask_apcu(const cache *c, zend_string *key, zval *copy, zval *to)
+{
+	const zval *prefix = property(c, PREFIX);
+	zval name;
+	zend_function *fetch = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("apcu_fetch"));
+
+	if (!fetch || ZSTR_LEN(key) > LONGEST) {
+		return UNUSUAL;
+	}
+	ZVAL_STR(&name, zend_string_concat2(Z_STRVAL_P(prefix), Z_STRLEN_P(prefix), ZSTR_VAL(key), ZSTR_LEN(key)));
+	zend_call_known_function(fetch, NULL, NULL, copy, 1, &name, NULL);
+	zval_ptr_dtor_str(&name);
+	if (EG(exception)) {
+		return FAILED;
+	}
+	if (Z_TYPE_P(copy) == IS_FALSE) {
+		ZVAL_NULL(copy);
+	}
+	/* PHP has let signal handlers run as the call returned: the view may be another. */
+	if (number(c, VERSION) != number(c, CURRENT)) {
+		return UNUSUAL;
+	}
+	if (Z_TYPE_P(copy) == IS_ARRAY) {
+		return pass(c, key, copy, to);
+	}
+	if (Z_TYPE_P(copy) != IS_STRING || !Z_REFCOUNTED_P(copy) || Z_REFCOUNT_P(copy) != 1) {
+		return UNUSUAL;
+	}
+	int64_t due = 0;
+	zend_string *string = Z_STR_P(copy);
+	size_t at = string_at(c, string, key, &due);
+	if (!at || !keep(c, key, copy, due)) {
+		return UNUSUAL;
+	}
+	/* In its place, since nobody else has it. */
+	ZSTR_LEN(string) -= at;
+	memmove(ZSTR_VAL(string), ZSTR_VAL(string) + at, ZSTR_LEN(string) + 1);
+	zend_string_forget_hash_val(string);
+	ZVAL_COPY_VALUE(to, copy);
+
+	return ANSWERED;
+}
+
+/* UNUSUAL: what the nearest tier holds is in *copy; false there: it was not asked. */
+static answer ask_nearest(const cache *c, zend_string *key, zval *copy, zval *to)
+{
+	const zval *segment = property(c, SEGMENT), *prefix = property(c, PREFIX);
+
+	ZVAL_FALSE(copy);
+	if (UNEXPECTED(Z_TYPE_P(prefix) != IS_STRING) || !Z_STRLEN_P(prefix) || number(c, VERSION) != number(c, CURRENT)) {
+		return UNUSUAL;
+	}
+
+	return Z_TYPE_P(segment) == IS_OBJECT ? ask_segment(c, Z_OBJ_P(segment), key, copy, to) : ask_apcu(c, key, copy, to);
+}
+
+static zend_always_inline void get(const cache *c, zend_string *key, zval *fallback, zval *return_value)
+{
+	zval *value, arguments[4];
+
+	add(property(c, FREE), -1);
+	if (UNEXPECTED(is_due(c))) {
+		call(c, ZEND_STRL("check"), NULL, 0, NULL);
+		if (EG(exception)) {
+			return;
+		}
+	}
+	const zval *values = property(c, VALUES);
+	value = is_array(values) ? zend_symtable_find(Z_ARRVAL_P(values), key) : NULL;
+	if (EXPECTED(value && Z_TYPE_P(value) != IS_NULL)) {
+		ZVAL_COPY_DEREF(return_value, value);
+		if (EXPECTED(Z_TYPE_P(return_value) != IS_NULL)) {
+			return;
+		}
+	}
+	answer answered = ask_nearest(c, key, &arguments[3], return_value);
+	if (EXPECTED(answered == ANSWERED)) {
+		return;
+	}
+	if (answered == UNUSUAL) {
+		ZVAL_STR(&arguments[0], key);
+		if (fallback) {
+			ZVAL_COPY_VALUE(&arguments[1], fallback);
+		} else {
+			ZVAL_NULL(&arguments[1]);
+		}
+		ZVAL_TRUE(&arguments[2]);
+		call(c, ZEND_STRL("lookup"), return_value, 4, arguments);
+	}
+	zval_ptr_dtor(&arguments[3]);
+}
+
+/* Of an object whose copies are unset: it is lazy, or was not constructed. */
+static zend_never_inline void get_unset(zend_object *object, zend_string *key, zval *fallback, zval *return_value)
+{
+#if PHP_VERSION_ID >= 80400
+	if (zend_object_is_lazy(object)) {
+		/* Of a proxy, the object for which it stands; of a ghost, itself. */
+		object = zend_lazy_object_init(object);
+		if (!object) {
+			return;
+		}
+	}
+#endif
+	cache c;
+	if (!is_known(object->ce)) {
+		return;
+	}
+	c = (cache) {object, object->properties_table + LARDER_G(hit_first)};
+	if (!is_array(property(&c, VALUES))) {
+		zend_throw_error(NULL, "The cache was not constructed");
+		return;
+	}
+	/* The proxy may let go of it meanwhile. */
+	GC_ADDREF(object);
+	get(&c, key, fallback, return_value);
+	OBJ_RELEASE(object);
+}
+
+ZEND_METHOD(Larder_Tier_HitPath, get)
+{
+	zend_string *key;
+	zval *fallback = NULL, *others;
+	uint32_t others_count;
+	zend_object *object = Z_OBJ_P(ZEND_THIS);
+
+	/* As a function in PHP does, and not as one in C: null is no string. */
+	if (UNEXPECTED(ZEND_NUM_ARGS() && Z_TYPE_P(ZEND_CALL_ARG(execute_data, 1)) == IS_NULL)) {
+		zend_argument_type_error(1, "must be of type string, null given");
+		RETURN_THROWS();
+	}
+	/* More arguments are ignored, as a method in PHP does. */
+	ZEND_PARSE_PARAMETERS_START(1, -1)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(fallback)
+		Z_PARAM_VARIADIC('*', others, others_count)
+	ZEND_PARSE_PARAMETERS_END();
+	(void) others;
+	(void) others_count;
+
+	if (!is_known(object->ce)) {
+		RETURN_THROWS();
+	}
+	cache c = {object, object->properties_table + LARDER_G(hit_first)};
+	if (UNEXPECTED(!is_array(property(&c, VALUES)))) {
+		get_unset(object, key, fallback, return_value);
+		return;
+	}
+	get(&c, key, fallback, return_value);
+}
