@@ -255,7 +255,7 @@ static zval *judged(const cache *c, const zval *copy, zend_string *key, int64_t 
 typedef enum { ANSWERED, FAILED, UNUSUAL } answer;
 
 /* The place of a key in an array of ours, with null if there was nothing. */
-static zval *place_of(zval *array, zend_string *key)
+static inline zval *place_of(zval *array, zend_string *key)
 {
 	zend_ulong number;
 
@@ -265,7 +265,7 @@ static zval *place_of(zval *array, zend_string *key)
 }
 
 /* Keeps what the nearest tier holds as the request's copy. False: the library must see whether it has too many. */
-static bool keep(const cache *c, zend_string *key, zval *value, int64_t due)
+static inline bool keep(const cache *c, zend_string *key, zval *value, int64_t due)
 {
 	zval *values = property(c, VALUES), *hits = property(c, HITS), *endings = property(c, ENDINGS), *ends = property(c, ENDS), *place;
 
@@ -472,31 +472,32 @@ static zend_always_inline void get(const cache *c, zend_string *key, zval *fallb
 	zval_ptr_dtor(&arguments[3]);
 }
 
-/* Of an object whose copies are unset: it is lazy, or was not constructed. */
-static zend_never_inline void get_unset(zend_object *object, zend_string *key, zval *fallback, zval *return_value)
+/*
+ * Of an object whose copies are unset: it is lazy, or was not constructed. Gives the one that is asked in its place, which
+ * the caller releases, since the proxy may let go of it meanwhile; NULL: an exception is thrown.
+ */
+static zend_never_inline zend_object *find_constructed(zend_object *object, cache *c)
 {
 #if PHP_VERSION_ID >= 80400
 	if (zend_object_is_lazy(object)) {
 		/* Of a proxy, the object for which it stands; of a ghost, itself. */
 		object = zend_lazy_object_init(object);
 		if (!object) {
-			return;
+			return NULL;
 		}
 	}
 #endif
-	cache c;
 	if (!is_known(object->ce)) {
-		return;
+		return NULL;
 	}
-	c = (cache) {object, object->properties_table + LARDER_G(hit_first)};
-	if (!is_array(property(&c, VALUES))) {
+	*c = (cache) {object, object->properties_table + LARDER_G(hit_first)};
+	if (!is_array(property(c, VALUES))) {
 		zend_throw_error(NULL, "The cache was not constructed");
-		return;
+		return NULL;
 	}
-	/* The proxy may let go of it meanwhile. */
 	GC_ADDREF(object);
-	get(&c, key, fallback, return_value);
-	OBJ_RELEASE(object);
+
+	return object;
 }
 
 ZEND_METHOD(Larder_Tier_HitPath, get)
@@ -504,7 +505,7 @@ ZEND_METHOD(Larder_Tier_HitPath, get)
 	zend_string *key;
 	zval *fallback = NULL, *others;
 	uint32_t others_count;
-	zend_object *object = Z_OBJ_P(ZEND_THIS);
+	zend_object *object = Z_OBJ_P(ZEND_THIS), *found = NULL;
 
 	/* As a function in PHP does, and not as one in C: null is no string. */
 	if (UNEXPECTED(ZEND_NUM_ARGS() && Z_TYPE_P(ZEND_CALL_ARG(execute_data, 1)) == IS_NULL)) {
@@ -525,9 +526,11 @@ ZEND_METHOD(Larder_Tier_HitPath, get)
 		RETURN_THROWS();
 	}
 	cache c = {object, object->properties_table + LARDER_G(hit_first)};
-	if (UNEXPECTED(!is_array(property(&c, VALUES)))) {
-		get_unset(object, key, fallback, return_value);
-		return;
+	if (UNEXPECTED(!is_array(property(&c, VALUES))) && !(found = find_constructed(object, &c))) {
+		RETURN_THROWS();
 	}
 	get(&c, key, fallback, return_value);
+	if (UNEXPECTED(found)) {
+		OBJ_RELEASE(found);
+	}
 }
