@@ -292,12 +292,17 @@ static outcome fetch(seg *segment, const char *key, uint32_t length, zval *to)
 	bool in_place;
 
 	if (UNEXPECTED(segment->slot < 0)) {
-		seg_item *copy = seg_find_copy(segment, hash, key, length, &offset);
-		if (!copy) {
-			return MISSING;
+		/* Of the engine's memory, which goes with the request if a fatal error leaves here. It may have grown meanwhile. */
+		seg_item *copy = NULL;
+		uint64_t bytes, room = 0;
+		while ((bytes = seg_find_copy(segment, hash, key, length, copy, room, &offset)) > room) {
+			copy = erealloc(copy, bytes);
+			room = bytes;
 		}
-		result = read_lone(segment, copy, offset, to);
-		free(copy);
+		result = bytes ? read_lone(segment, copy, offset, to) : MISSING;
+		if (copy) {
+			efree(copy);
+		}
 		return result;
 	}
 	const seg_item *item = seg_find(segment, hash, key, length, &in_place);

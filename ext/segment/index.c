@@ -233,15 +233,23 @@ static void take_out(seg *segment, seg_shard *shard, seg_item *item, _Atomic uin
 	SEG_POINT("taken-out");
 }
 
+/* Under the lock an item of the queue, or of a slab in use, is in the index, but in a file that is damaged. */
+static void lose_index(seg *segment)
+{
+	seg_lose(segment, "its index is damaged");
+}
+
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
 {
 	_Atomic uint64_t *entry = seg_entry(segment, shard, item);
 
-	if (entry) {
-		count(seg_is_over(item) ? &shard->expired : &shard->evictions);
-		SEG_POINT("evict");
-		take_out(segment, shard, item, entry);
+	if (UNLIKELY(!entry)) {
+		lose_index(segment);
+		return;
 	}
+	count(seg_is_over(item) ? &shard->expired : &shard->evictions);
+	SEG_POINT("evict");
+	take_out(segment, shard, item, entry);
 }
 
 /*
@@ -265,11 +273,10 @@ bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most)
 		if (seg_is_over(item)) {
 			SEG_POINT("sweep");
 			seg_evict_item(segment, shard, item);
-			freed = true;
-			if (UNLIKELY(shard->sweep == seg_of(segment, item))) {
-				/* The index does not know it, in a file that is damaged. */
-				shard->sweep = item->newer;
+			if (UNLIKELY(segment->lost)) {
+				return false;
 			}
+			freed = true;
 			continue;
 		}
 		if (item->expires && (!shard->next_soonest || item->expires < shard->next_soonest)) {
@@ -296,6 +303,10 @@ bool seg_evict(seg *segment, seg_shard *shard)
 	for (uint64_t steps = 2 * shard->queue.count + 1; steps > 0 && shard->queue.tail; steps--) {
 		seg_item *item = seg_at(segment, shard->hand ? shard->hand : shard->queue.tail);
 		_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+		if (UNLIKELY(!entry)) {
+			lose_index(segment);
+			return false;
+		}
 		seg_bucket *b = bucket_of(entry);
 		int way = (int) (entry - b->entries);
 		if (atomic_load_explicit(&b->visited, memory_order_relaxed) >> way & 1 && !seg_is_over(item)) {
@@ -408,7 +419,7 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 		seg_sweep(segment, shard, 2);
 		seg_reclaim_some(segment, shard);
 		seg_offset block = alloc_here(segment, shard, bytes, &home);
-		if (block) {
+		if (block && LIKELY(!segment->lost)) {
 			*out = begin(segment, block, home, bytes, hash, key, length);
 			if (hold && seg_class(bytes) >= 0) {
 				segment->holding = true;
@@ -431,6 +442,9 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 		/* A reader may take something of the stretch while it is cleared: then there may be another. */
 		for (int i = 0; i < STRETCHES && !block && !seg_is_broken(segment) && seg_clear_stretch(segment, bytes); i++) {
 			block = seg_alloc(segment, shard, bytes, &home);
+		}
+		if (UNLIKELY(segment->lost)) {
+			block = 0;
 		}
 		if (block) {
 			*out = begin(segment, block, home, bytes, hash, key, length);

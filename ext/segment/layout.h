@@ -22,7 +22,8 @@
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      5
+#define SEG_LAYOUT      6
+#define SEG_SOUND       UINT64_C(0x646e756f53) /* "Sound" */
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
 # define SEG_SLOTS      512
@@ -60,6 +61,7 @@ typedef struct {
 
 typedef struct {
 	_Alignas(64) pthread_mutex_t lock;
+	uint64_t sound;                    /* SEG_SOUND: what lies here was not taken away, for a lock of zeros is one that the dead hold for ever */
 	seg_list queue;                    /* SIEVE: newest at the head, the hand goes from tail to head */
 	seg_offset hand;
 	int64_t soonest;                   /* nothing of the queue ends before; 0: nothing ends */
@@ -110,6 +112,7 @@ typedef struct {
 	int64_t damaged_at;                /* and when it was last found, in seconds since 1970; 0: never */
 	_Atomic uint32_t closed;           /* 1: the last who had it open has closed it, and left nothing half done */
 	int64_t closed_at[2];              /* the file's st_ctime then, seconds and nanoseconds */
+	_Atomic uint32_t counted;          /* 1: the file system counts all of its blocks (st_blocks), so that a hole shows */
 } seg_header;
 
 _Static_assert(sizeof(seg_bucket) == 64, "a bucket is a cache line");

@@ -44,6 +44,20 @@ static bool take(seg *segment, pthread_mutex_t *lock)
 	return true;
 }
 
+static bool take_shard(seg *segment, seg_shard *shard)
+{
+	if (!take(segment, &shard->lock)) {
+		return false;
+	}
+	if (UNLIKELY(shard->sound != SEG_SOUND)) {
+		seg_lose(segment, "its locks are damaged");
+		pthread_mutex_unlock(&shard->lock);
+		return false;
+	}
+
+	return true;
+}
+
 /*
  * Somebody died in a lock. Who is inside another shard's lock goes on with that shard, which the dead did not touch,
  * but for the map of units, which all share (seg_alloc(), seg_free()), and is waited for by who repairs.
@@ -56,7 +70,7 @@ bool seg_is_broken(const seg *segment)
 /* False, here and below: nothing is locked, and nothing will be. */
 bool seg_lock(seg *segment, seg_shard *shard)
 {
-	while (!segment->lost && take(segment, &shard->lock)) {
+	while (!segment->lost && take_shard(segment, shard)) {
 		if (!seg_is_broken(segment)) {
 			return true;
 		}
@@ -78,7 +92,16 @@ void seg_unlock(seg_shard *shard)
  */
 bool seg_lock_units(seg *segment)
 {
-	return !segment->lost && take(segment, &segment->header->units_lock);
+	if (segment->lost || !take(segment, &segment->header->units_lock)) {
+		return false;
+	}
+	if (UNLIKELY(segment->header->magic != SEG_MAGIC)) {
+		seg_lose(segment, "its header is damaged");
+		seg_unlock_units(segment);
+		return false;
+	}
+
+	return true;
 }
 
 void seg_unlock_units(seg *segment)
@@ -96,7 +119,7 @@ static void release_shards(seg *segment, uint32_t n)
 static bool take_shards(seg *segment)
 {
 	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
-		if (segment->lost || !take(segment, &segment->shards[i].lock)) {
+		if (segment->lost || !take_shard(segment, &segment->shards[i])) {
 			release_shards(segment, i);
 			return false;
 		}

@@ -37,8 +37,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,6 +107,7 @@ typedef enum {
 /* The place of a segment: everything is found from its directory, so that nobody can exchange that meanwhile. */
 typedef struct {
 	int directory;
+	uint64_t boot, pids;               /* which start of the machine this is, and in which namespace of process ids we are */
 	const char *path;                  /* as it is named in what is said about it */
 	char name[NAME_MAX + 1];
 	char *why;
@@ -161,18 +165,18 @@ static void read_text(const char *path, char *text, size_t room)
 	}
 }
 
-/* Which start of the machine this is. */
+/* Which start of the machine this is; 0: it cannot be told. */
 static uint64_t boot(void)
 {
 	char id[64];
 
 	read_text("/proc/sys/kernel/random/boot_id", id, sizeof id);
 
-	return hash_text(id);
+	return id[0] ? hash_text(id) : 0;
 }
 
 /*
- * In which namespace of process ids we are. A lock names its holder by the number that it has in its own; at a death
+ * In which namespace of process ids we are; 0: it cannot be told. A lock names its holder by the number that it has in its own; at a death
  * the kernel compares that with the number of the dead in the dead's own (kernel/futex/core.c, handle_futex_death()):
  * of two containers it would take the one's lock for the other's. So they never have a segment open together.
  */
@@ -181,26 +185,19 @@ static uint64_t pids(void)
 	char name[64] = "";
 	ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
 
-	name[length > 0 ? length : 0] = 0;
-
-	return hash_text(name);
+	return length > 0 ? hash_text(name) : 0;
 }
 
-static uint64_t draw(void)
+/* Numbers that nobody can guess. Of the kernel itself: /dev/urandom is a file, which may be missing. */
+static bool draw(void *numbers, size_t bytes)
 {
-	uint64_t number = 0;
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	ssize_t drawn;
 
-	if (fd < 0 || read(fd, &number, sizeof number) != sizeof number) {
-		struct timespec now;
-		clock_gettime(CLOCK_REALTIME, &now);
-		number = (uint64_t) now.tv_nsec << 32 ^ (uint64_t) now.tv_sec ^ (uint64_t) getpid() << 16;
-	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	do {
+		drawn = getrandom(numbers, bytes, 0);
+	} while (drawn < 0 && errno == EINTR);
 
-	return number;
+	return drawn == (ssize_t) bytes;
 }
 
 /* ---- the process ---- */
@@ -542,51 +539,77 @@ static void make_locks(seg *segment)
 	seg_make_lock(&h->units_lock);
 	for (uint32_t i = 0; i < h->n_shards; i++) {
 		seg_make_lock(&segment->shards[i].lock);
+		segment->shards[i].sound = SEG_SOUND;
 	}
 	for (uint32_t i = 0; i < h->n_slots; i++) {
 		seg_make_lock(&segment->slots[i].life);
 	}
 }
 
-/* Everything of a file that is new and full of zeros, but that it is ready. */
-static const char *fill(char *rw, uint64_t bytes, int fd, const char *identity)
+/* Everything of a file that is new and full of zeros, but that it is ready. False: what nobody may guess cannot be had. */
+static bool fill(const place *p, char *rw, uint64_t bytes, int fd, const char *identity, const char **ro)
 {
 	seg_header *h = (seg_header *) rw;
 	seg segment = {.rw = rw, .header = h, .bytes = bytes, .slot = -1};
-	const char *ro = NULL;
 
 	lay_out(h, bytes, identity);
-	h->id = draw();
-	h->pids = pids();
-	h->boot = boot();
-	for (size_t i = 0; i < sizeof h->secret / sizeof *h->secret; i++) {
-		h->secret[i] = draw();
+	if (!draw(&h->id, sizeof h->id) || !draw(h->secret, sizeof h->secret)) {
+		return false;
 	}
-	for (uint64_t i = 0; i < BASE_TRIES && !ro; i++) {
+	h->pids = p->pids;
+	h->boot = p->boot;
+	for (uint64_t i = 0; i < BASE_TRIES && !*ro; i++) {
 		h->base = FIRST_BASE + (h->id + i) % BASES * BASE_STEP;
-		ro = map_at(h->base, bytes, fd);
+		*ro = map_at(h->base, bytes, fd);
 	}
 	h->check = checksum(h);
 	find_parts(&segment);
 	make_locks(&segment);
 	seg_units_init(&segment);
 
-	return ro;
+	return true;
+}
+
+/* Whether this file system counts what a file has been given, and nothing less later: one that compresses does not. */
+static bool counts_blocks(int fd)
+{
+	struct statfs system;
+
+	/* statfs(2): tmpfs, ext2 to ext4, XFS. */
+	return fstatfs(fd, &system) == 0 && (system.f_type == 0x01021994 || system.f_type == 0xef53 || system.f_type == 0x58465342);
+}
+
+/* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. */
+static bool has_hole(const seg_header *h, const struct stat *found)
+{
+	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1 && (uint64_t) found->st_blocks * 512 < (uint64_t) found->st_size;
 }
 
 /* All of it now: a page that a full file system cannot give later would be a SIGBUS. */
 static verdict allocate(place *p, int fd, uint64_t bytes)
 {
 	struct statvfs system;
-	sigset_t every, before;
+	sigset_t every, before, waiting, too_large;
+	const struct timespec now = {0, 0};
+	struct rlimit limit;
 
 	/* A signal would end it in the middle, and a timer's would do so each time. */
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
+	sigpending(&waiting);
 	int error = posix_fallocate(fd, 0, (off_t) bytes);
+	if (error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
+		/* The signal that says the same would end the process (setrlimit(2), RLIMIT_FSIZE). */
+		sigemptyset(&too_large);
+		sigaddset(&too_large, SIGXFSZ);
+		sigtimedwait(&too_large, NULL, &now);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!error) {
 		return GOOD;
+	}
+	if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+		return refuse(p, "%s cannot have %llu bytes: this process may write no file of more than %llu (ulimit -f); raise that, or name fewer bytes", p->path, (unsigned long long) bytes, (unsigned long long) limit.rlim_cur);
 	}
 	unsigned long long left = fstatvfs(fd, &system) == 0 ? (unsigned long long) system.f_bavail * system.f_frsize : 0;
 
@@ -697,11 +720,14 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		return result;
 	}
 	SEG_POINT("create-allocated");
-	const char *ro = fill(rw, bytes, fd, identity);
+	const char *ro = NULL;
+	bool filled = fill(p, rw, bytes, fd, identity, &ro);
 	SEG_POINT("create-filled");
 	forbid_writing(fd);
 	/* Before anybody can find it: we have it open. */
-	if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+	if (!filled) {
+		result = refuse(p, "%s cannot be made: the kernel gives no random numbers (getrandom(2): %s)", p->path, strerror(errno));
+	} else if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
 		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm", p->path, strerror(errno));
 	} else if (renameat(p->directory, part, p->directory, p->name) != 0) {
 		result = refuse(p, "%s cannot be made: %s", p->path, strerror(errno));
@@ -714,6 +740,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		return result;
 	}
 	SEG_POINT("create-named");
+	atomic_store(&((seg_header *) rw)->counted, counts_blocks(fd) && (uint64_t) found.st_blocks * 512 >= bytes);
 	atomic_store(&((seg_header *) rw)->ready, 1);
 	n->inode = found.st_ino;
 	n->device = found.st_dev;
@@ -796,6 +823,10 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 		/* Read, not mapped: what is too short would be a SIGBUS there. */
 		memset(&h, 0, sizeof h);
 		result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
+		/* Before anything in it is touched, which would fill the hole with zeros. */
+		if (result == GOOD && fstat(fd, &found) == 0 && has_hole(&h, &found)) {
+			result = REPLACEABLE;
+		}
 		if (result == REPLACEABLE && was_made(n, &found)) {
 			n->damaged++;
 			n->damaged_at = (long long) time(NULL);
@@ -803,11 +834,11 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 			result = refuse(p, "!%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
 		}
 	}
-	if (result == GOOD && !alone && h.pids != pids()) {
+	if (result == GOOD && !alone && h.pids != p->pids) {
 		result = OTHER_BUILD;
 	}
 	/* Nobody has one open for longer than the machine runs; alone it tells whether it was made since. */
-	if (result == GOOD && (alone ? h.boot != boot() : !is_sane(&h))) {
+	if (result == GOOD && (alone ? h.boot != p->boot : !is_sane(&h))) {
 		result = REPLACEABLE;
 	}
 	bool closed = atomic_load(&h.closed) == 1;
@@ -835,15 +866,15 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 	seg_header *there = (seg_header *) rw;
 	atomic_store(&there->closed, 0);
 	SEG_POINT("attach-opened");
-	if (there->pids != pids()) {
+	if (there->pids != p->pids) {
 		/* We are alone: the other container has ended. */
-		there->pids = pids();
+		there->pids = p->pids;
 		there->check = checksum(there);
 	}
 	const char *ro = map_at(h.base, bytes, fd);
 	if (alone) {
 		if (!closed) {
-			seg segment = {.rw = rw, .view = rw, .header = (seg_header *) rw, .bytes = bytes, .slot = -1};
+			seg segment = {.rw = rw, .view = rw, .header = (seg_header *) rw, .bytes = bytes, .slot = -1, .is_revived = true};
 			find_parts(&segment);
 			revive(&segment);
 		}
@@ -908,7 +939,7 @@ static verdict attach_or_create(place *p, const char *origin, uint64_t bytes, co
 seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why, size_t room)
 {
 	char beside[PATH_MAX + 16], origin[NAME_MAX + 1];
-	place p = {-1, path, "", why, room};
+	place p = {-1, boot(), pids(), path, "", why, room};
 	struct seg_file *file = NULL;
 	seg *segment = NULL;
 	struct stat found;
@@ -918,9 +949,13 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	pthread_once(&once, begin);
 	pthread_mutex_lock(&files_lock);
 	verdict result = open_directory(&p);
+	if (result == GOOD && (!p.boot || !p.pids)) {
+		result = refuse(&p, "%s cannot be opened: /proc is not mounted here, or does not show %s, without which nobody knows who shares it; mount it (mount -t proc proc /proc)", path,
+			p.boot ? "/proc/self/ns/pid" : "/proc/sys/kernel/random/boot_id");
+	}
 	if (result == GOOD) {
 		strcpy(origin, p.name);
-		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) (hash_text(identity) ^ pids()));
+		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) (hash_text(identity) ^ p.pids));
 		result = OTHER_BUILD;
 		/* Where this build has once had to step aside it stays, or two of its processes would have two. */
 		if (fstatat(p.directory, strrchr(beside, '/') + 1, &found, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -1003,6 +1038,8 @@ bool seg_is_there(seg *segment)
 	if ((uint64_t) (same ? by_name : ours).st_size < segment->bytes) {
 		cover(segment->file);
 		seg_lose(segment, "its file was truncated");
+	} else if (same && has_hole(h, &by_name)) {
+		seg_lose(segment, "a hole was made in its file");
 	} else if (h->magic != SEG_MAGIC || h->check != segment->check || (same && atomic_load(&h->ready) != 1)) {
 		seg_lose(segment, "something else was written over it");
 	}

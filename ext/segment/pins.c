@@ -624,34 +624,35 @@ void seg_leave(seg *segment)
 
 /*
  * For a process that has no slot, because there are more processes than slots: a copy of the item, made under its
- * shard's lock, in memory of malloc(3), and where the item was. NULL: not there.
+ * shard's lock, and where the item was. Gives the bytes of the item, which is not copied if there are more than there is
+ * room for; 0: not there. The caller has the memory, since its allocator may leave by longjmp().
  */
-seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_offset *offset)
+uint64_t seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_item *copy, uint64_t room, seg_offset *offset)
 {
 	seg_shard *shard = seg_shard_of(segment, hash);
-	seg_item *copy = NULL;
+	uint64_t bytes = 0;
 	seg_bucket *bucket;
 	int way;
 
 	if (!seg_lock(segment, shard)) {
-		return NULL;
+		return 0;
 	}
 	const seg_item *item = seg_in_shard(segment, shard, hash, key, length, &bucket, &way);
 	if (item && !seg_is_over(item)) {
-		copy = malloc(seg_item_bytes(item));
-		if (copy) {
-			memcpy(copy, item, seg_item_bytes(item));
+		bytes = seg_item_bytes(item);
+		if (bytes <= room) {
+			memcpy(copy, item, bytes);
 			*offset = seg_of(segment, item);
 		}
 	}
 	seg_unlock(shard);
-	if (copy) {
+	if (bytes && bytes <= room) {
 		segment->hits++;
-	} else {
+	} else if (!bytes) {
 		segment->misses++;
 	}
 
-	return copy;
+	return bytes;
 }
 
 /* ---- fork(2): the child has the parent's values, and no slot ---- */

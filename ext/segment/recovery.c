@@ -46,6 +46,29 @@ static bool is_owned(seg *segment, const seg_item *item)
 	return item->state == SEG_RETIRED || is_named(segment, item);
 }
 
+/*
+ * Whether its part of some page is nothing but zeros, as after a hole was punched there and somebody has looked into it:
+ * of a file whose last process was killed, perhaps by that. A value that consists of zeros looks the same, and goes too.
+ */
+static bool has_hole(const seg *segment, const seg_item *item)
+{
+	seg_offset at = seg_of(segment, item), end = at + seg_item_bytes(item);
+
+	for (seg_offset next; at < end; at = next) {
+		next = (at | 4095) + 1 < end ? (at | 4095) + 1 : end;
+		const char *byte = segment->rw + at, *last = segment->rw + next;
+		while (byte < last && !*byte) {
+			byte++;
+		}
+		/* Less may be the end of a string, or a number. */
+		if (byte == last && next - at >= 64) {
+			return true;
+		}
+	}
+
+	return false;
+}
+
 static void repair_shard(seg *segment, seg_shard *shard)
 {
 	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
@@ -68,7 +91,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 			SEG_POINT("repair-entry");
 			seg_item *item = seg_owned(segment, shard, offset) ? seg_at(segment, offset) : NULL;
 			if (!item || entry != seg_entry_of(offset, seg_item_bytes(item)) || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, shard, item) != &b->entries[way]
-				|| !seg_settle_item(segment, shard, item)) {
+				|| (segment->is_revived && has_hole(segment, item)) || !seg_settle_item(segment, shard, item)) {
 				/* Half put in, or half taken out: nobody could see it, or nobody shall. */
 				SEG_POINT("repair-drop");
 				atomic_store(&b->tags[way], 0);

@@ -37,6 +37,7 @@ typedef struct seg {
 	uint64_t bytes, check;             /* as the header said when it was opened */
 	const char *lost;                  /* why it is closed for good to this handle; NULL: it is not (seg_lose()) */
 	struct seg_file *file;             /* what the threads of a process have together (mapping.c) */
+	bool is_revived;                   /* its last process was killed, perhaps by what is in it (recovery.c) */
 	bool is_said;                      /* whoever uses it has said that it is lost */
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
@@ -78,7 +79,7 @@ extern int64_t seg_clock_ahead;        /* milliseconds by which our monotonic cl
 const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t length, bool *in_place);
 bool seg_has(seg *segment, uint64_t hash, const char *key, uint32_t length);
 bool seg_peek(seg *segment, uint64_t hash, const char *key, uint32_t length, uint16_t integer, int64_t *number);
-seg_item *seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_offset *offset);
+uint64_t seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_item *copy, uint64_t room, seg_offset *offset);
 void seg_leave(seg *segment);
 void seg_copied(seg *segment);
 void seg_enter(seg *segment);

@@ -130,6 +130,28 @@ static void bin_remove(seg *segment, uint64_t unit, uint64_t length)
 	SEG_POINT("bin-removed");
 }
 
+/* Whether a free run can begin there: nothing is read, and nothing written, by a damaged link. */
+static bool is_free_run(seg *segment, seg_offset at)
+{
+	const seg_header *h = segment->header;
+
+	if (at < h->values || at >= h->values + h->n_units * SEG_UNIT || (at - h->values) % SEG_UNIT) {
+		return false;
+	}
+	uint64_t unit = unit_at(segment, at), w = segment->units[unit];
+
+	return kind_of(w) == FREE && length_of(w) && length_of(w) <= h->n_units - unit;
+}
+
+static bool is_linked(seg *segment, seg_offset at)
+{
+	const free_run *run = (const free_run *) (segment->rw + at);
+
+	return (!run->next || is_free_run(segment, run->next)) && (!run->previous || is_free_run(segment, run->previous));
+}
+
+static const char map_damaged[] = "its map of memory is damaged";
+
 /* The first that fits, in the bin of its length; else any of a higher one. Returns the unit, or -1. */
 static int64_t run_take(seg *segment, unsigned kind, unsigned shard, uint64_t length)
 {
@@ -139,9 +161,17 @@ static int64_t run_take(seg *segment, unsigned kind, unsigned shard, uint64_t le
 		/* Runs of one bin differ by a quarter: a few are looked at, not all. */
 		int looked = 0;
 		for (seg_offset at = h->bins[bin]; at && looked < 16; at = ((free_run *) (segment->rw + at))->next, looked++) {
+			if (UNLIKELY(!is_free_run(segment, at))) {
+				seg_lose(segment, map_damaged);
+				return -1;
+			}
 			uint64_t unit = unit_at(segment, at), there = length_of(segment->units[unit]);
 			if (there < length) {
 				continue;
+			}
+			if (UNLIKELY(!is_linked(segment, at))) {
+				seg_lose(segment, map_damaged);
+				return -1;
 			}
 			SEG_POINT("run-take");
 			bin_remove(segment, unit, there);
@@ -171,6 +201,11 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 	if (unit > 0) {
 		uint64_t before = segment->units[unit - 1];
 		if (kind_of(before) == FREE_END || (kind_of(before) == FREE && length_of(before) == 1)) {
+			seg_offset at = unit_offset(segment, unit - length_of(before));
+			if (UNLIKELY(length_of(before) > unit || !is_free_run(segment, at) || !is_linked(segment, at))) {
+				seg_lose(segment, map_damaged);
+				return;
+			}
 			unit -= length_of(before);
 			length += length_of(before);
 			bin_remove(segment, unit, length_of(before));
@@ -179,6 +214,11 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 	if (unit + length < h->n_units) {
 		uint64_t after = segment->units[unit + length];
 		if (kind_of(after) == FREE) {
+			seg_offset at = unit_offset(segment, unit + length);
+			if (UNLIKELY(!is_free_run(segment, at) || !is_linked(segment, at))) {
+				seg_lose(segment, map_damaged);
+				return;
+			}
 			bin_remove(segment, unit + length, length_of(after));
 			length += length_of(after);
 		}
@@ -307,6 +347,14 @@ static void ring_remove(seg *segment, seg_shard *shard, slab *s)
 	SEG_POINT("ring-removed");
 }
 
+/* Whether a slab's head can be one. */
+static bool is_slab(const slab *s)
+{
+	return s->class < SEG_CLASSES && s->shard < SEG_SHARDS && s->capacity == (SLAB_BYTES - 64) / classes[s->class] && s->fresh <= s->capacity && s->used <= s->capacity;
+}
+
+static const char slab_damaged[] = "a slab of it is damaged";
+
 static slab *slab_make(seg *segment, seg_shard *shard, uint64_t unit, int class)
 {
 	slab *s = slab_at(segment, unit_offset(segment, unit));
@@ -365,6 +413,12 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 		SEG_POINT("alloc-slab");
 		s = slab_make(segment, shard, (uint64_t) unit, class);
 	}
+	/* Its line is needed anyway. A block is taken out of it, and never what lies behind. */
+	if (UNLIKELY(!is_slab(s) || s->class != class || s->shard != number || s->used == s->capacity
+		|| (s->free ? s->free - seg_of(segment, s) - 64 >= SLAB_BYTES - 64 - sizeof(seg_item) : s->fresh == s->capacity))) {
+		seg_lose(segment, slab_damaged);
+		return 0;
+	}
 	seg_item *item;
 	SEG_POINT("alloc");
 	if (s->free) {
@@ -409,6 +463,10 @@ void seg_free(seg *segment, seg_shard *shard, seg_item *item)
 		return;
 	}
 	slab *s = slab_at(segment, unit_offset(segment, unit));
+	if (UNLIKELY(unit + SLAB_UNITS > segment->header->n_units || !is_slab(s) || !s->used || &segment->shards[s->shard] != shard)) {
+		seg_lose(segment, slab_damaged);
+		return;
+	}
 	memcpy(item, &s->free, sizeof s->free);
 	SEG_POINT("free-linked");
 	s->free = seg_of(segment, item);
@@ -462,6 +520,10 @@ bool seg_clear_a_slab(seg *segment, seg_shard *shard)
 	slab *s = slab_at(segment, shard->slabs);
 	for (int i = 0; i < 4; i++, s = slab_at(segment, s->next)) {
 		unsigned read = 0, live = 0;
+		if (UNLIKELY(!is_slab(s))) {
+			seg_lose(segment, slab_damaged);
+			return false;
+		}
 		for (unsigned n = 0; n < s->fresh; n++) {
 			seg_item *item = block(s, n);
 			if (item->state == SEG_LIVE) {
@@ -498,11 +560,11 @@ typedef struct {
 static bool weigh(seg *segment, const seg_item *item, stretch *s)
 {
 	_Atomic uint64_t *entry = item->state == SEG_LIVE ? seg_entry(segment, seg_shard_of(segment, item->hash), item) : NULL;
-	seg_bucket *b = (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
 
 	if (!entry || seg_is_held(segment, item)) {
 		return false;
 	}
+	seg_bucket *b = (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
 	s->live++;
 	s->read += atomic_load_explicit(&b->visited, memory_order_relaxed) >> (entry - b->entries) & 1;
 
@@ -520,6 +582,10 @@ static bool can_be_cleared(seg *segment, uint64_t unit, uint64_t w, stretch *s)
 		case RUN:
 			return weigh(segment, item, s);
 		case SLAB:
+			if (UNLIKELY(!is_slab(slab_at(segment, unit_offset(segment, unit))))) {
+				seg_lose(segment, slab_damaged);
+				return false;
+			}
 			for (unsigned n = 0; n < slab_at(segment, unit_offset(segment, unit))->fresh; n++) {
 				item = block(slab_at(segment, unit_offset(segment, unit)), n);
 				if (item->state && !weigh(segment, item, s)) {
@@ -571,7 +637,8 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 			s = (stretch) {0, 0, 0, 0};
 		}
 		uint64_t w = segment->units[s.end], length = length_of(w);
-		if (!length) {
+		if (UNLIKELY(!length || length > h->n_units - s.end)) {
+			seg_lose(segment, map_damaged);
 			return false;
 		}
 		bool can = can_be_cleared(segment, s.end, w, &s);
@@ -598,6 +665,10 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 		uint64_t w = segment->units[unit];
 		/* The last unit of a run that has become free and joined its neighbours: it was one long. */
 		length = kind_of(w) == FREE_END ? 1 : length_of(w);
+		if (UNLIKELY(segment->lost || !length)) {
+			seg_lose(segment, map_damaged);
+			return false;
+		}
 		SEG_POINT("clear-stretch");
 		if (kind_of(w) == RUN) {
 			seg_item *item = seg_at(segment, unit_offset(segment, unit));

@@ -2,10 +2,13 @@
  * What lies below a handle is no segment any more: gets miss, sets are refused, nobody dies, and who opens anew has a
  * new one.
  *
- * Seen to fail: take() that aborts; seg_is_there() that looks at the name only (SIGBUS after a truncation, at the first
+ * Seen to fail: seg_is_there() that does not count blocks; seg_evict(), seg_alloc(), seg_free() and seg_clear_stretch() that
+ * believe what they find (SIGSEGV, or a loop without an end); take() that aborts; seg_is_there() that looks at the name only (SIGBUS after a truncation, at the first
  * lock of the new one); seg_close() that unlocks and unmaps what is lost.
  */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core.h"
 
@@ -129,6 +132,49 @@ static void written_over(void)
 	}
 }
 
+/* By another program, between two requests: seen before anything in it is looked at. */
+static void punched(int which, const char *how)
+{
+	char path[512];
+	seg *s = one_that_works();
+	uint64_t begins[] = {0, s->header->slots, s->header->shards, s->header->buckets, s->header->units, s->header->values + 128 * 1024, s->bytes - 4096};
+
+	path_of("lost", path);
+	MUST(chmod(path, 0600) == 0, "no right");
+	int fd = open(path, O_RDWR);
+	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) begins[which], 4096) == 0, "it cannot be punched");
+	close(fd);
+	MUST(!seg_is_there(s), "%s: it is there", how);
+	must_be_closed(s, how);
+	must_go_on(s, how);
+}
+
+/* The same, and somebody has looked into the hole, which is filled by that: whoever writes sees what is wrong, and nobody dies. */
+static void zeroed(int which, uint64_t bytes, const char *how)
+{
+	seg *s = one_that_works();
+	seg_header *h = s->header;
+	uint64_t begins[] = {h->shards, h->buckets, h->units, h->values, h->values + 16 * 1024};
+	uint64_t ends[] = {h->buckets, h->units, h->values, h->bytes, h->bytes};
+	dice d = {(uint64_t) which + 77};
+	bool in_place;
+
+	/* Full, so that there is something to evict. */
+	for (uint32_t i = 0; i < 4000; i++) {
+		value_set(s, i, 1, 100 + roll(&d) % 3000, 0, SEG_SET);
+	}
+	uint64_t room = ends[which] - begins[which];
+	memset(s->rw + begins[which], 0, bytes < room ? bytes : room);
+	for (uint32_t i = 0; i < 60000 && !s->lost; i++) {
+		/* Values themselves may be zeros: they are looked up, and not looked at. */
+		value_get(s, roll(&d) % 6000, &in_place);
+		value_set(s, roll(&d) % 6000, 1, 100 + roll(&d) % (i % 50 ? 3000 : 60000), 0, SEG_SET);
+		seg_leave(s);
+	}
+	must_be_closed(s, how);
+	must_go_on(s, how);
+}
+
 int test_lost(void)
 {
 	bad_locks();
@@ -136,6 +182,20 @@ int test_lost(void)
 	truncated(BYTES / 2, "truncated to a half");
 	truncated_and_replaced();
 	written_over();
+	punched(0, "a hole in the header");
+	punched(1, "a hole in the slots");
+	punched(2, "a hole in the shards");
+	punched(3, "a hole in the index");
+	punched(4, "a hole in the map");
+	punched(5, "a hole in the values");
+	punched(6, "a hole at the end");
+	for (uint64_t bytes = 4096; bytes <= 64 * 1024; bytes *= 4) {
+		zeroed(0, bytes, "zeros in the shards");
+		zeroed(1, bytes, "zeros in the index");
+		zeroed(2, bytes, "zeros in the map");
+		zeroed(3, bytes, "zeros in the values");
+		zeroed(4, bytes, "zeros further behind");
+	}
 	segment_remove("lost");
 
 	return 0;

@@ -185,7 +185,16 @@ const seg_item *value_get(seg *segment, uint32_t number, bool *in_place)
 
 	if (segment->slot < 0) {
 		*in_place = false;
-		return seg_find_copy(segment, hash, key, key_length, &where);
+		seg_item *copy = NULL;
+		uint64_t bytes, room = 0;
+		while ((bytes = seg_find_copy(segment, hash, key, key_length, copy, room, &where)) > room) {
+			copy = realloc(copy, bytes);
+			room = bytes;
+		}
+		if (!bytes) {
+			free(copy);
+		}
+		return bytes ? copy : NULL;
 	}
 	const seg_item *item = seg_find(segment, hash, key, key_length, in_place);
 	if (item && !*in_place) {
