@@ -162,6 +162,14 @@ final class SegmentTest extends FaultCase
             \ftruncate($file, 0);
             \fclose($file);
         }];
+        yield 'a hole is punched into its values' => ['a hole was made in its file', static function (string $path): void {
+            \exec('fallocate -p -o 500000 -l 300000 ' . \escapeshellarg($path), $said, $status);
+            self::assertSame(0, $status);
+        }];
+        yield 'a hole is punched into all that is before them' => ['a hole was made in its file', static function (string $path): void {
+            \exec('fallocate -p -o 4096 -l 400000 ' . \escapeshellarg($path), $said, $status);
+            self::assertSame(0, $status);
+        }];
         yield 'it is emptied, and gone' => ['its file was truncated', static function (string $path): void {
             $file = \fopen($path, 'r+');
             self::assertIsResource($file);
