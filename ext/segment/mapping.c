@@ -575,8 +575,8 @@ static bool counts_blocks(int fd)
 {
 	struct statfs system;
 
-	/* statfs(2): tmpfs, ext2 to ext4, XFS. */
-	return fstatfs(fd, &system) == 0 && (system.f_type == 0x01021994 || system.f_type == 0xef53 || system.f_type == 0x58465342);
+	/* statfs(2): tmpfs, ext2 to ext4, XFS, and a layer over one of them, as containers have. */
+	return fstatfs(fd, &system) == 0 && (system.f_type == 0x01021994 || system.f_type == 0xef53 || system.f_type == 0x58465342 || system.f_type == 0x794c7630);
 }
 
 /* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. */
@@ -1038,7 +1038,7 @@ bool seg_is_there(seg *segment)
 	if ((uint64_t) (same ? by_name : ours).st_size < segment->bytes) {
 		cover(segment->file);
 		seg_lose(segment, "its file was truncated");
-	} else if (same && has_hole(h, &by_name)) {
+	} else if (has_hole(h, same ? &by_name : &ours)) {
 		seg_lose(segment, "a hole was made in its file");
 	} else if (h->magic != SEG_MAGIC || h->check != segment->check || (same && atomic_load(&h->ready) != 1)) {
 		seg_lose(segment, "something else was written over it");
