@@ -18,6 +18,12 @@ final readonly class Policy
     /** Fields for caches like this one, the most special first (RFC 9213, section 2.1). */
     private const TARGETED = ['larder-cache-control', 'cdn-cache-control'];
 
+    /** Directives with a number of seconds. */
+    private const SECONDS = ['max-age' => 1, 's-maxage' => 1, 'stale-while-revalidate' => 1, 'stale-if-error' => 1];
+
+    /** Directives that forbid to answer others with it. */
+    private const FORBIDDING = ['no-store' => 1, 'private' => 1, 'no-cache' => 1];
+
     /** Final statuses whose meaning for caching this class knows (RFC 9111, section 5.2.2.3). */
     private const UNDERSTOOD = [200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 500, 501, 502, 503, 504];
 
@@ -78,6 +84,7 @@ final readonly class Policy
         $vary = self::members($fields['vary'] ?? []);
         $understood = \in_array($status, self::UNDERSTOOD, true);
         $reason = match (true) {
+            isset($fields['status']) && (int) $fields['status'][0] !== $status => 'Status: the web server may take it for the response\'s',
             $status < 200 || $status === 206 || $status === 304 => "status $status is no whole response",
             isset($directives['must-understand']) && !$understood => "must-understand: status $status is not understood",
             isset($directives['no-store']) && !isset($directives['must-understand']) => 'no-store',
@@ -104,10 +111,10 @@ final readonly class Policy
         if ($life === null) {
             return new self('it says nothing about its life');
         }
-        if (isset($directives['no-cache']) || $age === null) {
+        if (isset($directives['no-cache'])) {
             $life = 0;
         }
-        $age = \max($age ?? 0, $now - (HttpDate::parse($fields['date'][0] ?? '') ?? $now));
+        $age = \max($age, $now - (HttpDate::parse($fields['date'][0] ?? '') ?? $now));
         $isError = $status >= 500;
         $life = $isError ? \min($life, $age + self::ERROR) : $life;
         // An error that is old is worth nothing: the application fails no worse.
@@ -166,7 +173,9 @@ final readonly class Policy
     {
         foreach (self::TARGETED as $name) {
             $members = isset($fields[$name]) ? StructuredField::dictionary(\implode(', ', $fields[$name])) : null;
-            if ($members !== null && $members !== []) {
+            // A string or a word is no number of seconds. What forbids counts all the same.
+            $wrong = \array_filter(\array_intersect_key($members ?? [], self::SECONDS), static fn(array $member): bool => !\is_int($member[0]));
+            if ($members !== null && $members !== [] && ($wrong === [] || \array_intersect_key($members, self::FORBIDDING) !== [])) {
                 return \array_filter(\array_map(static fn(array $member): mixed => $member[0], $members), static fn(mixed $value): bool => $value !== false);
             }
         }
@@ -175,16 +184,13 @@ final readonly class Policy
     }
 
     /**
-     * The seconds of Age; null: it is none, or several. Such a field may be ignored (RFC 9111, section 5.1), but then nobody
-     * knows how old the response is: it counts as stale.
+     * The seconds of Age: of several the first, and none if that is no number (RFC 9111, section 5.1).
      *
      * @param array<string, list<string>> $fields
      */
-    private static function age(array $fields): ?int
+    private static function age(array $fields): int
     {
-        $age = \implode(',', $fields['age'] ?? ['0']);
-
-        return \preg_match('/^\d+$/D', $age) === 1 ? CacheControl::seconds(['age' => $age], 'age') : null;
+        return CacheControl::seconds(['age' => \trim(\explode(',', $fields['age'][0] ?? '')[0])], 'age') ?? 0;
     }
 
     /**

@@ -7,8 +7,8 @@ namespace Larder\Page;
 /** A response, from the application or to the visitor: status, lines of the header, body. */
 final readonly class Reply
 {
-    /** Between two hops only (RFC 9110, section 7.6.1), or made anew for each reply. */
-    private const NOT_KEPT = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authentication-info', 'content-length', 'age', 'etag', 'cache-status'];
+    /** Between two hops only (RFC 9110, section 7.6.1), or made anew for each reply. Status is CGI's (RFC 3875, section 6.3.3). */
+    private const NOT_KEPT = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authentication-info', 'content-length', 'age', 'etag', 'cache-status', 'status'];
 
     /** A request field that the site itself may set before the page cache, by what it takes the visitor's device for. */
     public const DEVICE = 'X-Larder-Device';

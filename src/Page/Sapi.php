@@ -50,7 +50,7 @@ final class Sapi
     public static function response(string $body): Reply
     {
         $lines = [...\headers_list(), ...self::ofSession(false)];
-        $status = \http_response_code();
+        $status = self::statusOf($lines) ?? \http_response_code();
         $names = \array_map(Reply::name(...), $lines);
         $type = \ini_get('default_mimetype');
         if (!\in_array('content-type', $names, true) && \is_string($type) && $type !== '' && $status !== 304) {
@@ -60,6 +60,19 @@ final class Sapi
         }
 
         return new Reply(\is_int($status) ? $status : 200, $lines, $body);
+    }
+
+    /**
+     * The status that the application has set by a field: CGI's web servers take it for the response's, whatever
+     * http_response_code() says (RFC 3875, section 6.3.3; php-src, sapi/fpm/fpm/fpm_main.c).
+     *
+     * @param list<string> $lines
+     */
+    private static function statusOf(array $lines): ?int
+    {
+        $set = \str_contains(\PHP_SAPI, 'cgi') ? \preg_grep('/^Status:\s*[1-5]\d\d(?!\d)/i', $lines) : [];
+
+        return $set ? (int) \ltrim(\substr((string) \end($set), \strlen('Status:'))) : null;
     }
 
     /**

@@ -82,13 +82,27 @@ final class PolicyTest extends TestCase
         yield '9213 2.2: our own before it' => [['larder-cache-control' => 'max-age=7', 'cdn-cache-control' => 'max-age=5'], 7];
         yield '9213 2.2: an empty one says nothing' => [['cdn-cache-control' => '', 'cache-control' => 'max-age=60'], 60];
         yield '9213 2.1: a malformed one says nothing' => [['cdn-cache-control' => 'max-age=5,', 'cache-control' => 'max-age=60'], 60];
+        foreach (['max-age="10000"', 'max-age=10000.0', 'max-age=x', 'max-age', 'max-age=(1 2)', 's-maxage="1"', 'max-age=60, stale-if-error="5"'] as $control) {
+            yield "9213 2.1: $control is no number of seconds, so the field says nothing" => [['cdn-cache-control' => $control, 'cache-control' => 'no-store'], null];
+            yield "9213 2.1: $control leaves it to the other fields" => [['larder-cache-control' => $control, 'cdn-cache-control' => 'max-age=9'], 9];
+            yield "9213 2.1: $control beside private" => [['cdn-cache-control' => "private, $control", 'cache-control' => 'max-age=60'], null];
+        }
+        yield '3875 6.3.3: another status in a field of CGI' => [['cache-control' => 'max-age=60', 'status' => '404 Not Found'], null];
+        yield '3875 6.3.3: the same status' => [['cache-control' => 'max-age=60', 'status' => '200 OK'], 60];
         yield '9213 2.1: Expires is not asked beside it' => [['cdn-cache-control' => 'public', 'expires' => $date(100)], null];
     }
 
     public function testAnAgeCounts(): void
     {
         self::assertSame(7, Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => ['7']], self::NOW, null)->age);
-        foreach ([['60'], ['7, 9'], ['0', '0'], ['x'], ['-1'], ['1.0'], ['0;a=b'], ['']] as $lines) {
+        // RFC 9111, section 5.1: the first member counts, and is ignored if it is no number.
+        foreach ([['7, 9'], ['7', '9'], ['7 ,x'], ['007']] as $lines) {
+            self::assertSame(7, Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => $lines], self::NOW, null)->age, \implode(', ', $lines));
+        }
+        foreach ([['0', '70'], ['x'], ['-1'], ['70.0'], ['0;a=b'], [''], ['x, 70']] as $lines) {
+            self::assertSame([0, ''], [($policy = Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => $lines], self::NOW, null))->age, $policy->reason], \implode(', ', $lines));
+        }
+        foreach ([['60'], ['70, 0'], ['70', '0'], ['2147483648'], ['99999999999999999999']] as $lines) {
             self::assertNotSame('', Policy::of(200, ['cache-control' => ['max-age=60'], 'age' => $lines], self::NOW, null)->reason, \implode(', ', $lines));
         }
     }

@@ -45,4 +45,31 @@ final class LateHeadersTest extends ScriptCase
             );
         }
     }
+
+    /** PHP's own status stays 200 then, and the web server sends the field's. */
+    public function testAStatusThatTheApplicationSetsByAField(): void
+    {
+        $answer = $this->assertNeverStored($this->script("header('Status: 503 Service Unavailable'); echo 'down';", ['ttl' => 600]), 'down');
+        self::assertSame(503, $answer->status);
+    }
+
+    public function testAStatusOfAFieldIsStored(): void
+    {
+        $script = $this->script("header('Status: 404 Not Found'); echo 'none';", ['ttl' => 600]);
+        self::assertSame(404, $this->assertStored($script, 'none')->status);
+    }
+
+    /** The stored field would stand beside another status. */
+    public function testAFieldWithAStatusIsNotStored(): void
+    {
+        $script = $this->script(self::PAGE . "header('Status: 200 OK'); header('ETag: \"1\"'); echo 'page';");
+        self::assertSame(200, $this->assertStored($script, 'page')->status);
+        self::assertSame(304, $this->ask($script, ['HTTP_IF_NONE_MATCH' => '"1"'])->status);
+    }
+
+    public function testAStatusThatAHandlerSetsByAField(): void
+    {
+        $script = $this->handler("return new Nyholm\\Psr7\\Response(200, ['Cache-Control' => 'max-age=60', 'Status' => '503 Service Unavailable'], 'down');");
+        self::assertSame(503, $this->assertNeverStored($script, 'down', 'Status')->status);
+    }
 }
