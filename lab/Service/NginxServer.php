@@ -27,7 +27,7 @@ final class NginxServer extends Server
      * @param string       $root       what it serves
      * @param string       $fpm        php-fpm's socket
      * @param list<string> $directives further ones of the server, before its locations
-     * @param list<string> $http       further ones before the server
+     * @param list<string> $http       further ones before the server, {port} for its port
      * @param ?string      $locations  in the place of its own, {php} for what passes a request on to php-fpm
      */
     public function __construct(
@@ -46,14 +46,15 @@ final class NginxServer extends Server
     {
         $home = $this->home->path;
         $directives = \implode("\n        ", $this->directives);
-        $locations = \str_replace('{php}', <<<CONF
+        $php = <<<CONF
             include /etc/nginx/fastcgi_params;
             # Debian's has the host without its port, lest a client say another; the last one counts.
             fastcgi_param HTTP_HOST \$host:\$server_port;
             fastcgi_pass unix:$this->fpm;
             fastcgi_read_timeout 120s;
-            CONF, $this->locations ?? self::LOCATIONS);
-        $http = \implode("\n    ", $this->http);
+            CONF;
+        $locations = \str_replace('{php}', $php, $this->locations ?? self::LOCATIONS);
+        $http = \str_replace(['{php}', '{port}'], [$php, (string) $port], \implode("\n    ", $this->http));
         $version = self::VERSION;
         \file_put_contents("$home/nginx.conf", <<<CONF
             daemon off;
@@ -74,7 +75,7 @@ final class NginxServer extends Server
                 uwsgi_temp_path $home/uwsgi;
                 $http
                 server {
-                    listen 127.0.0.1:$port;
+                    listen 127.0.0.1:$port default_server;
                     root $this->root;
                     server_name 127.0.0.1;
                     index index.php;

@@ -20,6 +20,7 @@ use Larder\Page\Explanation;
 use Larder\Page\Outcome;
 use Larder\Page\Pages;
 use Larder\Page\Settings;
+use Larder\Page\Tags;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\SignalableCommandInterface;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -149,7 +150,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
     /** What becomes of a visitor's request now. */
     private static function explain(Pages $pages, OwnersOptions $owners, Visit $visit): Explanation
     {
-        return (new Exchange($pages, Settings::from($owners->for($visit->url)), $visit->variables()))->explain();
+        return (new Exchange($pages, Settings::from($owners->for($visit->url)), $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
     }
 
     private static function log(OutputInterface $output, bool $json, Deed $deed, string $url, ?Transfer $transfer, string $detail): void

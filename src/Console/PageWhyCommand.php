@@ -14,6 +14,7 @@ use Larder\Page\Exchange;
 use Larder\Page\Listing;
 use Larder\Page\Pages;
 use Larder\Page\Settings;
+use Larder\Page\Tags;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
@@ -52,7 +53,7 @@ final class PageWhyCommand extends PageCommand
         $owners = self::owners($cache, $input);
         $settings = Settings::from($owners->for($visit->url));
         $pages = new Pages($cache, $settings);
-        $explanation = (new Exchange($pages, $settings, $visit->variables()))->explain();
+        $explanation = (new Exchange($pages, $settings, $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
         $stored = $explanation->stored;
         $story = $stored === null ? new Story($explanation, []) : new Story($explanation, $pages->tags($stored['name']), $pages->elsewhere((string) $explanation->key, $stored['name'], $stored['page']));
         $others = $explanation->stored === null ? self::others(self::truth($place, $input), self::text($input, 'group') ?? '', $visit->url) : [];

@@ -59,6 +59,9 @@ final class Exchange
 
     private readonly string $method;
     private readonly ?string $url;
+
+    /** @var list<string> the origin of the URL, and the same with the server's own port or without one: how people and the application may call it */
+    private readonly array $origins;
     private ?string $key = null;
 
     /** The key under which the last page was found, and whether there are variants under it. */
@@ -88,7 +91,21 @@ final class Exchange
         $this->method = Serve::variable('REQUEST_METHOD') ?? '';
         $this->control = $settings->rules['clientControl'] ? CacheControl::parse(Serve::variable('HTTP_CACHE_CONTROL') ?? '') : [];
         $this->url = Serve::url($settings->rules['ignoredQuery'], $reason);
+        $this->origins = $this->url === null ? [] : self::origins($this->url);
         $this->detail = $reason ?? '';
+    }
+
+    /** @return list<string> */
+    private static function origins(string $url): array
+    {
+        $origin = Tags::origin($url);
+        $host = \strtolower((string) Serve::variable('HTTP_HOST'));
+        $port = Serve::variable('SERVER_PORT') ?? '';
+        // Without a port the URL has the server's already.
+        $hasPort = \preg_match('/:[0-9]+$/D', $host) === 1;
+        $other = $hasPort && $port !== '' ? \preg_replace('/:[0-9]+$/D', ":$port", $host) : $host;
+
+        return \array_values(\array_unique([$origin, Tags::origin((string) Url::normal(\strstr($origin, '//', true) . "//$other/"))]));
     }
 
     /** What answers the request without the application; null: the application must run. */
@@ -311,7 +328,9 @@ final class Exchange
     /** The key of all requests that are the same by a rule. */
     private function keyBy(NoVarySearch $rule): string
     {
-        return $rule->url((string) $this->url) . \substr((string) $this->key, \strlen((string) $this->url));
+        [$asked, $rest] = \explode("\n", (string) $this->key, 2) + [1 => ''];
+
+        return $rule->url($asked) . ($rest === '' ? '' : "\n$rest");
     }
 
     /** @param Stored $stored */
@@ -513,12 +532,12 @@ final class Exchange
             // A known mark is renewed by one visitor in some, so that the others write nothing.
             if ($this->detail !== $reason || \mt_rand(1, self::VISITORS) === 1) {
                 $this->pages->setMark($key, $reason);
-                $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
+                $this->noteOptions();
             }
 
             return $this->passed($broken === '' ? $response : new Reply($status, [...Reply::without($response->lines, ['cache-control', 'expires']), 'Cache-Control: no-store'], $response->body), $reason);
         }
-        $this->pages->noteOptions(Tags::origin($url), $this->settings->given);
+        $this->noteOptions();
         $rule = NoVarySearch::parse($fields['no-vary-search'] ?? []);
         if ($rule !== null) {
             $this->pages->setSearch(\explode('?', $url, 2)[0], $rule);
@@ -634,18 +653,27 @@ final class Exchange
         if ($status < 200 || $status >= 400 || $this->url === null) {
             return;
         }
-        $origin = Tags::origin($this->url);
         $tags = $this->pages->tagsOf($this->url);
         foreach ([...$fields['location'] ?? [], ...$fields['content-location'] ?? []] as $reference) {
             $url = Url::resolve($reference, $this->url);
             // Another origin's pages are none of its business.
-            if ($url !== null && Tags::origin($url) === $origin) {
+            if ($url !== null && \in_array(Tags::origin($url), $this->origins, true)) {
                 $tags = [...$tags, ...$this->pages->tagsOf(Url::without($url, $this->settings->rules['ignoredQuery']))];
             }
         }
         foreach (Tags::groups($fields, 'cache-group-invalidation') as $group) {
-            $tags[] = Tags::group($origin, $group);
+            $tags[] = Tags::group($this->origins[0], $group);
         }
         $this->pages->purge($tags);
+    }
+
+    /** For the command line, under whatever name of the site it asks. */
+    private function noteOptions(): void
+    {
+        $names = ['HTTP_HOST', 'SERVER_PORT', 'SERVER_NAME'];
+        $server = \array_combine($names, \array_map(static fn(string $name): string => Serve::variable($name) ?? '', $names));
+        foreach ($this->origins as $origin) {
+            $this->pages->noteOptions($origin, $this->settings->given, $server);
+        }
     }
 }

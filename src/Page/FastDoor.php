@@ -193,7 +193,7 @@ final class FastDoor
         $id = \hash('xxh128', $body);
         $copy = ['counter' => $counter, 'id' => $id];
         $vary === [] || $this->copies[0]->put($lock, $base, ['key' => $key, 'vary' => $vary] + $copy, [], '', $left);
-        $ready = $name === $key ? Serve::ready($page, $this->settings->rules, $key, $counter, $base . $id) : [];
+        $ready = $name === $key ? Serve::ready($page, $key, $counter, $base . $id) : [];
         $this->copies[0]->put($lock, Serve::name($name, $base), ['key' => $name, 'page' => $page] + $copy, $ready, $body, $left);
     }
 

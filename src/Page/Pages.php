@@ -25,7 +25,7 @@ use Larder\System\ProcessId;
  *     i, r, u and ring: see Budget
  *     w  by host name: how many may wait there
  *     n  by path and not by key: the last No-Vary-Search rule of a response
- *     o  by origin: the owner's options, for the command line
+ *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line
  *
  * Page and stamp carry the same tags, the stamp's with a mark in front. Invalidating a tag removes pages; with the mark it
  * expires them. Nothing that lies there is trusted to be what this class wrote.
@@ -344,9 +344,30 @@ final class Pages
      */
     public function options(string $origin): array
     {
-        $options = $this->notes->get("o$origin");
+        $options = $this->noted($origin)['options'] ?? [];
 
         return \is_array($options) ? $options : [];
+    }
+
+    /**
+     * As what the web server has told PHP the last request of an origin: the host as the visitor has spelled it, and the
+     * server's own port and name.
+     *
+     * @return array<string, string> by the names of CGI (RFC 3875)
+     */
+    public function server(string $origin): array
+    {
+        $server = $this->noted($origin)['server'] ?? [];
+
+        return \array_filter(\is_array($server) ? $server : [], static fn(mixed $value, int|string $name): bool => \is_string($value) && \is_string($name), \ARRAY_FILTER_USE_BOTH);
+    }
+
+    /** @return array<array-key, mixed> */
+    private function noted(string $origin): array
+    {
+        $noted = $this->notes->get("o$origin");
+
+        return \is_array($noted) ? $noted : [];
     }
 
     /**
@@ -369,10 +390,14 @@ final class Pages
         return $origins;
     }
 
-    /** @param array<array-key, mixed> $options */
-    public function noteOptions(string $origin, array $options): void
+    /**
+     * @param array<array-key, mixed> $options
+     * @param array<string, string>   $server  as server() gives it
+     */
+    public function noteOptions(string $origin, array $options, array $server): void
     {
-        $this->options($origin) === $options || $this->notes->set("o$origin", $options, self::RULES);
+        $noted = ['options' => $options, 'server' => $server];
+        $this->noted($origin) === $noted || $this->notes->set("o$origin", $noted, self::RULES);
     }
 
     /**

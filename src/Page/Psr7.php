@@ -20,7 +20,8 @@ final class Psr7
         $variables['REQUEST_URI'] = $request->getRequestTarget();
         $variables['QUERY_STRING'] = $uri->getQuery();
         $variables['HTTPS'] = $uri->getScheme() === 'https' ? 'on' : '';
-        $variables['SERVER_PORT'] = (string) ($uri->getPort() ?? ($uri->getScheme() === 'https' ? 443 : 80));
+        $variables['SERVER_PORT'] ??= (string) ($uri->getPort() ?? ($uri->getScheme() === 'https' ? 443 : 80));
+        $variables['SERVER_NAME'] ??= $uri->getHost();
         foreach ($request->getHeaders() as $name => $values) {
             $name = \strtoupper(\strtr((string) $name, '-', '_'));
             $variables['HTTP_' . $name] = \implode($name === 'COOKIE' ? '; ' : ', ', $values);

@@ -27,7 +27,7 @@ use Larder\Page\Http\HttpDate;
 final class Serve
 {
     /** Changes whenever copies or constants change their form. */
-    public const FORMAT = 4;
+    public const FORMAT = 5;
 
     /** Seconds that the clocks of two servers may differ. A page that is further ahead was made before a clock was set back. */
     public const SKEW = 10;
@@ -229,16 +229,16 @@ final class Serve
         $host = $fields['Host'] ?? '';
         $target = (string) \getenv('REQUEST_URI');
         $https = (string) \getenv('HTTPS');
-        $port = \str_contains($host, ':') ? '' : (string) \getenv('SERVER_PORT');
+        $site = \getenv('SERVER_PORT') . ' ' . \getenv('SERVER_NAME');
         $first = '';
         $file = null;
         if ($constants['apcu'] === '') {
-            [$head, $first, $file] = self::read($constants, \hash('xxh128', self::urlOf($host, $target, $https, $port)));
+            [$head, $first, $file] = self::read($constants, \hash('xxh128', self::asked($host, $target, $https, $site)));
             $text = \explode("\n\n", \substr($head, self::HEAD, (int) \substr($head, 0, self::HEAD)))[$accepted] ?? '';
         } else {
-            $text = \function_exists('apcu_fetch') ? \apcu_fetch("$constants[apcu]$accepted $https $host $port $target") : '';
+            $text = \function_exists('apcu_fetch') ? \apcu_fetch("$constants[apcu]$accepted $https $host $site $target") : '';
         }
-        if (!\is_string($text) || !\str_starts_with($text, "$https $host $port $target $counter\n")) {
+        if (!\is_string($text) || !\str_starts_with($text, "$https $host $site $target $counter\n")) {
             return false;
         }
         $ready = \explode("\n", $text);
@@ -268,18 +268,18 @@ final class Serve
      * Each is a text of lines. First come LINES values: what the URL was made of and the counter, when the page was made, its age then, its life, the
      * name of the body's entry, and where it lies in all forms. The header follows.
      *
-     * @param Page                              $page
-     * @param array{ignoredQuery: list<string>} $rules
-     * @param string                            $key   of the page
-     * @param string                            $entry of the copy's bodies, without the form
+     * @param Page   $page
+     * @param string $key   of the page
+     * @param string $entry of the copy's bodies, without the form
      *
      * @return list<string>
      */
-    public static function ready(array $page, array $rules, string $key, int $counter, string $entry): array
+    public static function ready(array $page, string $key, int $counter, string $entry): array
     {
         [$host, $target, $https] = [(string) self::raw('HTTP_HOST'), (string) self::raw('REQUEST_URI'), (string) self::raw('HTTPS')];
-        $port = \str_contains($host, ':') ? '' : (string) self::raw('SERVER_PORT');
-        if ($page['status'] !== 200 || self::urlOf($host, $target, $https, $port) !== $key || self::url($rules['ignoredQuery']) !== $key) {
+        $site = self::raw('SERVER_PORT') . ' ' . self::raw('SERVER_NAME');
+        // A key of more says what answerUsual() does not look at.
+        if ($page['status'] !== 200 || self::asked($host, $target, $https, $site) !== $key) {
             return [];
         }
         $given = self::$given;
@@ -288,17 +288,27 @@ final class Serve
             self::$given = ['REQUEST_METHOD' => 'GET', 'HTTP_ACCEPT_ENCODING' => $set];
             [, $lines, $from, $length] = self::reply($page, -1, 'hit');
             $lines = \array_diff($lines, ['Cache-Status: Larder; hit']);
-            $ready[] = \implode("\n", ["$https $host $port $target $counter", $page['made'], $page['age'], $page['life'], $entry . self::form($page['forms']), $from, $length, ...$lines]);
+            $ready[] = \implode("\n", ["$https $host $site $target $counter", $page['made'], $page['age'], $page['life'], $entry . self::form($page['forms']), $from, $length, ...$lines]);
         }
         self::$given = $given;
 
         return $ready;
     }
 
-    /** The URL as url() gives it, if it is spelled in this way. */
-    private static function urlOf(string $host, string $target, string $https, string $port): string
+    /**
+     * How a key begins: the URL with the host as the visitor has spelled it, which an application may repeat; and in further
+     * lines the server's port and name, where they are not the host's. By these the web server may have chosen another site
+     * than the host's, for it believes the host of an absolute target first (RFC 9112, section 3.2.2).
+     *
+     * @param string $site the server's port and name, with a space between
+     */
+    private static function asked(string $host, string $target, string $https, string $site): string
     {
-        return ($https === '' ? 'http://' : 'https://') . $host . ($port === '' || $port === ($https === '' ? '80' : '443') ? '' : ":$port") . $target;
+        $isPlain = $https === '' || \strcasecmp($https, 'off') === 0;
+        $colon = ($host[-1] ?? '') === ']' ? false : \strrpos($host, ':');
+        $own = $colon === false ? ($isPlain ? '80 ' : '443 ') . $host : \substr($host, $colon + 1) . ' ' . \substr($host, 0, $colon);
+
+        return ($isPlain ? 'http://' : 'https://') . $host . $target . ($site === $own ? '' : "\nSERVER $site");
     }
 
     /** @return array<string, int> ACCEPTED, with the sets that PHP can make here */
@@ -565,8 +575,7 @@ final class Serve
                 return null;
             }
         }
-        $url = self::url($rules['ignoredQuery'], $reason);
-        $cookies = $url === null ? null : self::cookies($rules, $reason);
+        $cookies = self::url($rules['ignoredQuery'], $reason) === null ? null : self::cookies($rules, $reason);
         if ($cookies === null) {
             return null;
         }
@@ -580,13 +589,10 @@ final class Serve
         if ($accept !== null && $accept !== '*/*' && \preg_match('~' . self::ACCEPT . '~D', $accept) !== 1) {
             $cookies .= "\nHTTP_ACCEPT $accept";
         }
-        $host = (string) self::variable('HTTP_HOST');
-        if (!\str_starts_with((string) \strstr((string) $url, '//'), "//$host")) {
-            // Another spelling of the host, which the application may repeat, or refuse.
-            $cookies .= "\nHTTP_HOST $host";
-        }
+        [$path, $query] = \explode('?', (string) self::raw('REQUEST_URI'), 2) + [1 => null];
+        $target = $path . ($query === null ? '' : self::query($query, $rules['ignoredQuery']));
 
-        return $url . $cookies;
+        return self::asked((string) self::raw('HTTP_HOST'), $target, (string) self::raw('HTTPS'), self::raw('SERVER_PORT') . ' ' . self::raw('SERVER_NAME')) . $cookies;
     }
 
     /**
@@ -616,7 +622,7 @@ final class Serve
             $port = self::variable('SERVER_PORT');
             $host .= $port === null || $port === ($scheme === 'http' ? '80' : '443') ? '' : ":$port";
         } else {
-            $host = (string) \preg_replace($scheme === 'http' ? '/:0*80$/D' : '/:0*443$/D', '', $host);
+            $host = (string) \preg_replace(['/:0+(?=[0-9]+$)/D', $scheme === 'http' ? '/:80$/D' : '/:443$/D'], [':', ''], $host);
         }
         [$path, $query] = \explode('?', $target, 2) + [1 => null];
 
@@ -673,11 +679,16 @@ final class Serve
         return $left === [] ? '' : '?' . \implode('&', $left);
     }
 
-    /** @param list<string> $patterns names; a * at the end stands for anything */
+    /** @param list<string> $patterns names; a * stands for anything, and within a name for all up to the next character of the pattern */
     public static function matches(string $name, array $patterns): bool
     {
         foreach ($patterns as $pattern) {
-            if ($pattern === $name || ($pattern[-1] === '*' && \strncmp($name, $pattern, \strlen($pattern) - 1) === 0)) {
+            if ($pattern === $name) {
+                return true;
+            }
+            $star = \strpos($pattern, '*');
+            if ($star !== false && \strncmp($name, $pattern, $star) === 0
+                && ($pattern[-1] === '*' || \strpbrk(\substr($name, $star), $pattern[$star + 1]) === \substr($pattern, $star + 1))) {
                 return true;
             }
         }

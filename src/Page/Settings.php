@@ -17,17 +17,38 @@ final readonly class Settings
 {
     /**
      * Cookies that scripts of analytics, consent and advertising set in the browser for themselves: no page depends on them.
-     * The documentation of each names them.
+     * Their owners' documentations name them. A pattern takes no more than its owner's names: others' carts may begin alike.
      */
     public const IGNORED_COOKIES = [
-        // Google Analytics, Tag Manager and Ads
-        '_ga', '_ga_*', '_gid', '_gat', '_gat_*', '__utma', '__utmb', '__utmc', '__utmt', '__utmv', '__utmz', '_gcl_*', '_gac_*', '__gads', '__gpi', '__eoi',
-        // Meta, TikTok, Pinterest, LinkedIn, Snap, X, Microsoft
-        '_fbp', '_fbc', '_ttp', '_tt_enable_cookie', '_pin_unauth', '_pinterest_*', 'li_gc', 'li_fat_id', '_scid', '_scid_r', '_sctr', '_twclid', '_uetsid', '_uetvid', '_clck', '_clsk', 'MUID',
-        // Matomo, Plausible, Hotjar, HubSpot, Mixpanel, Amplitude, Segment, Yandex, Criteo, Taboola, Cloudflare
-        '_pk_*', 'mtm_*', 'matomo_*', 'plausible_*', '_hj*', '__hs*', 'hubspotutk', 'mp_*', 'amp_*', 'AMP_*', 'ajs_*', '_ym_*', 'cto_bundle', 'trc_cookie_storage', '__cf_bm', 'cf_clearance',
-        // Consent: OneTrust, Cookiebot, Complianz, CookieYes, Borlabs, Real Cookie Banner, Osano
-        'OptanonConsent', 'OptanonAlertBoxClosed', 'CookieConsent', 'cmplz_*', 'cookieyes-consent', 'cookielawinfo-*', 'viewed_cookie_policy', 'borlabs-cookie', 'real_cookie_banner*', 'cookieconsent_status', 'euconsent-v2', 'osano_*',
+        '_ga', '_ga_*', '_gid', '_gat', '_gat_*', '__utma', '__utmb', '__utmc', '__utmt', '__utmv', '__utmz', // Google Analytics
+        '_gcl_*', '_gac_*', '__gads', '__gpi', '__eoi', // Google Ads
+        '_fbp', '_fbc', // Meta
+        '_ttp', '_tt_enable_cookie', // TikTok
+        '_pin_unauth', '_pinterest_ct*', // Pinterest
+        'li_gc', 'li_fat_id', // LinkedIn
+        '_scid', '_scid_r', '_sctr', // Snap
+        '_twclid', // X
+        '_uetsid', '_uetvid', '_clck', '_clsk', 'MUID', // Microsoft: Advertising, Clarity
+        '_pk_*', 'mtm_consent', 'mtm_consent_removed', 'mtm_cookie_consent', 'matomo_ignore', // Matomo
+        'plausible_*', // Plausible
+        '_hj*', // Hotjar
+        '__hstc', '__hssc', '__hssrc', '__hs_*', 'hubspotutk', // HubSpot; its members have __hsmem
+        'mp_*_mixpanel', // Mixpanel; MarketPress keeps carts in mp_globalcart
+        'amp_*', 'AMP_*', // Amplitude
+        'ajs_*', // Segment
+        '_ym_*', // Yandex
+        'cto_bundle', // Criteo
+        'trc_cookie_storage', // Taboola
+        '__cf_bm', 'cf_clearance', // Cloudflare
+        'OptanonConsent', 'OptanonAlertBoxClosed', // OneTrust
+        'CookieConsent', // Cookiebot
+        'cmplz_*', // Complianz
+        'cookieyes-consent', 'cookielawinfo-*', 'viewed_cookie_policy', // CookieYes
+        'borlabs-cookie', // Borlabs
+        'real_cookie_banner*', // Real Cookie Banner
+        'cookieconsent_status', // Osano's cookie banner for everybody
+        'osano_*', // Osano
+        'euconsent-v2', // IAB Europe
     ];
 
     /** Of local copies and static files. */

@@ -87,10 +87,13 @@ final class Tags
         return "\0group $origin $group";
     }
 
-    /** The tag of all that is stored for a URL: its variants, and what visitors with different cookies get. */
+    /**
+     * The tag of all that is stored for a URL: its variants, and what visitors with different cookies get. Without the port, for
+     * visitors may name it or not, and web servers differ in which they tell PHP.
+     */
     public static function url(string $url): string
     {
-        return "\0url $url";
+        return "\0url " . \preg_replace('~^(\w+://(?:\[[^]/]*\]|[^/:]*)):[0-9]+~', '$1', $url);
     }
 
     /** The scheme, host and port of a URL. */

@@ -16,7 +16,7 @@ final class Url
             return null;
         }
         $scheme = \strtolower($part[1]);
-        $host = \strtolower((string) \preg_replace($scheme === 'http' ? '/:0*80$/D' : '/:0*443$/D', '', $part[2]));
+        $host = \strtolower((string) \preg_replace(['/:0+(?=[0-9]+$)/D', $scheme === 'http' ? '/:80$/D' : '/:443$/D'], [':', ''], $part[2]));
 
         return "$scheme://$host" . ($part[3] === '' ? '/' : $part[3]) . ($part[4] ?? '');
     }

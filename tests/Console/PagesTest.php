@@ -76,7 +76,7 @@ final class PagesTest extends TestCase
     private function visit(string $url, array $lines = ['Cache-Control: max-age=60'], array $variables = [], array $options = [], array $tags = [], string $broken = '', int $status = 200, ?string $group = null, ?string $body = null): string
     {
         $cache = Cache::open($this->dsn);
-        $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
+        $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'SERVER_NAME' => (string) \parse_url($url, \PHP_URL_HOST), 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
         $settings = Settings::from($options);
         $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group), $settings), $settings, $variables);
         $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], $body ?? \str_repeat('<p>page</p>', 100)), $tags, $broken);
@@ -135,7 +135,7 @@ final class PagesTest extends TestCase
         self::assertNotSame('', $told['advice']);
 
         $cache = Cache::open($this->dsn);
-        $exchange = new Exchange(new Pages($cache), Settings::from([]), ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '443', 'HTTPS' => 'on', 'REQUEST_URI' => '/purged']);
+        $exchange = new Exchange(new Pages($cache), Settings::from([]), ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '443', 'SERVER_NAME' => 'shop.example', 'HTTPS' => 'on', 'REQUEST_URI' => '/purged']);
         self::assertNull($exchange->answer());
         self::assertTrue((new PageCache(Cache::open($this->dsn)))->purge('/purged'));
         $exchange->conclude(new Reply(200, ['Cache-Control: max-age=60'], 'page'));
@@ -146,6 +146,15 @@ final class PagesTest extends TestCase
         self::assertSame(['hit', ''], [($told = $this->json('page:why', ['url' => 'https://shop.example/purged']))['outcome'], $told['reason']]);
     }
 
+    /** The web notes it, for the command line cannot see it. */
+    public function testWhyKnowsThePortAndNameThatTheWebServerGivesItself(): void
+    {
+        $this->visit('https://shop.example/a', variables: ['HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '8443', 'SERVER_NAME' => '*.example']);
+        foreach (['https://shop.example/a', 'https://shop.example:8443/a'] as $url) {
+            self::assertSame(['hit', ''], [($told = $this->json('page:why', ['url' => $url]))['outcome'], $told['reason']], $url);
+        }
+    }
+
     public function testWhyTellsOfTheWebServersFile(): void
     {
         $static = $this->root->file('static');
@@ -153,7 +162,7 @@ final class PagesTest extends TestCase
         $this->visit('https://shop.example/a', $lines, options: ['static' => $static]);
         $file = fn(string $url): mixed => \is_array($page = $this->json('page:why', ['url' => $url])['page']) ? $page['file'] ?? $page['no_file'] : null;
         self::assertIsString($path = $file('https://shop.example/a'));
-        self::assertStringEndsWith('/https/shop.example:443/a.html', $path);
+        self::assertStringEndsWith('/https/shop.example:443@shop.example/a.html', $path);
         self::assertFileExists($path);
         self::assertStringContainsString("without PHP, to visitors whose fields and cookies do not matter: $static", $this->tell('page:why', ['url' => 'https://shop.example/a'])[1]);
 

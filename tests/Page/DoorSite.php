@@ -72,7 +72,7 @@ final class DoorSite
     {
         $connection = $this->fpm->connect();
         try {
-            return $connection->request($this->script, parameters: $parameters + ['REQUEST_URI' => $uri, 'HTTP_HOST' => 'site.example', 'QUERY_STRING' => \explode('?', $uri, 2)[1] ?? '']);
+            return $connection->request($this->script, parameters: $parameters + ['REQUEST_URI' => $uri, 'HTTP_HOST' => 'site.example', 'SERVER_NAME' => 'site.example', 'QUERY_STRING' => \explode('?', $uri, 2)[1] ?? '']);
         } finally {
             $connection->close();
         }

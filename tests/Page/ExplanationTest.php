@@ -34,7 +34,7 @@ final class ExplanationTest extends TestCase
     {
         $settings = Settings::from(['wait' => 0, 'ignoredQuery' => ['utm_*'], 'varyCookies' => ['language']]);
 
-        return new Exchange($this->pages, $settings, $variables + ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '80', 'REQUEST_URI' => '/']);
+        return new Exchange($this->pages, $settings, $variables + ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example', 'REQUEST_URI' => '/']);
     }
 
     /**

@@ -624,6 +624,8 @@ final class FastDoorTest extends TestCase
         yield 'a host that goes on with a path' => [['HTTP_HOST' => 'site.example/a', 'REQUEST_URI' => '/b']];
         yield 'a host and a target moved into each other' => [['HTTP_HOST' => 'site.exampl', 'REQUEST_URI' => 'e/a/b']];
         yield 'another port' => [['SERVER_PORT' => '8080']];
+        yield 'another site of the web server' => [['SERVER_NAME' => 'other.example']];
+        yield 'the host with its port' => [['HTTP_HOST' => 'site.example:80']];
         yield 'TLS' => [['HTTPS' => 'on']];
         yield 'another query' => [['REQUEST_URI' => '/a/b?x']];
         yield 'a cookie that may be a session' => [['HTTP_COOKIE' => '_ga=1; session=2']];
@@ -812,7 +814,7 @@ final class FastDoorTest extends TestCase
             $connections = [];
             for ($i = 0; $i < 4; $i++) {
                 $connections[] = $connection = $site->fpm->connect();
-                $connection->send($site->script, parameters: ['REQUEST_URI' => '/a', 'HTTP_HOST' => 'site.example', 'QUERY_STRING' => ''] + ($i === 3 ? ['HTTP_CACHE_CONTROL' => 'no-cache'] : []));
+                $connection->send($site->script, parameters: ['REQUEST_URI' => '/a', 'HTTP_HOST' => 'site.example', 'SERVER_NAME' => 'site.example', 'QUERY_STRING' => ''] + ($i === 3 ? ['HTTP_CACHE_CONTROL' => 'no-cache'] : []));
             }
             foreach ($connections as $connection) {
                 self::assertSame((string) $version, $connection->receive()->body);

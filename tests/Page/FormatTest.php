@@ -24,6 +24,7 @@ final class FormatTest extends TestCase
     private const SAMPLES = [
         3 => '11efd800254e736e',
         4 => 'e369ec4e89e17020',
+        5 => '377efd7456ca2a82',
     ];
 
     public function testAnotherFormHasAnotherNumber(): void
@@ -42,8 +43,8 @@ final class FormatTest extends TestCase
         $lock = \fopen('php://memory', 'w+');
         self::assertIsResource($lock);
         $page = ['made' => 1_767_312_000] + $made['page'];
-        Serve::of(['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => '/']);
-        $ready = Serve::ready($page, ['ignoredQuery' => []], 'http://shop.example/', 1, 'entry');
+        Serve::of(['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => '/', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example']);
+        $ready = Serve::ready($page, 'http://shop.example/', 1, 'entry');
         Serve::of(null);
         self::assertNotSame([], $ready);
         // How many codings there are depends on PHP's extensions.

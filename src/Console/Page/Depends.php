@@ -16,6 +16,7 @@ final class Depends
     {
         return \array_map(static fn(string $line): string => match (true) {
             \str_starts_with($line, 'cookies ') => 'Cookie: ' . \substr($line, 8),
+            \str_starts_with($line, 'SERVER ') => 'the web server\'s port and name: ' . \substr($line, 7),
             \str_starts_with($line, 'search ') => 'any query that is the same by the page\'s No-Vary-Search',
             \preg_match('/^HTTP_([A-Z_]+) (.*)$/sD', $line, $part) === 1 => \ucwords(\strtolower(\strtr($part[1], '_', '-')), '-') . ': ' . $part[2],
             \str_ends_with($line, ":\0") => 'no ' . \ucwords(\substr($line, 0, -2), '-'),

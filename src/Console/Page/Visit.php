@@ -51,17 +51,24 @@ final readonly class Visit
         return new self($this->method, $url, $this->fields);
     }
 
-    /** @return array<string, string> as a web server gives them to PHP (RFC 3875, section 4.1) */
-    public function variables(): array
+    /**
+     * As a web server gives them to PHP (RFC 3875, section 4.1).
+     *
+     * @param array<string, string> $server Pages::server()
+     *
+     * @return array<string, string>
+     */
+    public function variables(array $server): array
     {
         [$origin, $target] = $this->parts();
         [$scheme, $host] = \explode('://', $origin, 2);
-        $variables = [
+        $variables = $server + [
             'REQUEST_METHOD' => $this->method,
             'REQUEST_URI' => $target,
             'QUERY_STRING' => \explode('?', $target, 2)[1] ?? '',
             'HTTP_HOST' => $host,
             'SERVER_PORT' => \preg_match('/:(\d+)$/D', $host, $port) === 1 ? $port[1] : ($scheme === 'https' ? '443' : '80'),
+            'SERVER_NAME' => (string) \preg_replace('/:[0-9]+$/D', '', $host),
         ] + ($scheme === 'https' ? ['HTTPS' => 'on'] : []);
         foreach ($this->lines() as $name => $value) {
             $variables['HTTP_' . \strtoupper(\strtr($name, '-', '_'))] = $value;

@@ -7,11 +7,12 @@ namespace Larder\Page\Files;
 /**
  * Which pages get a file, and where it lies in a bucket.
  *
- *     http://example.org/shop/tea/       http/example.org:80/shop/tea@.html
- *     http://example.org/shop/tea        http/example.org:80/shop/tea.html
- *     https://example.org/               https/example.org:443@.html
+ *     http://example.org/shop/tea/       http/example.org:80@example.org/shop/tea@.html
+ *     http://example.org/shop/tea        http/example.org:80@example.org/shop/tea.html
+ *     https://example.org/               https/example.org:443@example.org@.html
  *
- * The name is made of the URL's bytes as they were sent, and every web server's configuration makes it in the same way. No
+ * First come the host as the visitor has spelled it, and the web server's own port and name: it may choose a site by another
+ * host than the one that PHP sees (Serve::asked()). The name is made of the URL's bytes as they were sent, and every web server's configuration makes it in the same way. No
  * two URLs have one name: no path has an "@", and none a dot but before htm or html at its end. So nothing that a web
  * server executes can be asked for, and nobody leaves the directory.
  */
@@ -26,6 +27,9 @@ final class Address
 
     /** What stands in a URL and in a request between its scheme and its path, but for the port. */
     public const HOST = '[a-z0-9._-]+';
+
+    /** The web server's port and name, as a key has them (Serve::asked()). */
+    private const SERVER = '(?:\nSERVER ([0-9]+) ([a-z0-9*._-]*))?';
 
     /** Stands in the place of the slash at a path's end. */
     public const SLASH = '@';
@@ -58,15 +62,16 @@ final class Address
 
             return null;
         }
-        if (\preg_match('{^(https?)://(' . self::HOST . ')(:[0-9]+)?' . self::PATH . '$}D', $key, $part) !== 1
-            || \strlen($key) > self::LONGEST || \max(\array_map(\strlen(...), \explode('/', $key))) > self::LONGEST_SEGMENT) {
+        if (\preg_match('{^(https?)://(' . self::HOST . ')(:[0-9]+)?' . self::PATH . self::SERVER . '$}D', $key, $part) !== 1) {
             $reason = 'its key is more than a URL without a query, of letters that need no encoding';
 
             return null;
         }
-        $reason = self::flaw($lines, $headers);
+        [$port, $name] = isset($part[6]) ? [$part[6], $part[7]] : [\ltrim($part[3], ':') ?: ($part[1] === 'http' ? '80' : '443'), $part[2]];
+        $path = "$part[1]/$part[2]$part[3]:$port@$name$part[4]" . ($part['larder_end'] === '' ? '' : self::SLASH);
+        $reason = \strlen($path) > self::LONGEST || \max(\array_map(\strlen(...), \explode('/', $path))) > self::LONGEST_SEGMENT ? 'its URL is too long' : self::flaw($lines, $headers);
 
-        return $reason !== null ? null : "$part[1]/$part[2]" . ($part[3] !== '' ? $part[3] : ($part[1] === 'http' ? ':80' : ':443')) . $part[4] . ($part[5] === '' ? '' : self::SLASH);
+        return $reason === null ? $path : null;
     }
 
     /**

@@ -48,11 +48,9 @@ final class ApacheConfiguration
             RewriteCond %{TIME} "^((\d{11})\d\d)"
             RewriteRule ^ - [E=LARDER_CLOCK:%{TIME},E=LARDER_ZONE:$zone,E=LARDER_SHORT:%1,E=LARDER_LONG:%2]
 
-            # The page: its scheme, host, port and path, as they were sent.
-            RewriteCond %{HTTP_HOST} "^$host$"
-            RewriteRule ^ - [E=LARDER_HOST:%{HTTP_HOST}:%{SERVER_PORT}]
-            RewriteCond %{HTTP_HOST} "^$host:[0-9]+$"
-            RewriteRule ^ - [E=LARDER_HOST:%{HTTP_HOST}]
+            # The page: its scheme, the host as it was sent, this server's port and name, the path.
+            RewriteCond %{HTTP_HOST} "^$host(?::[0-9]+)?$"
+            RewriteRule ^ - [E=LARDER_HOST:%{HTTP_HOST}:%{SERVER_PORT}@%{SERVER_NAME}]
             RewriteCond %{THE_REQUEST} "^(?:GET|HEAD) $patterns->target HTTP/"
             RewriteRule ^ - [E=LARDER_PATH:%1,E=LARDER_END:%2]
             RewriteCond %{ENV:LARDER_END} "^/$"
@@ -61,11 +59,10 @@ final class ApacheConfiguration
             RewriteCond %{REQUEST_URI} "^/(.*)$"
             RewriteRule ^ - [E=LARDER_TARGET:%1]
 
-            # Only for requests that want a page and name no port that needs no name, with no cookies that somebody may own,
-            # and no fields that an application may listen to.
+            # Only for requests that want a page, with no cookies that somebody may own, and no fields that an application may
+            # listen to.
             RewriteCond %{ENV:REDIRECT_STATUS} ^$
             RewriteCond %{HTTP:Accept} "$patterns->accept"
-            RewriteCond %{HTTP_HOST} "!:0*(?:80|443)$"
             RewriteCond %{HTTP_COOKIE} "$patterns->cookies"
             RewriteCond "$fields" ^$
             RewriteRule ^ - [E=LARDER_PAGE:$page]

@@ -38,18 +38,18 @@ final class NginxConfiguration
             # Larder: pages that lie in $static, and for every other request the location @php,
             # which your own configuration defines. nginx goes on without the directory: then all is for @php.
 
-            # The bucket of time, Unix time without its last digits; and the page: host, port and path, as they were sent. One
-            # pattern for all of it, because each takes time. A path has no space, so nothing stands in another's place. Nor is a
-            # port named that needs no name.
+            # The bucket of time, Unix time without its last digits; and the page: the host as it was sent, this server's port and
+            # name, the path. One pattern for all of it, because each takes time. A path has no space, so nothing stands in
+            # another's place. The host is sent twice in a request for http://host/path: PHP answers where the two differ.
             set \$larder_long "";
             set \$larder_short "";
             set \$larder_host "";
             set \$larder_path "";
             set \$larder_end "";
-            set \$larder_asked "\$msec \$request_method \$http_host:\$server_port \$request_uri";
-            if (\$larder_asked ~ "^(?<larder_short>(?<larder_long>[0-9]{7})[0-9]{2})[0-9][.][0-9]+ (?:GET|HEAD) (?<larder_host>$host:(?!0*(?:80|443):)[0-9]+)(?::[0-9]+)? $patterns->target$") { set \$larder_found yes; }
+            set \$larder_asked "\$msec \$request_method \$host \$http_host \$request_uri";
+            if (\$larder_asked ~ "^(?<larder_short>(?<larder_long>[0-9]{7})[0-9]{2})[0-9][.][0-9]+ (?:GET|HEAD) (?<larder_name>$host) (?<larder_host>\\k<larder_name>(?::[0-9]+)?) $patterns->target$") { set \$larder_found yes; }
             if (\$larder_end = "/") { set \$larder_end "$slash"; }
-            set \$larder_page "\$scheme/\$larder_host\$larder_path\$larder_end.html";
+            set \$larder_page "\$scheme/\$larder_host:\$server_port@\$server_name\$larder_path\$larder_end.html";
 
             # Requests that no file may answer: that want no page, with cookies that somebody may own, and with fields that an
             # application may listen to.

@@ -57,8 +57,13 @@ final readonly class Patterns
     private static function any(array $names, string $ends): string
     {
         // A name of other characters is not ignored here: the page cache answers its requests.
-        $names = \array_filter($names, static fn(string $name): bool => \preg_match('/^[\w.-]+\*?$/D', $name) === 1);
+        $names = \array_filter($names, static fn(string $name): bool => \preg_match('/^[\w.-]+(?:\*[\w.-]*)?$/D', $name) === 1);
 
-        return '(?:' . \implode('|', \array_map(static fn(string $name): string => \str_replace(['.', '*'], ['[.]', "[^$ends]*+"], $name), $names)) . ')';
+        return '(?:' . \implode('|', \array_map(static function (string $name) use ($ends): string {
+            [$first, $last] = \explode('*', $name, 2) + [1 => null];
+
+            // As Serve::matches() has it, so that there is one way to match.
+            return \str_replace('.', '[.]', $first) . ($last === null ? '' : "[^$ends" . \addcslashes($last[0] ?? '', '-') . ']*+' . \str_replace('.', '[.]', $last));
+        }, $names)) . ')';
     }
 }

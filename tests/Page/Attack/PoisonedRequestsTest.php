@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Page\Attack;
 
+use Larder\Page\PageCache;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
 use PHPUnit\Framework\Attributes\CoversNothing;
@@ -131,6 +132,34 @@ final class PoisonedRequestsTest extends AttackCase
     {
         $this->prints(static fn(ServerRequestInterface $request): string => 'link to ' . $request->getHeaderLine('Host'));
         $this->assertUnharmed(self::request('/', ['Host' => 'shop.example']), self::request('/', ['Host' => $host]));
+    }
+
+    /** The server's own port may stand in the field or not: an application that repeats the field gives each its own links. */
+    #[TestWith(['intranet:8080', 'intranet'])]
+    #[TestWith(['intranet', 'intranet:8080'])]
+    #[TestWith(['intranet:8080', 'intranet:08080'])]
+    #[TestWith(['intranet:8080', 'Intranet:8080'])]
+    #[TestWith(['intranet', 'intranet:80'])]
+    public function testAnotherSpellingOfTheHost(string $host, string $other): void
+    {
+        $this->prints(static fn(ServerRequestInterface $request): string => 'link to ' . $request->getHeaderLine('Host'));
+        $request = static fn(string $host): ServerRequest => new ServerRequest('GET', 'http://intranet:8080/', ['Host' => $host]);
+        $this->assertUnharmed($request($host), $request($other));
+        (new PageCache($this->cache))->purge('http://intranet:8080/');
+        self::assertStringContainsString('uri-miss', $this->ask($request($host))->getHeaderLine('Cache-Status'));
+        self::assertStringContainsString('uri-miss', $this->ask($request($other))->getHeaderLine('Cache-Status'));
+    }
+
+    /** Two sites of one web server share a cache, and a request names them both: the server goes by the one, the key by the other. */
+    #[TestWith([['SERVER_NAME' => 'other.example']])]
+    #[TestWith([['SERVER_NAME' => '']])]
+    #[TestWith([['SERVER_NAME' => '*.example']])]
+    public function testAnotherSiteThatTheWebServerTakesTheRequestFor(array $server): void
+    {
+        $this->prints(static fn(ServerRequestInterface $request): string => 'site ' . ($request->getServerParams()['SERVER_NAME'] ?? ''));
+        $request = static fn(array $server): ServerRequest => new ServerRequest('GET', 'http://shop.example/', ['Host' => 'shop.example'], null, '1.1', $server);
+        $this->assertUnharmed($request(['SERVER_NAME' => 'shop.example']), $request($server));
+        $this->assertUnharmed($request($server), $request(['SERVER_NAME' => 'shop.example']));
     }
 
     /** Squid believed the host of an absolute target over the field (CVE-2016-4553). */

@@ -124,7 +124,7 @@ abstract class ScriptCase extends TestCase
     protected function ask(string $script, array $variables = [], string $body = '', string $target = '/'): FastCgiResponse
     {
         return $this->connection->request($script, [], $body, $variables + [
-            'HTTP_HOST' => 'shop.example', 'REQUEST_URI' => $target, 'QUERY_STRING' => \explode('?', $target, 2)[1] ?? '', 'REQUEST_METHOD' => 'GET',
+            'HTTP_HOST' => 'shop.example', 'SERVER_NAME' => 'shop.example', 'REQUEST_URI' => $target, 'QUERY_STRING' => \explode('?', $target, 2)[1] ?? '', 'REQUEST_METHOD' => 'GET',
         ]);
     }
 

@@ -61,7 +61,7 @@ final class Site
                 foreach ($response['header'] ?? ['Cache-Control: max-age=3600'] as $line) {
                     header($line);
                 }
-                echo ($response['text'] ?? 'page') . ' of ' . $_SERVER['REQUEST_URI'] . ' for ' . ($_COOKIE['session'] ?? 'all') . str_repeat(' <p>', 200);
+                echo strtr($response['text'] ?? 'page', ['{host}' => $_SERVER['HTTP_HOST']]) . ' of ' . $_SERVER['REQUEST_URI'] . ' for ' . ($_COOKIE['session'] ?? 'all') . str_repeat(' <p>', 200);
                 PHP,
         ));
         \file_put_contents($this->directory->file('options'), \json_encode($options, \JSON_THROW_ON_ERROR));

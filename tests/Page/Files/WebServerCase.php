@@ -62,6 +62,25 @@ abstract class WebServerCase extends TestCase
         self::assertCount(1, \array_keys($site->runs(), '/one/', true));
     }
 
+    /** An application may repeat it. */
+    public function testTheHostAsItIsSpelledHasAFileOfItsOwn(): void
+    {
+        $site = self::site();
+        $site->answers('page at {host}');
+        $host = $site->host();
+        [$name, $port] = \explode(':', $host);
+        foreach ([$name, $host, "$name:0$port", $name, $host] as $i => $spelled) {
+            [, $header, $body] = $site->get('/spelled', ["Host: $spelled"]);
+            self::assertStringStartsWith("page at $spelled of", $body);
+            self::assertSame($i > 2, \str_contains($header['cache-status'] ?? '', 'detail="file"'));
+        }
+        (new PageCache($site->cache()))->purge("http://$name/spelled");
+        $site->answers('new page at {host}');
+        foreach ([$name, $host, "$name:0$port"] as $spelled) {
+            self::assertStringStartsWith("new page at $spelled of", $site->get('/spelled', ["Host: $spelled"])[2]);
+        }
+    }
+
     public function testItSendsTheFormThatTheVisitorTakes(): void
     {
         $site = self::site();
@@ -251,7 +270,7 @@ abstract class WebServerCase extends TestCase
         // As the web server's own port is another one, a page of the usual port comes by another door.
         (new Middleware($site->cache(), ['static' => $site->static], $factory, $factory))->process(new ServerRequest('GET', 'http://usual.example/ports'), $handler);
         unset($_SERVER['LARDER_ZONE'], $_SERVER['LARDER_CLOCK']);
-        self::assertNotSame([], \glob("$site->static/*/http/usual.example:80/ports.html"));
+        self::assertNotSame([], \glob("$site->static/*/http/usual.example:80@usual.example/ports.html"));
 
         foreach (['usual.example:80', 'usual.example:080'] as $host) {
             self::assertStringStartsWith('page of /ports', $site->get('/ports', ["Host: $host"])[2], $host);
