@@ -163,7 +163,7 @@ screenshots-wordpress: setup ## take pictures of the WordPress plugin for the do
 self-check: setup ## check whether to trust the laboratory here: measure the same thing twice, and once slowed by 10 %
 	ext/with php lab/self-check.php $(ARGS)
 
-cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm)
+cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm, git)
 	ext/with php lab/cache-tests.php $(ARGS)
 
 instructions: setup ## count the instructions of a call of each layer, beside those of docs/instructions.json, which are then written anew (valgrind)

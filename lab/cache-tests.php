@@ -1,6 +1,6 @@
 <?php
 
-// Scores the page cache with the public tests for HTTP caches (npm: http-cache-tests), beside the published results.
+// Scores the page cache with the public tests for HTTP caches (github.com/http-tests/cache-tests), beside the published results.
 //
 // php lab/cache-tests.php [--dsn=DSN] [--options=JSON] [--without] [--json=FILE]
 // php lab/cache-tests.php --id=ID [--dsn=DSN] [--options=JSON] [--without]

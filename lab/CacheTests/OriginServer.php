@@ -25,7 +25,7 @@ final class OriginServer extends Server
     {
         // As `npm run server` would give them.
         $settings = \json_encode(['npm_config_protocol' => 'http', 'npm_config_port' => (string) $port, 'npm_config_pidfile' => self::PID], \JSON_THROW_ON_ERROR);
-        $server = \json_encode('file://' . $this->suite->directory . '/server/server.mjs', \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_SLASHES);
+        $server = \json_encode('file://' . $this->suite->directory . '/test-engine/server/server.mjs', \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_SLASHES);
 
         return ['--no-warnings', '--input-type=module', '--eval', "Object.assign(process.env, $settings); await import($server)"];
     }

@@ -32,10 +32,6 @@ final class Rig
         'cgi.nph' => 1,
     ];
 
-    /**
-     * One thing it cannot be told: of several lines with one field's name, nginx before 1.23 leaves PHP the last one, so that
-     * vary-normalise-combine does not pass there.
-     */
     private const NGINX = [
         'underscores_in_headers on;', 'ignore_invalid_headers off;', 'large_client_header_buffers 8 32k;',
         'if_modified_since off;', 'etag off;', 'max_ranges 0;', 'gzip off;',
@@ -75,7 +71,7 @@ final class Rig
             $this->start($this->origin);
             $this->fpm = new PhpFpmServer($this->directory, $account, self::WORKERS, self::PHP);
             $this->start($this->fpm);
-            \file_put_contents($root->file('index.php'), self::script($cached, $dsn ?? 'sqlite://' . $store->path, $options, 'tcp://' . \implode(':', $this->origin->address())));
+            \file_put_contents($root->file('index.php'), self::script($cached, $dsn ?? 'sqlite://' . $store->path . '?timeout=10', $options, 'tcp://' . \implode(':', $this->origin->address())));
             $this->nginx = new NginxServer($this->directory, $account, $root->path, $this->fpm->socket(), self::NGINX);
             $this->start($this->nginx);
             $this->check();

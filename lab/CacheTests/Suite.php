@@ -9,7 +9,7 @@ use Larder\Lab\Service\ServiceFailure;
 use Symfony\Component\Process\Process;
 
 /**
- * The public tests for HTTP caches (github.com/http-tests/cache-tests), as npm has them.
+ * The public tests for HTTP caches (github.com/http-tests/cache-tests), of one commit.
  *
  * This folder holds what scores the page cache with them: Suite (their files), Rig (the servers), Forwarder (the
  * application behind the page cache), Score (the counting).
@@ -19,7 +19,16 @@ use Symfony\Component\Process\Process;
  */
 final readonly class Suite
 {
-    private const VERSION = '0.4.5';
+    private const REPOSITORY = 'https://github.com/http-tests/cache-tests';
+
+    /** The repository's tests change: a score is one of these. */
+    private const COMMIT = 'b55b8bda3dbb8c927c04e85bd8d496a8caa3e4ba';
+
+    /** What its client sends a request with that may have an interim response. */
+    private const CLIENT = 'undici@7.4.0';
+
+    /** Names another place of the repository, for machines that cannot reach that one. */
+    private const PLACE = 'LARDER_CACHE_TESTS';
 
     /** Seconds. */
     private const INSTALLATION = 300.0;
@@ -30,8 +39,7 @@ final readonly class Suite
     /** The tests without those for browsers only, as JSON. */
     private const DESCRIBE = <<<'JS'
         import tests from './tests/index.mjs'
-        import surrogate from './tests/surrogate-control.mjs'
-        console.log(JSON.stringify([...tests, surrogate].flatMap(group => group.tests
+        console.log(JSON.stringify(tests.flatMap(group => group.tests
           .filter(test => test.browser_only !== true)
           .map(test => ({ id: test.id, name: test.name, kind: test.kind ?? 'required', depends_on: test.depends_on ?? [] })))))
         JS;
@@ -47,21 +55,27 @@ final readonly class Suite
     private function __construct(public string $directory) {}
 
     /**
-     * @param string $build where it is installed, if it is not yet
+     * @param string $build where it is put, if it is not there yet
      *
      * @throws ServiceFailure
      */
     public static function installed(string $build = __DIR__ . '/../../build/cache-tests'): self
     {
-        foreach (['node' => 'nodejs', 'npm' => 'npm'] as $program => $package) {
+        foreach (['node' => 'nodejs', 'npm' => 'npm', 'git' => 'git'] as $program => $package) {
             Need::find([$program]) !== null || throw new ServiceFailure("There is no $program on this machine: apt-get install $package");
         }
-        $package = 'http-cache-tests';
         \is_dir($build) || \mkdir($build, 0o777, true);
-        $directory = \realpath($build) . "/node_modules/$package";
-        $manifest = "$directory/package.json";
-        if (!\is_file($manifest) || !\str_contains((string) \file_get_contents($manifest), '"version": "' . self::VERSION . '"')) {
-            self::output(['npm', 'install', '--prefix', $build, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', "$package@" . self::VERSION], $build, [], self::INSTALLATION);
+        $directory = \realpath($build) . '/' . self::COMMIT;
+        if (!\is_dir($directory)) {
+            $new = "$directory-" . \getmypid();
+            $given = \getenv(self::PLACE);
+            self::output(['git', 'clone', '--quiet', '--no-checkout', $given === false ? self::REPOSITORY : $given, $new], $build, [], self::INSTALLATION);
+            self::output(['git', 'checkout', '--quiet', self::COMMIT], $new, [], self::INSTALLATION);
+            // Nothing else that its package.json names: that is for its own pages, and large.
+            \unlink("$new/package.json");
+            self::output(['npm', 'install', '--prefix', $new, '--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', self::CLIENT], $new, [], self::INSTALLATION);
+            // In one step, so that another process sees all of it or nothing. It may have been faster.
+            @\rename($new, $directory) || self::output(['rm', '-rf', $new], $build);
         }
 
         return new self($directory);
@@ -118,7 +132,7 @@ final readonly class Suite
         // As `npm run cli` would give them; cli.mjs takes one that is not there for an id.
         $environment = ['npm_config_base' => $base, 'npm_config_id' => $id, 'npm_package_config_id' => $id];
 
-        return self::output(['node', '--no-warnings', 'cli.mjs'], $this->directory, $environment, self::RUN);
+        return self::output(['node', '--no-warnings', 'test-engine/cli.mjs'], $this->directory, $environment, self::RUN);
     }
 
     /** @return Results */
