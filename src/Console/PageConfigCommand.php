@@ -15,6 +15,7 @@ use Larder\Page\Files\VarnishConfiguration;
 use Larder\Page\Proxies;
 use Larder\Page\Serve;
 use Larder\Page\Settings;
+use Larder\System\Quiet;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\InputArgument;
@@ -40,21 +41,22 @@ final class PageConfigCommand extends PageCommand
             ->addOption('static', null, InputOption::VALUE_REQUIRED, 'The directory of the page cache\'s option "static" (default: that of --options, else --root)')
             ->addOption('module', null, InputOption::VALUE_REQUIRED | InputOption::VALUE_IS_ARRAY, 'nginx has this module: br (ngx_brotli), zstd (zstd-nginx-module)')
             ->addOption('backend', null, InputOption::VALUE_REQUIRED, 'The web server behind Varnish', '127.0.0.1:8080')
+            ->addOption('output', null, InputOption::VALUE_REQUIRED, 'Write it to this file, whole or not at all (default: standard output)')
             ->addOption('timezone', null, InputOption::VALUE_REQUIRED, 'Apache\'s time zone (default: this machine\'s)')
             ->setHelp(<<<'HELP'
                 Prints what stands inside nginx's server { } or inside Apache's <VirtualHost>. They send the pages that the page cache
                 writes to its directory "static", and ask PHP for everything else: nginx in the location @php, which your own
                 configuration defines.
 
-                  <info>%command.full_name% nginx --root=/var/www/shop --static=/var/lib/shop/pages > /etc/nginx/snippets/pages.conf</info>
+                  <info>%command.full_name% nginx --root=/var/www/shop --static=/var/lib/shop/pages --output=/etc/nginx/snippets/pages.conf</info>
                   <info>%command.full_name% apache --root=/var/www/shop --options=page-options.php</info>
 
                 For Varnish it prints a VCL, which keeps what the page cache has stored and removes what is purged: name Varnish's
                 address in the page cache's option "proxies".
 
-                  <info>%command.full_name% varnish --backend=127.0.0.1:8080 > /etc/varnish/default.vcl</info>
+                  <info>%command.full_name% varnish --backend=127.0.0.1:8080 --output=/etc/varnish/default.vcl</info>
 
-                Print it again when you change the page cache's options.
+                With ">" in the place of --output the shell would empty the file before this command can fail. Print it again when you change the page cache's options.
                 HELP);
     }
 
@@ -75,18 +77,35 @@ final class PageConfigCommand extends PageCommand
         if ($server === 'varnish') {
             [$host, $port] = self::backend(self::text($input, 'backend') ?? '');
             $life = $given['staticLife'] ?? self::LIFE;
-            $output->write(VarnishConfiguration::text($patterns, Proxies::FIELD, $host, $port, \is_int($life) ? $life : self::LIFE), false, OutputInterface::OUTPUT_RAW);
 
-            return Application::OK;
+            return self::deliver($input, $output, VarnishConfiguration::text($patterns, Proxies::FIELD, $host, $port, \is_int($life) ? $life : self::LIFE));
         }
         if ($files === null) {
             throw new InvalidArgumentException('Name the directory of the pages: --static=/var/lib/shop/pages, or --root.');
         }
-        $output->write(match ($server) {
+
+        return self::deliver($input, $output, match ($server) {
             'nginx' => NginxConfiguration::text($patterns, $root ?? $files->directory, $files->directory, $files->sent(), self::words($input->getOption('module'))),
             'apache' => ApacheConfiguration::text($patterns, $files->directory, $files->sent(), self::zone(self::text($input, 'timezone'))),
             default => throw InvalidConfiguration::choice('server', $server, ['nginx', 'apache', 'varnish']),
-        }, false, OutputInterface::OUTPUT_RAW);
+        });
+    }
+
+    private static function deliver(InputInterface $input, OutputInterface $output, string $text): int
+    {
+        $file = self::text($input, 'output');
+        if ($file === null) {
+            $output->write($text, false, OutputInterface::OUTPUT_RAW);
+
+            return Application::OK;
+        }
+        $new = $file . '.' . \bin2hex(\random_bytes(4));
+        $isWritten = Quiet::call(static fn(): bool => \file_put_contents($new, $text) === \strlen($text) && \chmod($new, 0o644) && \rename($new, $file));
+        if (!$isWritten) {
+            $reason = Quiet::$reason;
+            \is_file($new) && \unlink($new);
+            throw new InvalidArgumentException("$file cannot be written: $reason");
+        }
 
         return Application::OK;
     }

@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Page\Depends;
+use Larder\Console\Page\Doubt;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\Page\Listing;
@@ -40,6 +41,7 @@ final class PageListCommand extends CacheCommand
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
+        Doubt::refuse($cache, $place, $input);
         $rows = Listing::of(self::truth($place, $input), self::text($input, 'group') ?? '', self::wanted(self::text($input, 'url') ?? ''), self::words($input->getOption('tag')));
         if ($input->getOption('json') === true) {
             foreach ($rows as $row) {

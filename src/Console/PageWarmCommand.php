@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
+use Larder\Console\Page\Doubt;
 use Larder\Console\Page\OwnersOptions;
 use Larder\Console\Page\Visit;
 use Larder\Console\Support\Place;
@@ -89,6 +90,8 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
         $owners = self::owners($cache, $input);
         $json = $input->getOption('json') === true;
         $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+        $doubt = Doubt::about($cache, $place, $input);
+        $doubt === null || $errors->writeln('<comment>' . OutputFormatter::escape($doubt) . '</comment>');
         $sitemaps = new Sitemaps($visit, $to, $timeout);
         $begin = \hrtime(true);
         try {

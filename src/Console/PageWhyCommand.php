@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Page\Depends;
+use Larder\Console\Page\Doubt;
 use Larder\Console\Page\Story;
 use Larder\Console\Page\Visit;
 use Larder\Console\Support\Place;
@@ -49,6 +50,7 @@ final class PageWhyCommand extends PageCommand
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
+        Doubt::refuse($cache, $place, $input);
         $visit = Visit::of(self::argument($input, 'url'), self::words($input->getOption('header')), self::words($input->getOption('cookie')), self::text($input, 'method') ?? '');
         $owners = self::owners($cache, $input);
         $settings = Settings::from($owners->for($visit->url));

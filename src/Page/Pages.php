@@ -25,7 +25,8 @@ use Larder\System\ProcessId;
  *     i, r, u and ring: see Budget
  *     w  by host name: how many may wait there
  *     n  by path and not by key: the last No-Vary-Search rule of a response
- *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line
+ *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line; and without one,
+ *        that there are any
  *
  * Page and stamp carry the same tags, the stamp's with a mark in front. Invalidating a tag removes pages; with the mark it
  * expires them. Nothing that lies there is trusted to be what this class wrote.
@@ -349,6 +350,12 @@ final class Pages
         return \is_array($options) ? $options : [];
     }
 
+    /** Whether the web has made a page with this cache, as far as it has noted. */
+    public function isUsed(): bool
+    {
+        return $this->notes->get('o') !== null;
+    }
+
     /**
      * As what the web server has told PHP the last request of an origin: the host as the visitor has spelled it, and the
      * server's own port and name.
@@ -397,7 +404,9 @@ final class Pages
     public function noteOptions(string $origin, array $options, array $server): void
     {
         $noted = ['options' => $options, 'server' => $server];
-        $this->noted($origin) === $noted || $this->notes->set("o$origin", $noted, self::RULES);
+        if ($this->noted($origin) !== $noted) {
+            $this->notes->setMultiple(["o$origin" => $noted, 'o' => true], self::RULES);
+        }
     }
 
     /**

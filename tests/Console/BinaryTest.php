@@ -201,4 +201,37 @@ final class BinaryTest extends TestCase
         self::assertSame(0, $child->status, $child->errors);
         self::assertJson($child->output);
     }
+
+    /** Else a purge that purges nothing looks like one that has worked. */
+    public function testAPageCommandDoesNotQuietlyUseACacheThatHasNoPages(): void
+    {
+        $home = ['HOME' => $this->root->path, 'XDG_CACHE_HOME' => $this->root->path . '/xdg', 'LARDER_DSN' => '', 'TMPDIR' => $this->root->path];
+        foreach ([['page:purge', '/a'], ['page:purge', '--all'], ['page:list'], ['page:why', 'http://a.example/'], ['page:follow']] as $words) {
+            $child = Child::run([self::binary(), ...$words], $home);
+            self::assertSame([2, ''], [$child->status, $child->output], \implode(' ', $words));
+            self::assertStringContainsString('--dsn', $child->errors);
+            if ($words[0] !== 'page:follow') {
+                self::assertLessThan(2, Child::run([self::binary(), ...$words, '--dsn=' . $this->dsn], $home)->status, 'who names a cache is believed');
+            }
+        }
+        $page = "require '" . \dirname(__DIR__, 2) . "/vendor/autoload.php'; (new Larder\\Page\\Pages(Larder\\Cache::open()))->noteOptions('http://a.example', [], []);";
+        Child::run([\PHP_BINARY, '-r', $page], $home);
+        self::assertSame([0, "purged\n"], [($child = Child::run([self::binary(), 'page:purge', '/a'], $home))->status, $child->output], $child->errors);
+    }
+
+    /** With ">" the shell would have emptied the file before. */
+    public function testAConfigurationThatFailsLeavesTheFileAsItIs(): void
+    {
+        $file = $this->root->path . '/pages.conf';
+        self::assertSame(0, $this->larder(['page:config', 'nginx', '--root=/srv/www', "--output=$file"])->status);
+        $written = (string) \file_get_contents($file);
+        self::assertStringContainsString('root /srv/www;', $written);
+        self::assertSame(0o644, \fileperms($file) & 0o777);
+        self::assertSame(2, $this->larder(['page:config', 'nginx', '--root=no path', "--output=$file"])->status);
+        self::assertSame($written, \file_get_contents($file));
+        $nowhere = $this->larder(['page:config', 'nginx', '--root=/srv/www', "--output=$file/none"]);
+        self::assertSame(2, $nowhere->status);
+        self::assertStringContainsString("$file/none", $nowhere->errors);
+        self::assertSame([$file], \glob($this->root->path . '/pages*'));
+    }
 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Console\Warm;
 
+use Larder\Console\Support\Text;
+
 /** What a sitemap lists (sitemaps.org, protocol): pages, or further sitemaps; XML or a line each, with gzip or not. */
 final readonly class Sitemap
 {
@@ -25,12 +27,14 @@ final readonly class Sitemap
         $text = self::unpacked(self::unpacked($text));
         $text = (string) \preg_replace('/^\xEF\xBB\xBF/', '', $text);
         if (!\str_starts_with(\ltrim($text), '<')) {
-            $lines = \array_values(\array_filter(\array_map(\trim(...), \explode("\n", $text)), static fn(string $line): bool => $line !== ''));
-            if ($lines === [] || \preg_grep('~^https?://\S+$~iD', $lines) !== $lines) {
-                throw new NoSitemap('it is neither XML nor a list of URLs');
+            $lines = \array_filter(\array_map(\trim(...), \explode("\n", $text)), static fn(string $line): bool => $line !== '');
+            $wrong = \preg_grep('~^https?://\S+$~iD', $lines, \PREG_GREP_INVERT) ?: [];
+            if ($lines === [] || $wrong !== []) {
+                $which = $wrong === [] ? 'it is empty' : 'line ' . (\array_key_first($wrong) + 1) . ' is no URL: "' . Text::line(\reset($wrong), 100) . '"';
+                throw new NoSitemap("it is neither XML nor a list of URLs: $which");
             }
 
-            return new self($lines, []);
+            return new self(\array_values($lines), []);
         }
         $text = (string) \preg_replace('/<!--.*?-->/s', '', $text);
         if (\preg_match('~^\s*(?:<\?xml[^>]*>\s*|<\?xml-stylesheet[^>]*>\s*)*<((?:[\w.-]+:)?)(urlset|sitemapindex)[\s>/]~', $text, $root) !== 1) {

@@ -67,4 +67,11 @@ final class SitemapTest extends TestCase
         $this->expectException(NoSitemap::class);
         Sitemap::parse($text);
     }
+
+    public function testItNamesTheLineOfAListThatIsNoUrl(): void
+    {
+        $this->expectException(NoSitemap::class);
+        $this->expectExceptionMessage('line 4 is no URL: "www.a.example/b"');
+        Sitemap::parse("https://a.example/\n\nhttps://a.example/a\r\nwww.a.example/b\nc\n");
+    }
 }
