@@ -7,6 +7,7 @@ namespace Larder\Console;
 use Larder\Cache;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
+use Larder\Page\FastDoor;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -29,6 +30,7 @@ final class FlushCommand extends CacheCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $done = $cache->flush();
+        FastDoor::doubtOthers($cache);
         if ($input->getOption('json') === true) {
             Text::json($output, ['group' => self::text($input, 'group'), 'done' => $done]);
         } else {

@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Console\Page\Doubt;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
+use Larder\Page\FastDoor;
 use Larder\Page\PageCache;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
@@ -49,6 +50,7 @@ final class PagePurgeCommand extends PageCommand
             throw new InvalidArgumentException($isAll ? 'With --all, name no URL and no tag, and not --expire.' : 'Name URLs or tags, or write --all.');
         }
         $done = self::purge($cache, self::truth($place, $input), $input, $urls, $tags, $isExpired, $isAll);
+        FastDoor::doubtOthers($cache);
         if ($input->getOption('json') === true) {
             Text::json($output, ['urls' => $urls, 'tags' => $tags, 'all' => $isAll, 'expired' => $isExpired, 'done' => $done]);
         } else {

@@ -106,6 +106,28 @@ final class FastDoor
     }
 
     /**
+     * Makes the next request of each site whose constants name another cache ask that site which one it opens. A purge of this
+     * cache moves no other one's counter, so whoever purges by a command would believe that it counts.
+     *
+     * @param Cache $cache that was purged
+     */
+    public static function doubtOthers(Cache $cache): void
+    {
+        $path = $cache->group('page')->purgeCounter()?->path;
+        foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
+            Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch($place, 1));
+        }
+    }
+
+    /** Notes that the constants were right just now. */
+    private static function confirm(string $place): bool
+    {
+        \clearstatcache(true, $place);
+
+        return \abs(\time() - (int) \filemtime($place)) < Serve::TRUST >> 1 || Quiet::call(static fn(): bool => \touch($place));
+    }
+
+    /**
      * Makes the copy of a page that was served from the cache just now.
      *
      * @param string                $key  of the request
@@ -217,7 +239,7 @@ final class FastDoor
     {
         $isThere = $this->counter->exists() && \is_dir($place);
         if ($isThere && Serve::$constants !== null && Serve::$constants === $this->constants()) {
-            return $this->choose();
+            return $this->choose() && self::confirm($place);
         }
         $lock = FileLock::file($this->directory . '.lock');
         if ($lock === null || !FileLock::take($lock, 0.0)) {
@@ -244,7 +266,7 @@ final class FastDoor
                 $new = null;
             }
 
-            return $this->choose() && $this->publish($place);
+            return $this->choose() && $this->publish($place) && self::confirm($place);
         } finally {
             $new === null || Quiet::call(static fn(): bool => \rmdir($new));
             \fclose($lock);

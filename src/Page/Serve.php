@@ -47,6 +47,9 @@ final class Serve
     /** Memory that a reboot empties, as it does OPcache: copies from before a power cut are never read. */
     public const MEMORY = '/dev/shm/larder-serve-';
 
+    /** Seconds that the constants are believed without start(): the site may open another cache by now, or have other options. */
+    public const TRUST = 60;
+
     /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
     private const LONGEST = 2_048;
 
@@ -143,6 +146,10 @@ final class Serve
             return false;
         }
         self::$constants = $constants;
+        // Whoever makes the constants touches the place. A command for another cache makes it old.
+        if (\abs(\time() - (int) \filemtime($place)) > self::TRUST) {
+            return false;
+        }
         $counter = @\filesize($constants['counter']);
         if ($counter === false) {
             \error_clear_last();

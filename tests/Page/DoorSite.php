@@ -36,7 +36,7 @@ final class DoorSite
             require 'ROOT/larder-serve.php';
             file_put_contents(__DIR__ . '/starts', '.', FILE_APPEND);
             require 'ROOT/vendor/autoload.php';
-            $cache = Larder\Cache::open(TIERS);
+            $cache = Larder\Cache::open(is_file(__DIR__ . '/tiers') ? json_decode(file_get_contents(__DIR__ . '/tiers'), true) : TIERS);
             (new Larder\Page\PageCache($cache, OPTIONS))->start();
             file_put_contents(__DIR__ . '/runs', '.', FILE_APPEND);
             header('Cache-Control: max-age=60');
@@ -65,6 +65,12 @@ final class DoorSite
     public function does(string $code): void
     {
         $this->fpm->directory->write('application.php', "<?php\n$code");
+    }
+
+    /** The site opens another cache from now on. */
+    public function opens(string $dsn): void
+    {
+        $this->fpm->directory->write('tiers', \json_encode(['dsn' => $dsn], \JSON_THROW_ON_ERROR));
     }
 
     /** @param array<string, string> $parameters as HTTP_COOKIE */

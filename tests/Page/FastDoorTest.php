@@ -22,6 +22,7 @@ use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
@@ -96,6 +97,45 @@ final class FastDoorTest extends TestCase
         self::assertFalse($has(), 'it is not known to be good any more');
         $site->get('/a');
         self::assertTrue($has());
+    }
+
+    /** Its constants name the old cache, and nothing of the new one can move that one's counter. */
+    #[TestWith(['page:purge', '/a'])]
+    #[TestWith(['page:purge', '--all'])]
+    #[TestWith(['page:purge', '--expire', '--tag=menu'])]
+    #[TestWith(['flush'])]
+    public function testACommandForAnotherCacheThatTheSiteOpensNowCounts(string ...$words): void
+    {
+        $site = self::site([], []);
+        $site->warm('/a');
+        $site->says('second');
+        $site->opens($dsn = 'sqlite://' . $site->fpm->directory->file('other'));
+        self::assertSame('first', $site->get('/a')->body, 'nobody has told it yet');
+        $larder = new Process([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', ...$words, "--dsn=$dsn"]);
+        self::assertSame(0, $larder->wait(20.0), $larder->errors());
+        self::assertSame('second', $site->get('/a')->body);
+        $site->warm('/a');
+        $starts = $site->starts();
+        self::assertSame('second', $site->get('/a')->body);
+        self::assertSame($starts, $site->starts());
+    }
+
+    /** Without any command, as after other options. */
+    public function testItAsksTheSiteNowAndThenWhichCacheItOpens(): void
+    {
+        $site = self::site([], []);
+        $site->warm('/a');
+        $place = (string) $site->place();
+        $starts = $site->starts();
+        \touch($place, \time() - Serve::TRUST - 1);
+        self::assertSame('first', $site->get('/a')->body);
+        self::assertSame('first', $site->get('/a')->body);
+        self::assertSame($starts + 1, $site->starts(), 'a minute later it asks once');
+        $site->says('second');
+        $site->opens('sqlite://' . $site->fpm->directory->file('other'));
+        self::assertSame('first', $site->get('/a')->body);
+        \touch($place, \time() - Serve::TRUST - 1);
+        self::assertSame('second', $site->get('/a')->body);
     }
 
     /** As in a PHP that has no APCu: none of its functions is there. */
