@@ -407,10 +407,6 @@ final class Tree
                 $this->replace('cache', \json_encode($about, \JSON_THROW_ON_ERROR));
             }
             if ($this->mirror->about() !== $about) {
-                // The site opens another cache now, and no purge of that reaches them.
-                $lock = $this->mirror->lock();
-                $lock === null || $this->clear();
-                $lock === null || \fclose($lock);
                 throw Failure::because($this->directory, 'another cache\'s pages lie there; give each cache a directory of its own, or delete this one');
             }
             $notes = $this->cache->mirrors();
