@@ -25,7 +25,8 @@ final class Groups
     ];
 
     /** No database stands behind them: transients, and the sessions of common shops. */
-    private const CACHE_ONLY = ['transient' => true, 'site-transient' => true, 'session' => true, 'sessions' => true, 'wc_session_id' => true, 'wp_session' => true];
+    private const TRANSIENTS = ['transient' => true, 'site-transient' => true];
+    private const SESSIONS = ['session' => true, 'sessions' => true, 'wc_session_id' => true, 'wp_session' => true];
 
     /** Whether WordPress itself keeps it, so that a value added was just computed from the database. */
     public static function isOwn(string $group): bool
@@ -36,6 +37,11 @@ final class Groups
 
     public static function isCacheOnly(string $group): bool
     {
-        return isset(self::CACHE_ONLY[$group]);
+        return isset(self::TRANSIENTS[$group]) || isset(self::SESSIONS[$group]);
+    }
+
+    public static function isSession(string $group): bool
+    {
+        return isset(self::SESSIONS[$group]);
     }
 }

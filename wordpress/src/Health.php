@@ -156,6 +156,18 @@ final class Health
             return self::result('pages', 'good', \__('Larder stores no pages', 'larder'), $problem);
         }
         $root = self::cache()?->larder();
+        $failed = $root === null ? null : Owner::run(static fn(): ?array => FailedReads::reported(ObjectCache::records($root)));
+        if ($failed !== null) {
+            return self::result(
+                'pages',
+                'recommended',
+                \__('A failing statement keeps pages from being stored', 'larder'),
+                \__('In the last hour the database refused a statement while WordPress built a page. Something may be missing on such a page, so Larder stores neither the page nor what was computed for it.', 'larder'),
+                /* translators: 1: a statement of SQL, 2: the database's error message */
+                \sprintf(\__('The statement: %1$s. The error: %2$s', 'larder'), $failed[0], $failed[1]),
+                \__('Search your plugins and your theme for this statement, and tell its author. Often a plugin has not created its tables: deactivate it and activate it again.', 'larder'),
+            );
+        }
         $counts = $root === null ? null : Owner::run(static fn(): array => Counts::sum(ObjectCache::records($root), 48));
         $answered = ($counts['hit'] ?? 0) + ($counts['stale'] ?? 0);
 

@@ -91,6 +91,7 @@ final class Intents
             if ($this->statement !== '' || $this->open) {
                 $this->after();
             }
+            FailedReads::look();
             if (\is_string($query)) {
                 $at = \strspn($query, " \t\r\n");
                 $letter = $query[$at] ?? '';

@@ -80,6 +80,9 @@ class ObjectCache
     /** @var array<string, array<array-key, true>> keys that only this request has, since they could not be stored */
     private array $kept = [];
 
+    /** @var list<array{Cache, string}> what was added after a failed read, and may be a lock: with their spaces */
+    private array $locks = [];
+
     /** Misses in groups that are not persistent. */
     private int $fleeting = 0;
 
@@ -283,9 +286,10 @@ class ObjectCache
         }
         unset($this->missed[$group][$key]);
         try {
+            self::checkReads($group);
             $done = $space->set(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
-            // A closure, a connection: this request can use it, and nobody else could.
+            // A closure, a connection, what a failed read has led to: this request can use it, and nobody else could.
             $space->delete(self::name($key));
             $done = false;
         }
@@ -307,6 +311,7 @@ class ObjectCache
         $done = [];
         if ($space !== null && \count($data) > 1) {
             try {
+                self::checkReads($group);
                 $named = [];
                 foreach ($data as $key => $value) {
                     $named[self::isName($key) ? self::name($key) : ''] = $value;
@@ -371,6 +376,12 @@ class ObjectCache
         }
         unset($this->missed[$group][$key], $this->kept[$group][$key]);
         try {
+            if ($own || !\is_scalar($data) || !(bool) $data) {
+                self::checkReads($group);
+            } elseif (FailedReads::any()) {
+                // A lock, perhaps: it holds until the request's end.
+                $this->locks[] = [$space, self::name($key)];
+            }
             $done = match (true) {
                 $own => $space->fill(self::name($key), $data, (int) $expire),
                 // Over at once; WordPress's own class, and set(), say true.
@@ -438,6 +449,7 @@ class ObjectCache
             $data = clone $data;
         }
         try {
+            self::checkReads($group);
             // What was added in this request may still wait to be stored.
             $space->commit();
             $done = $space->replace(self::name($key), $data, (int) $expire);
@@ -718,6 +730,9 @@ class ObjectCache
         if ($this->root === null) {
             return;
         }
+        foreach ($this->locks as [$space, $name]) {
+            $space->delete($name);
+        }
         $this->root->commit();
         if ($this->prefetch !== null) {
             $used = [];
@@ -906,6 +921,18 @@ class ObjectCache
         }
 
         return $this->cache[$group][$key] = $value;
+    }
+
+    /**
+     * What was computed after a failed read is not for others. A session was not read from the database.
+     *
+     * @throws NotStorable
+     */
+    private static function checkReads(string $group): void
+    {
+        if (FailedReads::any() && !Groups::isSession($group)) {
+            throw NotStorable::at('', 'was computed after a statement had failed');
+        }
     }
 
     private function holds(string $group, int|string $key): bool

@@ -14,6 +14,7 @@ use Larder\Queue\Supervisor;
 use Larder\Queue\Worker;
 use Larder\Queue\WorkerLimits;
 use Larder\WordPress\Background;
+use Larder\WordPress\FailedReads;
 
 /** `wp larder queue …`. */
 final class Queue
@@ -124,7 +125,10 @@ final class Queue
 
                 return true;
             }
-            (new Worker($queue, self::handler($name), $limits, $visibility, $link, Cache::refreshAll(...)))->run();
+            (new Worker($queue, self::handler($name), $limits, $visibility, $link, static function (): void {
+                Cache::refreshAll();
+                FailedReads::forget();
+            }))->run();
 
             return true;
         });

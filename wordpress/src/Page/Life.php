@@ -6,6 +6,7 @@ namespace Larder\WordPress\Page;
 
 use Larder\Page\Policy;
 use Larder\Page\Reply;
+use Larder\WordPress\FailedReads;
 
 /**
  * How long the page of this request may be kept, by what WordPress knows of it. What its header says is the library's to
@@ -18,6 +19,9 @@ final class Life
 
     /** Events of WordPress's cron that change pages when their time has come. */
     private const EVENTS = ['publish_future_post', 'woocommerce_scheduled_sales'];
+
+    /** The reason of a page that lacks something. */
+    public const FAILED = 'a statement to the database failed';
 
     /** Unix time at which the first nonce on the page ends. */
     private int $end = \PHP_INT_MAX;
@@ -115,6 +119,7 @@ final class Life
         }
 
         return match (true) {
+            FailedReads::any() => self::FAILED,
             \defined('DONOTCACHEPAGE') && (bool) \constant('DONOTCACHEPAGE') => 'DONOTCACHEPAGE',
             \is_user_logged_in() => 'the visitor is logged in',
             default => $this->ones !== '' ? $this->ones : $reason,

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
+use Larder\WordPress\FailedReads;
 use Larder\WordPress\ObjectCache;
 
 /**
@@ -335,6 +336,9 @@ final class Shown
             $this->post($one);
         }
         $field = $this->life->field();
+        if (Counts::$reason === Life::FAILED) {
+            FailedReads::report(ObjectCache::records($cache->larder()));
+        }
         $tags = $field === null ? [] : $this->tags();
         if ($field === null || $tags === null) {
             return;
