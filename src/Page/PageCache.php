@@ -53,8 +53,13 @@ final class PageCache
         $this->pages = new Pages($cache, $this->settings);
     }
 
-    /** Answers the request and exits, or returns, and records the response at the end of the script. */
-    public function start(): void
+    /**
+     * Answers the request and exits, or returns, and records the response at the end of the script.
+     *
+     * @param ?\Closure(): bool $changes asked when the script has ended, of a request with an unsafe method such as POST: whether
+     *                                   it may have changed what pages show, so that they are purged. Null: it has.
+     */
+    public function start(?\Closure $changes = null): void
     {
         if (self::$isStarted || \PHP_SAPI === 'cli' || \PHP_SAPI === 'phpdbg' || \PHP_SAPI === 'embed' || \headers_sent()) {
             return;
@@ -90,7 +95,9 @@ final class PageCache
         \header($exchange->pass(new Reply(200, []))->lines[0]);
         \header_register_callback(Sapi::setOutward(...));
         // Twice, so that it comes after the application's own shutdown functions, which may change something as well.
-        \register_shutdown_function(static fn() => \register_shutdown_function(static fn(): Reply => $exchange->conclude(Sapi::response(''))));
+        \register_shutdown_function(static fn() => \register_shutdown_function(static function () use ($exchange, $changes): void {
+            $changes !== null && !$changes() || $exchange->conclude(Sapi::response(''));
+        }));
     }
 
     private function defers(string $token): bool

@@ -211,6 +211,20 @@ final class PageCacheTest extends TestCase
         }
     }
 
+    public function testAPostPurgesOnlyIfItHasWritten(): void
+    {
+        $this->site = new PageSite();
+        $this->site->warm(['/', '/sample-page/']);
+        foreach ([['a' => 'b'], ['larder_test' => 'return $GLOBALS["wpdb"]->query(" select 1") + $GLOBALS["wpdb"]->query("SHOW TABLES") + $GLOBALS["wpdb"]->query("SET @larder = 1");']] as $fields) {
+            self::assertSame(200, $this->site->site->post('/', $fields)->status);
+            self::assertSame([], $this->site->purged(['/', '/sample-page/']), 'Anybody may ask by POST.');
+        }
+        foreach (['INSERT INTO wp_own VALUES (1)', '/* A comment. */ DELETE FROM wp_own', 'EXECUTE own'] as $statement) {
+            $this->site->site->post('/', ['larder_test' => "\$GLOBALS['wpdb']->suppress_errors(); return \$GLOBALS['wpdb']->query('$statement');"]);
+            self::assertSame(['/'], $this->site->purged(['/', '/sample-page/']), $statement);
+        }
+    }
+
     public function testOneRequestBuildsAPageForAll(): void
     {
         $this->site = new PageSite();

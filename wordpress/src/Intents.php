@@ -25,6 +25,8 @@ use Larder\WordPress\Intent\Tables;
  */
 final class Intents
 {
+    private const READS = '/^[\s(]*(?:SELECT|SHOW|SET|DESC|DESCRIBE|EXPLAIN)\b/i';
+
     /** How update_option() and delete_option() ask whether an option is autoloaded. */
     private const ASKED = 'SELECT autoload FROM ';
 
@@ -39,6 +41,9 @@ final class Intents
 
     /** @var ?\Closure(mixed): mixed the callback of the filter */
     private static ?\Closure $watch = null;
+
+    /** Whether this request has sent a statement that may write; true: or nobody has looked. */
+    private static bool $wrote = true;
 
     /** The last statement whose result is wanted. */
     private string $statement = '';
@@ -72,9 +77,16 @@ final class Intents
 
     private function __construct(private readonly ObjectCache $cache) {}
 
+    /** Whether this request has sent a statement that may have changed something. */
+    public static function wrote(): bool
+    {
+        return self::$wrote;
+    }
+
     /** From now on, until the request's end. */
     public static function watch(ObjectCache $cache): void
     {
+        self::$wrote = self::$watch !== null && self::$wrote;
         if (self::$watch !== null) {
             // A network starts its cache twice (ms-settings.php).
             \remove_filter('query', self::$watch, \PHP_INT_MAX);
@@ -101,8 +113,9 @@ final class Intents
                         $this->statement = $query;
                         $this->controls = [];
                     }
-                } elseif ($letter !== '' && \stripos(self::LETTERS, $letter) !== false) {
-                    $this->announce($query);
+                } else {
+                    self::$wrote = self::$wrote || \preg_match(self::READS, $query) !== 1;
+                    $letter !== '' && \stripos(self::LETTERS, $letter) !== false && $this->announce($query);
                 }
             }
         } catch (\Throwable) {

@@ -10,6 +10,7 @@ use Larder\Page\Reply;
 use Larder\Page\Serve;
 use Larder\System\ErrorLog;
 use Larder\WordPress\Background;
+use Larder\WordPress\Intents;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Presence;
 use Larder\WordPress\Quietly;
@@ -66,7 +67,8 @@ final class Door
         Counts::watch(ObjectCache::records($root));
         \header(self::FIELD . ': no-store');
         $level = \ob_get_level();
-        $pages->start();
+        // Whoever only asks by POST, as anybody may, changes nothing.
+        $pages->start(Intents::wrote(...));
         Counts::pass();
         if (\ob_get_level() > $level) {
             Shown::watch($settings, $level + 1);
