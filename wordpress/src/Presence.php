@@ -14,11 +14,13 @@ use Larder\System\Ownership;
  * A request without it leaves a mark: the drop-in does, where it finds no plugin or cannot use it, and the plugin, where
  * it finds no drop-in (drop-ins/object-cache.php). What had neither left nothing. So this server keeps a file whose name
  * says which cache it was, and by which drop-in, that last ran here: where one of these went away and came back, there is
- * no such file. What is copied has another number (inode), what is moved another time of its last change of status
- * (ctime), which nobody can set. Several releases may share a cache; each has a file, until there is another cache.
+ * no such file. What is copied has another number (inode) or, for a file system may give a number again, another time of its
+ * last change of status (ctime), which nobody can set. So the cache's folder has a file that is never written again. A restore
+ * that finds this file in its place may leave it as it is; but it sets back the time of the folder's last modification, which
+ * else is that of its last change of status. Several releases may share a cache; each has a note, until there is another cache.
  *
- * That costs a look at seven files (the drop-in, the database, the note, and the four places of marks, each of which may be
- * the only one that a request without the cache can write), and a write once a day: programs that clean the directories for
+ * That costs a look at nine files (the drop-in, the database, its folder, the file there, the note, and the four places of
+ * marks, each of which may be the only one that a request without the cache can write), and a write once a day: programs that clean the directories for
  * temporary files go by a file's age. A mark that they have taken away, as a reboot does in /tmp, says nothing.
  */
 final class Presence
@@ -28,6 +30,9 @@ final class Presence
 
     /** Seconds that a statement of a request that has died may go on for: longer than MySQL lets it wait for a lock. */
     private const LONGEST = 60;
+
+    /** In the cache's folder: the file that is never written again. */
+    private const ID = '/id';
 
     /** Bytes of a mark, at most. */
     private const MARKED = 64;
@@ -60,7 +65,8 @@ final class Presence
         return Quietly::call(function (): bool {
             \clearstatcache();
             $note = '';
-            $seen = $this->seen($this->identity(), $note);
+            $isRestored = $this->isRestored();
+            $seen = $isRestored ? 0 : $this->seen($this->identity(), $note);
             if ($seen === null) {
                 return true;
             }
@@ -75,6 +81,9 @@ final class Presence
                 return false;
             }
             // That may have made the files that the cache is known by.
+            $id = self::id($this->site);
+            $isRestored && \touch(\dirname((string) $this->root->local()));
+            $id === null || \is_file($id) || \fopen($id, 'x') === false || \chmod($id, 0o600);
             \clearstatcache();
             $this->write($this->identity(), $marks);
 
@@ -90,7 +99,7 @@ final class Presence
     public static function sign(Site $site): ?string
     {
         return Quietly::call(static function () use ($site): ?string {
-            $sign = self::dropIn();
+            $sign = [...self::dropIn(), ...self::stamp(self::id($site))];
             foreach (self::marks($site) as $mark) {
                 $left = self::left($mark);
                 if ($left > \time() - self::LONGEST && $left <= \time()) {
@@ -151,6 +160,14 @@ final class Presence
         });
     }
 
+    /** Whether somebody has set back the time of the cache's folder, or has changed its mode. Times are whole seconds, of two clocks. */
+    private function isRestored(): bool
+    {
+        $local = $this->site->isFar() ? null : $this->root->local();
+
+        return $local !== null && \filectime(\dirname($local)) > \filemtime(\dirname($local)) + 1;
+    }
+
     /** @return array{string, string} which cache, by which drop-in */
     private function identity(): array
     {
@@ -161,6 +178,7 @@ final class Presence
             // One that was restored from a backup is another one. A folder in which the database is the same is no other.
             $folder = \dirname($local);
             $cache[] = \fileinode($folder . '/larder.db') ?: 'folder ' . \fileinode($folder);
+            \array_push($cache, ...self::stamp(self::id($this->site)));
         }
 
         // A server's DSN may have a password in it.
@@ -203,7 +221,7 @@ final class Presence
         return ($record[0] ?? '') === \implode('-', $identity) && \is_int($record[1] ?? null) ? $record[1] : 0;
     }
 
-    /** @return array{int|string, int|string} number and last change of status of the drop-in, or of the link to it */
+    /** @return array{int|string, int|string} of the drop-in, or of the link to it */
     private static function dropIn(): array
     {
         $file = \WP_CONTENT_DIR . '/object-cache.php';
@@ -213,7 +231,22 @@ final class Presence
             return [$link['ino'] ?? '', $link['ctime'] ?? ''];
         }
 
-        return \is_file($file) ? [(int) \fileinode($file), (int) \filectime($file)] : ['', ''];
+        return self::stamp($file);
+    }
+
+    /** @return array{int|string, int|string} a file's number, and when its status last changed */
+    private static function stamp(?string $file): array
+    {
+        return $file !== null && \is_file($file) ? [(int) \fileinode($file), (int) \filectime($file)] : ['', ''];
+    }
+
+    /** The file in the cache's folder that is never written again; null: the cache lies on no disk. */
+    private static function id(Site $site): ?string
+    {
+        $directory = $site->directory() ?? '';
+        $prefix = $site->source()['prefix'] ?? '';
+
+        return $directory === '' ? null : $directory . ($prefix === '' ? '' : "/prefix-$prefix") . self::ID;
     }
 
     /** When the last mark was left. */
