@@ -42,6 +42,8 @@ final class Intents
     /** @var ?\Closure(mixed): mixed the callback of the filter */
     private static ?\Closure $watch = null;
 
+    private static ?self $current = null;
+
     /** Whether this request has sent a statement that may write; true: or nobody has looked. */
     private static bool $wrote = true;
 
@@ -83,6 +85,20 @@ final class Intents
         return self::$wrote;
     }
 
+    /** The request ends. */
+    public static function finish(): void
+    {
+        if (!self::$wrote || self::$current === null) {
+            return;
+        }
+        try {
+            self::$current->statement !== '' && self::$current->after();
+            Page\Written::settle();
+        } catch (\Throwable) {
+            // Whatever it is, the request ends.
+        }
+    }
+
     /** From now on, until the request's end. */
     public static function watch(ObjectCache $cache): void
     {
@@ -91,7 +107,8 @@ final class Intents
             // A network starts its cache twice (ms-settings.php).
             \remove_filter('query', self::$watch, \PHP_INT_MAX);
         }
-        self::$watch = (new self($cache))->before(...);
+        self::$current = new self($cache);
+        self::$watch = self::$current->before(...);
         // The last of all callbacks sees the statement as it is sent.
         \add_filter('query', self::$watch, \PHP_INT_MAX);
     }
@@ -103,6 +120,7 @@ final class Intents
             if ($this->statement !== '' || $this->open) {
                 $this->after();
             }
+            self::$wrote && Page\Written::wait();
             FailedReads::look();
             if (\is_string($query)) {
                 $at = \strspn($query, " \t\r\n");
@@ -169,6 +187,7 @@ final class Intents
                     $this->cache->intend((string) $group, ...$names);
                 }
             }
+            Page\Written::note($statement, $table, $name, $keys, $blog);
             foreach ($keys === null ? Tables::groups($table) : [] as $group) {
                 $groups[$blog][$group] = true;
             }
@@ -227,6 +246,7 @@ final class Intents
                 foreach ($this->keys as $group => $names) {
                     $this->cache->relent((string) $group, ...$names);
                 }
+                Page\Written::undo();
             }
         }
         // Else it was changed by a later callback, or it failed: nobody knows what it has done.

@@ -730,6 +730,7 @@ class ObjectCache
         if ($this->root === null) {
             return;
         }
+        Intents::finish();
         foreach ($this->locks as [$space, $name]) {
             $space->delete($name);
         }

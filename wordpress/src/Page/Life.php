@@ -62,10 +62,14 @@ final class Life
         }
     }
 
-    /** The field Larder-Cache-Control; null: it may not be kept, and Counts knows why. */
-    public function field(): ?string
+    /**
+     * The field Larder-Cache-Control; null: it may not be kept, and Counts knows why.
+     *
+     * @param string $more a further reason, which counts if there is no other
+     */
+    public function field(string $more = ''): ?string
     {
-        Counts::$reason = $this->reason();
+        Counts::$reason = $this->reason() ?: $more;
         if (Counts::$reason !== '') {
             return null;
         }

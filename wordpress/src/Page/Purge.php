@@ -20,6 +20,9 @@ final class Purge
     /** By hook: what is called, and with how many arguments. */
     private const HOOKS = [
         'clean_post_cache' => ['cleaned', 2],
+        'clean_term_cache' => ['cleanedTerms', 1],
+        'clean_comment_cache' => ['cleanedComments', 1],
+        'clean_object_term_cache' => ['cleanedRelationships', 1],
         'post_updated' => ['updated', 3],
         'transition_post_status' => ['transitioned', 3],
         'deleted_post' => ['deleted', 2],
@@ -102,10 +105,20 @@ final class Purge
         }
     }
 
-    /** All pages of the current blog. False: nobody could note it. */
-    public static function site(): bool
+    /**
+     * All pages of a blog. False: nobody could note it.
+     *
+     * @param int $blog 0: the current one
+     */
+    public static function site(int $blog = 0): bool
     {
-        return self::tags([Tag::site()]);
+        return self::tags([Tag::site($blog)]);
+    }
+
+    /** All pages that show something of a plugin's table. */
+    public static function table(string $name): void
+    {
+        self::tags([Tag::of('table', $name)]);
     }
 
     /** All pages of all blogs. */
@@ -118,8 +131,32 @@ final class Purge
 
     public static function cleaned(mixed $id, mixed $post): void
     {
+        foreach (['post', 'listed', 'meta'] as $kind) {
+            Written::told($kind, self::number($id));
+        }
         if ($post instanceof \WP_Post) {
             self::post($post);
+        }
+    }
+
+    public static function cleanedTerms(mixed $ids): void
+    {
+        foreach (self::numbers((array) $ids) as $id) {
+            Written::told('term', $id);
+        }
+    }
+
+    public static function cleanedComments(mixed $ids): void
+    {
+        foreach (self::numbers((array) $ids) as $id) {
+            Written::told('comment', $id);
+        }
+    }
+
+    public static function cleanedRelationships(mixed $ids): void
+    {
+        foreach (self::numbers((array) $ids) as $id) {
+            Written::told('assigned', $id);
         }
     }
 
@@ -160,9 +197,15 @@ final class Purge
 
     public static function meta(mixed $meta, mixed $id, mixed $key): void
     {
-        if (\is_string($key) && !Serve::matches($key, Settings::ofSite()->meta ?? [])) {
+        Written::told('meta', self::number($id));
+        if (\is_string($key) && !self::isIgnoredMeta($key)) {
             self::postOf($id);
         }
+    }
+
+    public static function isIgnoredMeta(string $key): bool
+    {
+        return Serve::matches($key, Settings::ofSite()->meta ?? []);
     }
 
     /**
@@ -172,6 +215,7 @@ final class Purge
      */
     public static function assigned(mixed $id, mixed $terms, mixed $new, mixed $taxonomy, mixed $append, mixed $old): void
     {
+        Written::told('assigned', self::number($id));
         [$new, $old] = [self::numbers($new), self::numbers($old)];
         // Further ones are added: the old ones stay.
         $changed = [...\array_diff($new, $old), ...($append === true ? [] : \array_diff($old, $new))];
@@ -180,6 +224,7 @@ final class Purge
 
     public static function unassigned(mixed $id, mixed $terms, mixed $taxonomy): void
     {
+        Written::told('assigned', self::number($id));
         $post = \get_post(self::number($id));
         if (!$post instanceof \WP_Post || !\is_string($taxonomy) || !self::isPublic($post->post_status) || !\is_object_in_taxonomy($post->post_type, $taxonomy)) {
             return;
@@ -213,6 +258,7 @@ final class Purge
 
     public static function termMeta(mixed $meta, mixed $id): void
     {
+        Written::told('term', self::number($id));
         self::tags(Tag::changed(['term' => [self::number($id)]]));
     }
 
@@ -238,23 +284,39 @@ final class Purge
 
     public static function commentMeta(mixed $meta, mixed $id): void
     {
+        Written::told('comment', self::number($id));
         self::comment($id);
+    }
+
+    /** Whatever its state was before. */
+    public static function commentOf(mixed $id): void
+    {
+        $comment = \get_comment(self::number($id));
+        $comment instanceof \WP_Comment ? self::commented($comment) : self::site();
     }
 
     public static function user(mixed $id): void
     {
+        Written::told('user', self::number($id));
         self::tags([...Tag::changed(['user' => [self::number($id)]]), Tag::of('users', Tag::ANY)]);
     }
 
     public static function userMeta(mixed $meta, mixed $id, mixed $key): void
     {
-        if (\is_string($key) && \preg_match(self::NO_USER_META, $key) !== 1) {
+        Written::told('user', self::number($id));
+        if (\is_string($key) && !self::isIgnoredUserMeta($key)) {
             self::tags(Tag::changed(['user' => [self::number($id)]]));
         }
     }
 
+    public static function isIgnoredUserMeta(string $key): bool
+    {
+        return \preg_match(self::NO_USER_META, $key) === 1;
+    }
+
     public static function option(mixed $name): void
     {
+        \is_string($name) && Written::told('option', $name);
         if (\is_string($name) && \preg_match(self::NO_OPTIONS, $name) !== 1 && (\preg_match(self::OPTIONS, $name) === 1 || self::isSetting())) {
             self::site();
         }
@@ -263,12 +325,13 @@ final class Purge
     /** Whether somebody sets options who may: not a plugin that notes something for itself, on a visit or when a post is saved. */
     private static function isSetting(): bool
     {
-        return (\defined('WP_CLI') && WP_CLI) || (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && ($_POST['action'] ?? '') !== 'heartbeat'
+        return (\defined('WP_CLI') && WP_CLI) || \wp_doing_cron() || (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && ($_POST['action'] ?? '') !== 'heartbeat'
             && \did_action('init') > 0 && \did_action('save_post') === 0 && \current_user_can('manage_options'));
     }
 
     public static function siteOption(mixed $name): void
     {
+        \is_string($name) && Written::told('network', $name);
         if (\in_array($name, ['active_sitewide_plugins', 'site_name', 'WPLANG', 'allowedthemes'], true)) {
             self::all();
         }
@@ -289,7 +352,7 @@ final class Purge
         }
     }
 
-    private static function postOf(mixed $id): void
+    public static function postOf(mixed $id): void
     {
         $post = \get_post(self::number($id));
         $post instanceof \WP_Post && self::post($post);

@@ -37,11 +37,19 @@ final readonly class Settings
         'views', 'post_views_count', 'wpb_post_views_count', 'penci_post_views_count', 'tie_views', '_post_views',
     ];
 
+    /** Jobs, sessions, orders, logs and statistics of plugins: they change all the time, and pages do not show them. */
+    private const IGNORED_TABLES = [
+        'actionscheduler_*', 'woocommerce_sessions', 'woocommerce_order_*', 'woocommerce_log', 'wc_order*', 'wc_reserved_stock', 'wc_customer_lookup', 'wc_admin_*', 'edd_orders*', 'edd_sessions', 'edd_logs*',
+        'redirection_*', 'yoast_*', 'aioseo_*', 'rank_math_*', 'wf*', 'statistics_*', 'slim_*', 'matomo_*', 'icl_string*', 'icl_translation_status', 'wpforms_*', 'gf_*',
+    ];
+
     /**
      * @param int                  $life    seconds
      * @param int                  $stale   seconds
      * @param list<string>         $rest    routes whose answers are stored, by their beginning: "wp/v2/posts"
      * @param list<string>         $meta    names of posts' meta that no page shows
+     * @param list<string>         $tables  of plugins, without the prefix, that no page shows
+     * @param bool                 $ownReads whether a page depends on what plugins read by statements of their own
      * @param array<string, mixed> $options of Larder\Page\PageCache
      */
     private function __construct(
@@ -49,6 +57,8 @@ final readonly class Settings
         public int $stale,
         public array $rest,
         public array $meta,
+        public array $tables,
+        public bool $ownReads,
         public array $options,
     ) {}
 
@@ -60,7 +70,7 @@ final readonly class Settings
             return null;
         }
         $given = \is_array($given) ? $given : [];
-        $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'rest' => 0, 'ignoredMeta' => 0]);
+        $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'rest' => 0, 'ignoredMeta' => 0, 'ignoredTables' => 0, 'ownReads' => 0]);
         foreach (['ignoredCookies' => [...Defaults::IGNORED_COOKIES, ...self::IGNORED_COOKIES], 'ignoredQuery' => self::IGNORED_QUERY] as $name => $known) {
             $options[$name] = [...$known, ...(\is_array($options[$name] ?? null) ? $options[$name] : [])];
         }
@@ -71,6 +81,8 @@ final readonly class Settings
             self::seconds($given['stale'] ?? null),
             \array_map(static fn(string $route): string => \trim($route, '/'), $names('rest')),
             [...self::IGNORED_META, ...$names('ignoredMeta')],
+            [...self::IGNORED_TABLES, ...$names('ignoredTables')],
+            ($given['ownReads'] ?? true) === true,
             // @phpstan-ignore argument.type (a key that is none of its options is refused there)
             $options,
         );

@@ -5,7 +5,9 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
+use Larder\Page\Serve;
 use Larder\WordPress\FailedReads;
+use Larder\WordPress\Intent\Tables;
 use Larder\WordPress\ObjectCache;
 
 /**
@@ -43,6 +45,15 @@ final class Shown
     /** @var array<array-key, true> "blog:id" of posts of which more is shown */
     private array $whole = [];
 
+    /** @var list<string> the tags of those that the page depends on */
+    private array $shownTables = [];
+
+    /** @var list<string> without the prefix, tables of plugins that no page shows */
+    private readonly array $ignoredTables;
+
+    /** @var array<string, bool> tables of plugins of which something is shown, and whether that was known before it was read */
+    private array $tables = [];
+
     /** Whether the page depends on what the visitor looks at it with. */
     private bool $asksDevice = false;
 
@@ -51,6 +62,7 @@ final class Shown
     private function __construct(Settings $settings, private readonly int $level)
     {
         $this->life = new Life($settings);
+        $this->ignoredTables = $settings->tables;
     }
 
     /** @param int $level of the output buffer that records the page */
@@ -75,6 +87,9 @@ final class Shown
         \add_filter('nonce_life', $shown->life->nonce(...), \PHP_INT_MAX);
         \add_filter('nonce_user_logged_out', $shown->life->user(...), \PHP_INT_MAX);
         ObjectCache::$dropping = $shown->read(...);
+        if ($settings->ownReads) {
+            \add_filter('query', $shown->statement(...), \PHP_INT_MAX);
+        }
         \add_action('shutdown', $shown->flush(...), 0);
         \add_action('shutdown', $shown->conclude(...), \PHP_INT_MAX);
     }
@@ -281,6 +296,76 @@ final class Shown
         return $items;
     }
 
+    /** A statement is about to be sent. What WordPress itself reads is known by the above. */
+    private function statement(mixed $query): mixed
+    {
+        $prefix = $GLOBALS['table_prefix'] ?? '';
+        if (\is_string($query) && \is_string($prefix) && $prefix !== '' && \preg_match('/^[\s(]*(?:SELECT|WITH)\b/i', $query) === 1 && !self::isOfWordPress()) {
+            \preg_match_all('/\b' . \preg_quote($prefix, '/') . '\w+/i', $query, $found);
+            foreach (\array_unique(\array_map(\strtolower(...), $found[0])) as $table) {
+                $this->table($table, $query);
+            }
+        }
+
+        return $query;
+    }
+
+    private function table(string $table, string $query): void
+    {
+        global $wpdb;
+        [$kind, $blog] = (new Tables($wpdb))->find($table) ?? ['', 0];
+        switch ($kind) {
+            case 'posts':
+            case 'postmeta':
+            case 'term_relationships':
+                // Of some posts, or of any.
+                if (\preg_match('/\b(?:ID|post_id|object_id)`?\s*(?:=\s*\'?(\d+)|IN\s*\(([\d\s,\']+)\))/i', $query, $match) === 1 && \preg_match('/\bOR\b/i', $query) !== 1) {
+                    foreach (\preg_split('/\D+/', $match[1] . ($match[2] ?? ''), flags: \PREG_SPLIT_NO_EMPTY) ?: [] as $id) {
+                        $this->note('post', (int) $id, $blog);
+                    }
+                } else {
+                    $this->note('sorted', Tag::ANY, $blog);
+                }
+                break;
+            case 'terms':
+            case 'termmeta':
+            case 'term_taxonomy':
+                $this->note('terms', Tag::ANY, $blog);
+                break;
+            case 'comments':
+            case 'commentmeta':
+                $this->note('comments', Tag::ANY, $blog);
+                break;
+            case 'users':
+            case 'usermeta':
+                $this->note('users', Tag::ANY);
+                break;
+            case '':
+                if (Serve::matches((string) \preg_replace('/^\d+_/', '', \substr($table, \strlen($wpdb->base_prefix))), $this->ignoredTables)) {
+                    break;
+                }
+                $this->tables[$table] = ($this->tables[$table] ?? true) && Written::show($table);
+        }
+    }
+
+    /** Whether code of WordPress sends the statement that is about to be sent, and not that of a plugin or theme. */
+    private static function isOfWordPress(): bool
+    {
+        $file = '';
+        foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20) as $frame) {
+            if (\is_a($frame['class'] ?? '', \wpdb::class, true)) {
+                $file = $frame['file'] ?? '';
+            } elseif ($file !== '') {
+                break;
+            }
+        }
+
+        // As PHP names files, whatever links lead to them.
+        $core = \dirname((string) (new \ReflectionClass(\wpdb::class))->getFileName());
+
+        return \str_starts_with($file, "$core/") || \str_starts_with($file, \dirname($core) . '/wp-admin/') || \str_starts_with($file, \dirname(__DIR__, 2) . '/');
+    }
+
     private function device(mixed $isMobile): mixed
     {
         $this->asksDevice = true;
@@ -335,7 +420,7 @@ final class Shown
         if ((\did_action('wp') > 0) && ($one = \get_queried_object()) instanceof \WP_Post) {
             $this->post($one);
         }
-        $field = $this->life->field();
+        $field = $this->life->field($this->isNewTable() ? 'it is the first page that shows some table' : '');
         if (Counts::$reason === Life::FAILED) {
             FailedReads::report(ObjectCache::records($cache->larder()));
         }
@@ -350,11 +435,25 @@ final class Shown
         }
     }
 
+    /** Whether somebody may have written to a table without having known that a page shows it; notes the others. */
+    private function isNewTable(): bool
+    {
+        $isNew = false;
+        foreach ($this->tables as $table => $isKnown) {
+            if (!Written::hasWritten($table)) {
+                $this->shownTables[] = Tag::of('table', $table);
+                $isNew = $isNew || !$isKnown;
+            }
+        }
+
+        return $isNew;
+    }
+
     /** @return ?list<string> null: too many */
     private function tags(): ?array
     {
         foreach ([self::MOST, 0] as $most) {
-            $tags = [Tag::site()];
+            $tags = [Tag::site(), ...$this->shownTables, ...$this->shownTables === [] ? [] : [Tag::of('table', Tag::ANY)]];
             foreach ($this->kinds() as $kind => $names) {
                 foreach (\count($names) > $most || isset($names[Tag::ANY]) ? [Tag::ANY] : \array_keys($names) as $name) {
                     $tags[] = "$kind:$name";

@@ -17,9 +17,10 @@ namespace Larder\WordPress\Page;
  *     in         which posts there are in a term
  *     by, on     the same by an author, and on a date (2026, 2026-11 or 2026-11-22), with a dot and the type
  *     terms      which terms of a taxonomy there are
+ *     table      what a plugin's own statement has read from a table of its own
  *     users, comments, site
  *
- * Each has the blog's id in front, but users, who are a network's.
+ * Each has the blog's id in front, but users and tables, which are a network's.
  */
 final class Tag
 {
@@ -29,13 +30,17 @@ final class Tag
     /** @param int $blog 0: the current one */
     public static function of(string $kind, int|string $name, int $blog = 0): string
     {
-        return ($kind === 'user' || $kind === 'users' ? '' : ($blog ?: \get_current_blog_id()) . ':') . "$kind:$name";
+        return (\in_array($kind, ['user', 'users', 'table'], true) ? '' : ($blog ?: \get_current_blog_id()) . ':') . "$kind:$name";
     }
 
-    /** All of the blog's pages. */
-    public static function site(): string
+    /**
+     * All of a blog's pages.
+     *
+     * @param int $blog 0: the current one
+     */
+    public static function site(int $blog = 0): string
     {
-        return self::of('site', self::ANY);
+        return self::of('site', self::ANY, $blog);
     }
 
     /**

@@ -1,0 +1,123 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\WordPress;
+
+use Larder\WordPress\Page\Purge;
+use Larder\WordPress\Page\Shown;
+use Larder\WordPress\Page\Written;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+
+/** What plugins and themes write and read by statements of their own: no stored page is older than that. */
+#[CoversClass(Purge::class)]
+#[CoversClass(Shown::class)]
+#[CoversClass(Written::class)]
+#[Group('wordpress')]
+final class PageWrittenTest extends TestCase
+{
+    private const PATHS = ['/', '/hello-world/', '/sample-page/', '/category/uncategorized/', '/feed/'];
+
+    private static ?PageSite $site = null;
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$site = new PageSite();
+        self::$site->theme();
+        self::$site->site->cli('$GLOBALS["wp_rewrite"]->set_permalink_structure("/%postname%/"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_own (id INT PRIMARY KEY, name TEXT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_seen (n INT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_log (n INT)");');
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$site = null;
+    }
+
+    protected function tearDown(): void
+    {
+        self::site()->plugin('');
+        self::assertSame('', self::site()->site->errors());
+    }
+
+    public function testWhatAStatementChangesIsPurged(): void
+    {
+        $all = self::PATHS;
+        $ofPost = ['/', '/hello-world/', '/category/uncategorized/', '/feed/'];
+        $wpdb = '$wpdb = $GLOBALS["wpdb"]; ';
+        $changes = [
+            'a text' => ['$wpdb->update($wpdb->posts, ["post_content" => "By a statement."], ["ID" => 1]);', $ofPost],
+            'the same once more, which changes nothing' => ['$wpdb->update($wpdb->posts, ["post_content" => "By a statement."], ["ID" => 1]);', []],
+            'a title' => ['$wpdb->update($wpdb->posts, ["post_title" => "By a statement"], ["ID" => 2]);', $all],
+            'meta' => ['$wpdb->insert($wpdb->postmeta, ["post_id" => 2, "meta_key" => "price", "meta_value" => 1]);', ['/sample-page/']],
+            'meta that no page shows' => ['$wpdb->insert($wpdb->postmeta, ["post_id" => 2, "meta_key" => "views", "meta_value" => 1]);', []],
+            'a new post' => ['$wpdb->insert($wpdb->posts, ["post_title" => "New", "post_name" => "new", "post_status" => "publish", "post_type" => "post", "post_author" => 1, "post_date" => "2025-01-01 00:00:00", "post_content" => "", "post_excerpt" => "", "to_ping" => "", "pinged" => "", "post_content_filtered" => ""]);', $all],
+            'posts that nobody knows' => ['$wpdb->query("UPDATE $wpdb->posts SET post_content = CONCAT(post_content, \'!\') WHERE post_content LIKE \'%statement%\'");', $all],
+            'a term' => ['$wpdb->update($wpdb->terms, ["name" => "Another"], ["term_id" => 1]);', $all],
+            'an assignment' => ['$wpdb->insert($wpdb->term_relationships, ["object_id" => 2, "term_taxonomy_id" => 1]);', $all],
+            'a user' => ['$wpdb->update($wpdb->users, ["display_name" => "Somebody"], ["ID" => 1]);', $all],
+            'a comment' => ['$wpdb->update($wpdb->comments, ["comment_content" => "Other words"], ["comment_ID" => 1]);', $ofPost],
+            'an option of WordPress' => ['$wpdb->update($wpdb->options, ["option_value" => "Renamed"], ["option_name" => "blogname"]);', $all],
+            'a note of a plugin' => ['$wpdb->update($wpdb->options, ["option_value" => "x" . mt_rand()], ["option_name" => "mailserver_pass"]);', []],
+            'a table that no page shows' => ['$wpdb->insert("wp_log", ["n" => 1]);', []],
+            'in a transaction' => ['$wpdb->query("START TRANSACTION"); $wpdb->update($wpdb->posts, ["post_content" => "In it."], ["ID" => 1]); $wpdb->query("COMMIT");', $ofPost],
+            'by WordPress, as before' => ['wp_update_post(["ID" => 2, "post_content" => "By WordPress."]);', ['/sample-page/']],
+            'a draft by WordPress' => ['wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', []],
+        ];
+        self::site()->get('/');
+        self::site()->web('return 1;');
+        foreach ($changes as $what => [$code, $purged]) {
+            self::site()->warm(self::PATHS);
+            self::site()->web("$wpdb$code return 1;");
+            self::assertSame($purged, self::site()->purged(self::PATHS), $what);
+        }
+        // A command that goes on for long.
+        self::site()->warm(self::PATHS);
+        $command = self::site()->site->start("$wpdb\$wpdb->update(\$wpdb->posts, ['post_content' => 'By a long one.'], ['ID' => 2]); do { \$wpdb->get_var('SELECT 1'); usleep(50000); } while (!file_exists(WP_CONTENT_DIR . '/enough'));");
+        for ($end = \hrtime(true) + 30_000_000_000; !\str_contains(self::site()->get('/sample-page/')->body, 'By a long one.') && \hrtime(true) < $end; \usleep(50_000));
+        self::assertTrue($command->isRunning());
+        \touch(self::site()->site->content('enough'));
+        $command->wait();
+        self::assertStringContainsString('By a long one.', self::site()->get('/sample-page/')->body);
+    }
+
+    public function testWhatAThemeReadsByItselfIsPurged(): void
+    {
+        $site = self::site();
+        $site->plugin(<<<'PHP'
+            add_action('wp_footer', static function (): void {
+                global $wpdb;
+                echo is_front_page() ? implode(', ', $wpdb->get_col("SELECT post_title FROM $wpdb->posts WHERE post_status = 'publish' ORDER BY comment_count DESC, ID LIMIT 3")) : '';
+                echo is_page() ? implode(', ', $wpdb->get_col('SELECT name FROM wp_own ORDER BY id')) : '';
+                echo is_category() ? $wpdb->query('INSERT INTO wp_seen VALUES (1)') . $wpdb->get_var('SELECT COUNT(*) FROM wp_seen') : '';
+            });
+            PHP);
+        $site->web('Larder\WordPress\Page\Purge::all(); return 1;');
+        // Before the first page that shows a table, nobody knew that one does.
+        \array_map($site->get(...), self::PATHS);
+        $site->warm(self::PATHS);
+        $site->web('global $wpdb; wp_update_post(["ID" => 2, "post_title" => "Of the sample"]); return 1;');
+        self::assertStringContainsString('Of the sample', $site->get('/')->body);
+        $site->warm(self::PATHS);
+        $site->web('global $wpdb; return $wpdb->insert("wp_own", ["id" => 1, "name" => "Something of its own"]);');
+        self::assertSame(['/sample-page/'], $site->purged(self::PATHS));
+        self::assertStringContainsString('Something of its own', $site->get('/sample-page/')->body);
+        // A page that writes what it shows, as a counter does, goes by its life.
+        $site->web('global $wpdb; return $wpdb->insert("wp_seen", ["n" => 1]);');
+        self::assertSame([], $site->purged(self::PATHS));
+    }
+
+    public function testOptionsThatCronChanges(): void
+    {
+        $site = self::site();
+        $site->get('/');
+        $site->warm(self::PATHS);
+        $site->web('add_action("x", "x"); define("DOING_CRON", true); return update_option("shop_opening_hours", "now " . mt_rand());');
+        self::assertSame(self::PATHS, $site->purged(self::PATHS));
+    }
+
+    private static function site(): PageSite
+    {
+        return self::$site ?? throw new \LogicException('There is no site.');
+    }
+}
