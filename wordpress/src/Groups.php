@@ -35,6 +35,12 @@ final class Groups
         return isset(self::OWN[$group]) || \str_ends_with($group, '_relationships');
     }
 
+    /** Whether WordPress reads what it keeps there from its tables. */
+    public static function isRead(string $group): bool
+    {
+        return self::isOwn($group) || \str_ends_with($group, '_meta');
+    }
+
     public static function isCacheOnly(string $group): bool
     {
         return isset(self::TRANSIENTS[$group]) || isset(self::SESSIONS[$group]);

@@ -249,6 +249,7 @@ final class Intents
                 Page\Written::undo();
             }
         }
+        $this->cache->written(!$this->open);
         // Else it was changed by a later callback, or it failed: nobody knows what it has done.
         $this->keys = [];
         if ($isSent || !$this->open) {

@@ -286,7 +286,7 @@ class ObjectCache
         }
         unset($this->missed[$group][$key]);
         try {
-            self::checkReads($group);
+            $this->checkReads($group, $key);
             $done = $space->set(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
             // A closure, a connection, what a failed read has led to: this request can use it, and nobody else could.
@@ -311,7 +311,7 @@ class ObjectCache
         $done = [];
         if ($space !== null && \count($data) > 1) {
             try {
-                self::checkReads($group);
+                $this->checkReads($group, ...\array_keys($data));
                 $named = [];
                 foreach ($data as $key => $value) {
                     $named[self::isName($key) ? self::name($key) : ''] = $value;
@@ -377,7 +377,7 @@ class ObjectCache
         unset($this->missed[$group][$key], $this->kept[$group][$key]);
         try {
             if ($own || !\is_scalar($data) || !(bool) $data) {
-                self::checkReads($group);
+                $this->checkReads($group, $key);
             } elseif (FailedReads::any()) {
                 // A lock, perhaps: it holds until the request's end.
                 $this->locks[] = [$space, self::name($key)];
@@ -449,7 +449,7 @@ class ObjectCache
             $data = clone $data;
         }
         try {
-            self::checkReads($group);
+            $this->checkReads($group, $key);
             // What was added in this request may still wait to be stored.
             $space->commit();
             $done = $space->replace(self::name($key), $data, (int) $expire);
@@ -674,6 +674,9 @@ class ObjectCache
             unset($this->cache[$group][$key], $this->missed[$group][$key], $this->kept[$group][$key]);
         }
         $space?->intend(...\array_map(self::name(...), $keys));
+        if ($space !== null && Replicas::lag() > 0.0 && $this->root !== null) {
+            Replicas::change(self::records($this->root), ...\array_slice($this->changes($group, ...$keys), 1));
+        }
     }
 
     /**
@@ -683,12 +686,25 @@ class ObjectCache
      */
     public function outdate(string $group, int $blog = 0): void
     {
+        if (Replicas::lag() > 0.0 && $this->root !== null) {
+            Replicas::change(self::records($this->root), $blog === 0 || isset($this->global_groups[$group]) ? $this->changes($group)[0] : "$blog:$group");
+        }
         if ($blog === 0 || $blog === $this->blog || isset($this->global_groups[$group])) {
             $this->flush_group($group);
         } elseif ($this->multisite && $this->root !== null && !isset($this->non_persistent_groups[$group])) {
             unset($this->away[$blog]);
             $this->open($this->root, (string) $blog, $group)->flush();
         }
+    }
+
+    /**
+     * The last statement is done.
+     *
+     * @param bool $isDone false: a transaction goes on
+     */
+    public function written(bool $isDone): void
+    {
+        $this->root === null || Replicas::changed(self::records($this->root), $isDone);
     }
 
     /** A transaction of the database begins: what is said to be changed is so with its end. */
@@ -925,15 +941,28 @@ class ObjectCache
     }
 
     /**
-     * What was computed after a failed read is not for others. A session was not read from the database.
+     * What was computed after a failed read is not for others, and neither is what may have come from a copy of the database
+     * that lags behind. A session was not read from the database.
      *
      * @throws NotStorable
      */
-    private static function checkReads(string $group): void
+    private function checkReads(string $group, int|string ...$keys): void
     {
         if (FailedReads::any() && !Groups::isSession($group)) {
             throw NotStorable::at('', 'was computed after a statement had failed');
         }
+        if (Replicas::lag() > 0.0 && $this->root !== null && Groups::isRead($group)
+            && Replicas::isBehind(self::records($this->root), ...$this->changes($group, ...$keys))) {
+            throw NotStorable::at('', 'may be older than a change of the database');
+        }
+    }
+
+    /** @return list<string> by which Replicas knows a group and its keys */
+    private function changes(string $group, int|string ...$keys): array
+    {
+        $group = $this->place($group) . ':' . $group;
+
+        return [$group, ...\array_map(static fn(int|string $key): string => "$group:$key", $keys)];
     }
 
     private function holds(string $group, int|string $key): bool

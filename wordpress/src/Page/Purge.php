@@ -8,6 +8,7 @@ use Larder\Page\PageCache;
 use Larder\Page\Serve;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Owner;
+use Larder\WordPress\Replicas;
 
 /**
  * Purges the pages that show what has just changed, and no others: whatever request, command or job changes it.
@@ -126,7 +127,11 @@ final class Purge
     {
         $root = self::root();
 
-        return $root === null || Owner::run(static fn(): bool => Door::pages($root)->flush());
+        return $root === null || Owner::run(static function () use ($root): bool {
+            Replicas::change(ObjectCache::records($root), Tag::ANY);
+
+            return Door::pages($root)->flush();
+        });
     }
 
     public static function cleaned(mixed $id, mixed $post): void
@@ -458,7 +463,11 @@ final class Purge
         }
         $pages = self::$pages ??= new PageCache(Door::pages($root));
 
-        return Owner::run(static fn(): bool => $pages->purgeTags(...$tags));
+        return Owner::run(static function () use ($root, $pages, $tags): bool {
+            Replicas::change(ObjectCache::records($root), ...$tags);
+
+            return $pages->purgeTags(...$tags);
+        });
     }
 
     private static function root(): ?\Larder\Cache

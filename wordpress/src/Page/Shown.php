@@ -9,6 +9,7 @@ use Larder\Page\Serve;
 use Larder\WordPress\FailedReads;
 use Larder\WordPress\Intent\Tables;
 use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Replicas;
 
 /**
  * Notes what the page shows that this request builds.
@@ -426,6 +427,11 @@ final class Shown
         }
         $tags = $field === null ? [] : $this->tags();
         if ($field === null || $tags === null) {
+            return;
+        }
+        if (Replicas::isBehind(ObjectCache::records($cache->larder()), Tag::ANY, ...$tags)) {
+            Counts::$reason = 'it may have been read from a copy of the database that lags behind';
+
             return;
         }
         PageCache::tag(...$tags);
