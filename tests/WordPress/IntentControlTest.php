@@ -30,6 +30,10 @@ final class IntentControlTest extends TestCase
             BEGIN', 'XA START \'x\'', 'xa begin \'x\'', '/*!START*//**/TRANSACTION'] as $sql) {
             yield $sql => [$sql, 'Begin'];
         }
+        foreach (['BEGIN NOT ATOMIC START TRANSACTION; END', 'IF 1 THEN START TRANSACTION; END IF', 'REPEAT SET autocommit = 0; UNTIL 1 END REPEAT', 'SET STATEMENT max_statement_time = 1 FOR BEGIN',
+            'EXECUTE IMMEDIATE \'START TRANSACTION\''] as $sql) {
+            yield $sql => [$sql, 'Begin'];
+        }
         yield ['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY', 'BeginWithSnapshot'];
         foreach (['COMMIT', 'commit work;', 'COMMIT AND NO CHAIN', 'COMMIT RELEASE', '/* x */ COMMIT -- y', '/*! COMMIT */', 'XA COMMIT \'x\' ONE PHASE'] as $sql) {
             yield $sql => [$sql, 'Commit'];

@@ -54,6 +54,35 @@ final class IntentKeysTest extends TestCase
         self::assertSame($keys, $put);
     }
 
+    public function testSeesEachWayToWrite(): void
+    {
+        $site = self::site()->site;
+        $ways = [
+            'ANALYZE UPDATE wp_options SET option_value = "new" WHERE option_name = "way_0"',
+            'ANALYZE FORMAT=JSON UPDATE wp_options SET option_value = "new" WHERE option_name = "way_1"',
+            'IF 1 THEN UPDATE wp_options SET option_value = "new" WHERE option_name = "way_2"; END IF',
+            'FOR i IN 1 .. 2 DO UPDATE wp_options SET option_value = "new" WHERE option_name = "way_3"; END FOR',
+            'REPEAT UPDATE wp_options SET option_value = "new" WHERE option_name = "way_4"; UNTIL 1 END REPEAT',
+            'BEGIN NOT ATOMIC UPDATE wp_options SET option_value = "new" WHERE option_name = "way_5"; END',
+            'CASE 1 WHEN 1 THEN UPDATE wp_options SET option_value = "new" WHERE option_name = "way_6"; END CASE',
+            'EXECUTE IMMEDIATE "UPDATE wp_options SET option_value = \'new\' WHERE option_name = \'way_7\'"',
+            'SET STATEMENT max_statement_time = 9 FOR UPDATE wp_options SET option_value = "new" WHERE option_name = "way_8"',
+            'UPDATE "wp_options" SET "option_value" = \'new\' WHERE "option_name" = \'way_9\'',
+            'REPLACE INTO "wp_options" ("option_name", "option_value", "autoload") VALUES (\'way_10\', \'new\', \'off\')',
+        ];
+        $all = \sprintf('$all = array_map(static fn(int $i): mixed => get_option("way_$i"), range(0, %d));', \count($ways) - 1);
+        foreach ($ways as $i => $sql) {
+            $site->cli("update_option('way_$i', 'old', false);");
+        }
+        $site->cli($all);
+        $site->cli(\sprintf(
+            '$queries = %s; foreach ($queries as $i => $sql) { $i === %d && $wpdb->query("SET sql_mode = \'ANSI_QUOTES\'"); $wpdb->query(str_replace("wp_", $wpdb->prefix, $sql)) === false && throw new Exception($sql); }',
+            \var_export($ways, true),
+            9,
+        ));
+        self::assertSame(\array_fill(0, \count($ways), 'new'), \json_decode($site->cli("$all echo json_encode(\$all);"), true));
+    }
+
     /** @return iterable<string, array{string, string, list<string>}> */
     public static function writes(): iterable
     {

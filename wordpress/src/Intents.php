@@ -30,9 +30,6 @@ final class Intents
     /** How update_option() and delete_option() ask whether an option is autoloaded. */
     private const ASKED = 'SELECT autoload FROM ';
 
-    /** Letters with which statements begin that do more than read. */
-    private const LETTERS = 'IUDRSCBALTGOFWX/-#(';
-
     /** A statement that met another's locks: the whole transaction is gone. */
     private const DEADLOCK = 1213;
 
@@ -133,7 +130,7 @@ final class Intents
                     }
                 } else {
                     self::$wrote = self::$wrote || \preg_match(self::READS, $query) !== 1;
-                    $letter !== '' && \stripos(self::LETTERS, $letter) !== false && $this->announce($query);
+                    $letter !== '' && $this->announce($query);
                 }
             }
         } catch (\Throwable) {

@@ -48,7 +48,8 @@ enum Control
         $lexer->next();
         $found = match ($verb) {
             'START' => $lexer->is('TRANSACTION') ? self::begun($lexer) : self::CommitByTheWay,
-            'BEGIN' => $lexer->is('NOT') ? null : self::Begin,
+            'BEGIN' => $lexer->is('NOT') ? self::within($lexer) : self::Begin,
+            'IF', 'CASE', 'LOOP', 'WHILE', 'REPEAT', 'FOR' => self::within($lexer),
             'COMMIT' => self::ended($lexer, self::Commit, self::CommitAndChain),
             'ROLLBACK' => self::ended($lexer, self::RollBack, self::RollBackAndChain),
             'XA' => match (true) {
@@ -68,7 +69,13 @@ enum Control
             'CACHE', 'LOAD' => $lexer->is('INDEX') ? self::CommitByTheWay : null,
             default => null,
         };
-        $all = $verb === 'SET' ? self::assigned($lexer) : ($found === null ? [] : [$found]);
+        $all = match (true) {
+            // MariaDB's, around another statement.
+            ($verb === 'SET' && $lexer->is('STATEMENT')) => $lexer->find('FOR') ? self::of($lexer->rest()) : [],
+            ($verb === 'EXECUTE' && $lexer->skip('IMMEDIATE')) => $lexer->kind === Lexer::STRING ? self::of($lexer->text) : [],
+            $verb === 'SET' => self::assigned($lexer),
+            default => $found === null ? [] : [$found],
+        };
 
         return $lexer->conditional ? \array_values(\array_filter($all, static fn(self $control): bool => $control->begins())) : $all;
     }
@@ -82,6 +89,18 @@ enum Control
     private function begins(): bool
     {
         return \in_array($this, [self::Begin, self::BeginWithSnapshot, self::AutocommitOff, self::ChainsOn, self::RollBackToSavepoint], true);
+    }
+
+    /** MariaDB's compound statements: any of those in it may begin a transaction and leave it open. */
+    private static function within(Lexer $lexer): ?self
+    {
+        do {
+            if ($lexer->is('TRANSACTION', 'AUTOCOMMIT')) {
+                return self::Begin;
+            }
+        } while ($lexer->next());
+
+        return null;
     }
 
     private static function begun(Lexer $lexer): self

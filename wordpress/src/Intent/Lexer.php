@@ -117,6 +117,24 @@ final class Lexer
         return $is;
     }
 
+    /**
+     * Reads on up to one of these words, this one included; in parentheses they do not count.
+     *
+     * @phpstan-impure
+     */
+    public function find(string ...$words): bool
+    {
+        $depth = 0;
+        do {
+            $depth += $this->depth();
+            if ($depth === 0 && $this->is(...$words)) {
+                return true;
+            }
+        } while ($this->next());
+
+        return false;
+    }
+
     /** Whether it is this sign, and not a string with nothing else in it. */
     public function at(string $sign): bool
     {

@@ -21,8 +21,16 @@ final class Statement
     /** Tokens of a statement that is read in full. */
     private const LONGEST = 20_000;
 
+    /** Bytes of the longest name, of 64 characters. */
+    private const NAME = 256;
+
     private const MODIFIERS = ['LOW_PRIORITY', 'HIGH_PRIORITY', 'DELAYED', 'QUICK', 'IGNORE', 'INTO', 'FROM'];
     private const MAIN = ['SELECT', 'INSERT', 'REPLACE', 'UPDATE', 'DELETE', 'TABLE', 'VALUES'];
+    /** Verbs of statements that change no row. */
+    private const READ = [
+        'SELECT', 'VALUES', 'TABLE', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'HELP', 'USE', 'START', 'COMMIT', 'ROLLBACK', 'SAVEPOINT', 'RELEASE', 'XA',
+        'LOCK', 'UNLOCK', 'FLUSH', 'CHECK', 'CHECKSUM', 'OPTIMIZE', 'HANDLER', 'PREPARE', 'DEALLOCATE', 'GRANT', 'REVOKE', 'KILL', 'RESET',
+    ];
     private const AFTER = ['WHERE', 'ORDER', 'LIMIT', 'RETURNING'];
     private const CONSTANTS = ['NULL', 'DEFAULT', 'TRUE', 'FALSE'];
 
@@ -56,43 +64,38 @@ final class Statement
         switch ($verb) {
             case 'INSERT':
             case 'REPLACE':
-                return self::insert($lexer, $verb);
+                return self::insert($lexer, $verb) ?? self::any($sql);
             case 'UPDATE':
-                return self::update($lexer) ?? self::any(new Lexer($sql));
+                return self::update($lexer) ?? self::any($sql);
             case 'DELETE':
-                return self::delete($lexer) ?? self::any(new Lexer($sql));
+                return self::delete($lexer) ?? self::any($sql);
             case 'WITH':
-                return self::main($lexer) === 'SELECT' ? null : self::any(new Lexer($sql));
+                return self::main($lexer) === 'SELECT' ? null : self::any($sql);
             case 'SET':
                 // MariaDB's SET STATEMENT … FOR a statement.
-                if (!$lexer->next() || !$lexer->is('STATEMENT')) {
+                $lexer->next();
+
+                return $lexer->is('STATEMENT') && $lexer->find('FOR') ? self::parse($lexer->rest()) : null;
+            case 'EXECUTE':
+                // MariaDB's EXECUTE IMMEDIATE; the statement that a PREPARE has made is not known here.
+                $lexer->next();
+                if (!$lexer->skip('IMMEDIATE')) {
                     return null;
                 }
-                while ($lexer->next()) {
-                    if ($lexer->is('FOR')) {
-                        return self::parse($lexer->rest());
-                    }
-                }
 
-                return null;
+                return $lexer->kind === Lexer::STRING ? self::parse($lexer->text) : self::any($sql);
             case 'ANALYZE':
                 // MariaDB's does what it analyzes.
                 $lexer->next();
 
-                return $lexer->is('TABLE', 'TABLES', 'LOCAL', 'NO_WRITE_TO_BINLOG') || \in_array(self::main($lexer), ['SELECT', ''], true) ? null : self::any(new Lexer($sql));
+                return $lexer->is('TABLE', 'TABLES', 'LOCAL', 'NO_WRITE_TO_BINLOG') || \in_array(self::main($lexer), ['SELECT', ''], true) ? null : self::any($sql);
             case 'BEGIN':
                 $lexer->next();
 
-                return $lexer->is('NOT') ? self::any(new Lexer($sql)) : null;
-            case 'TRUNCATE':
-            case 'DROP':
-            case 'ALTER':
-            case 'RENAME':
-            case 'CREATE':
-            case 'LOAD':
-                return self::any(new Lexer($sql));
+                return $lexer->is('NOT') ? self::any($sql) : null;
             default:
-                return null;
+                // TRUNCATE, LOAD DATA, and what may hold any statement: MariaDB's IF, CASE, FOR, LOOP, REPEAT, WHILE.
+                return $lexer->kind === Lexer::END || \in_array($verb, self::READ, true) ? null : self::any($sql);
         }
     }
 
@@ -259,12 +262,13 @@ final class Statement
         return $new;
     }
 
-    /** All that could be a table. */
-    private static function any(Lexer $lexer): ?self
+    /** All that could be a table. Under ANSI_QUOTES that may be written like a string. */
+    private static function any(string $sql): ?self
     {
+        $lexer = new Lexer($sql);
         $names = [];
         while ($lexer->next()) {
-            if ($lexer->kind === Lexer::NAME || $lexer->kind === Lexer::WORD) {
+            if ($lexer->kind === Lexer::NAME || $lexer->kind === Lexer::WORD || ($lexer->kind === Lexer::STRING && \strlen($lexer->text) <= self::NAME)) {
                 $names[\strtolower($lexer->text)] = true;
             }
         }
@@ -273,18 +277,10 @@ final class Statement
         return $names === [] ? null : new self('', $names);
     }
 
-    /** What a statement that begins with something else is, '' if that is not found. */
+    /** What a statement that begins with something else is, from here on; '' if that is not found. */
     private static function main(Lexer $lexer): string
     {
-        $depth = 0;
-        while ($lexer->next()) {
-            $depth += $lexer->depth();
-            if ($depth === 0 && $lexer->is(...self::MAIN)) {
-                return \strtoupper($lexer->text);
-            }
-        }
-
-        return '';
+        return $lexer->find(...self::MAIN) ? \strtoupper($lexer->text) : '';
     }
 
     /** The name of a table after its modifiers; the database's before it is passed over. '' there is none. */
