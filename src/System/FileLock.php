@@ -54,15 +54,16 @@ final class FileLock
     }
 
     /**
-     * Locks an open file exclusively.
+     * Locks an open file.
      *
      * @param resource $handle
      * @param float    $seconds how long to wait for another process; 0: one try
+     * @param int      $kind    LOCK_EX, or LOCK_SH for one that others may share
      */
-    public static function take($handle, float $seconds): bool
+    public static function take($handle, float $seconds, int $kind = \LOCK_EX): bool
     {
         $backoff = null;
-        while (!\flock($handle, \LOCK_EX | \LOCK_NB)) {
+        while (!\flock($handle, $kind | \LOCK_NB)) {
             if ($seconds <= 0.0 || !($backoff ??= new Backoff($seconds))->wait()) {
                 return false;
             }

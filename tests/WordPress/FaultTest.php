@@ -98,6 +98,24 @@ final class FaultTest extends TestCase
         $this->damage($how);
     }
 
+    /** As a cleaner that its owner runs does: all files of the database at once, also what SQLite has mapped. */
+    #[TestWith([': >'])]
+    #[TestWith(['head -c 100000 /dev/urandom >'])]
+    public function testADatabaseOfTheCacheThatItsOwnUserEmptiesOrGarbles(string $command): void
+    {
+        $site = $this->site()->site;
+        $clean = \implode(' ', $site->account->words()) . ' sh -c ' . \escapeshellarg("for file in {$this->directory()}/*/larder.db*; do $command \"\$file\"; done") . ' 2>&1';
+        foreach ([1, 2] as $again) {
+            $workers = $site->fpm->workers();
+            $this->underLoad(static fn() => \exec($clean));
+            $this->fresh();
+            self::assertSame($workers, $site->fpm->workers(), 'None was killed.');
+        }
+        self::rest();
+        $this->fresh();
+        $this->assertQuiet();
+    }
+
     private function damage(string $how): void
     {
         $file = (\glob($this->directory() . '/*/larder.db') ?: [])[0] ?? self::fail('There is no database.');

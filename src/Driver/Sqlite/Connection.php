@@ -136,6 +136,12 @@ class Connection
         }
     }
 
+    /** Whether PHP kept the connection from an earlier request. Asks SQLite nothing. */
+    public static function isKept(\PDO $pdo): bool
+    {
+        return \in_array($pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE), [self::READY, self::CHANGED], true);
+    }
+
     /**
      * Takes over a connection that PHP kept from an earlier request of this process. Asks SQLite nothing: each statement
      * costs more than all else here.
@@ -158,8 +164,8 @@ class Connection
     /**
      * Sets up a new connection to a file in write-ahead mode.
      *
-     * No mmap: if another program cuts the file short, SQLite must report an error and not die of SIGBUS. Writes do not wait
-     * for the disk: the caller must be able to lose them in a power cut.
+     * No mmap: if another program cuts the file short, SQLite must report an error and not die of SIGBUS (WalIndex
+     * guards what it maps all the same). Writes do not wait for the disk: the caller must be able to lose them in a power cut.
      *
      * @param int    $application the file's application_id
      * @param float  $timeout     seconds that a statement may wait for other processes

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Driver\Sqlite\WalIndex;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\FileLock;
@@ -15,10 +16,10 @@ use Larder\System\Quiet;
 /**
  * The files in the store's directory: which they are, which process may replace them, and in which order.
  *
- *     larder.db, -wal, -shm     SQLite's own
+ *     larder.db, -wal, -shm     SQLite's own; for the last one see WalIndex
  *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first
  *     tail.<epoch>              the change log
- *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
+ *     larder.lock               locked while a connection is first opened (shared), and while files are replaced: SQLite opens
  *                               database and write-ahead log one after the other, and must not get them from two
  *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
  *                               which the newest epoch began.
@@ -29,6 +30,7 @@ final class DatabaseFiles
 {
     public readonly string $database;
     public readonly SqliteWatch $watch;
+    public readonly WalIndex $index;
 
     /**
      * Each epoch's positions lie above those of all earlier epochs, so that a position of an earlier epoch is older than
@@ -48,6 +50,7 @@ final class DatabaseFiles
         $this->directory = $absolute ? $directory : \getcwd() . '/' . $directory;
         $this->database = $this->directory . '/larder.db';
         $this->watch = new SqliteWatch($this->directory);
+        $this->index = new WalIndex($this->database);
     }
 
     public function counter(string $epoch): ChangeCounter
@@ -138,6 +141,44 @@ final class DatabaseFiles
     }
 
     /**
+     * Runs $work, in which SQLite opens the files, while no other process replaces them.
+     *
+     * @template T
+     * @param float         $timeout seconds
+     * @param \Closure(): T $work
+     *
+     * @return T
+     *
+     * @throws Failure if the lock could not be taken in time
+     */
+    public function opening(float $timeout, \Closure $work): mixed
+    {
+        return $this->index->opening($this->directory . '/larder.lock', $timeout, $work);
+    }
+
+    /**
+     * Ends the epoch if SQLite must not look into the index that this process has mapped (see WalIndex).
+     *
+     * @param float $timeout seconds
+     *
+     * @throws Failure
+     */
+    public function endIfCut(float $timeout): bool
+    {
+        if (!$this->index->isCut()) {
+            return false;
+        }
+        $this->locked($timeout, function (): void {
+            // If another process has removed the database, it has ended the epoch.
+            if ($this->inode() !== 0 && $this->index->isCut()) {
+                $this->clear(true);
+            }
+        });
+
+        return true;
+    }
+
+    /**
      * Ends the epoch and removes its files. The caller holds the lock.
      *
      * @param bool $keep keep the damaged database under another name, for people who want to know what happened
@@ -152,6 +193,8 @@ final class DatabaseFiles
                     \unlink($this->directory . '/' . $name);
                 }
             }
+            // Processes that have it mapped live on.
+            $this->index->mend();
             foreach (['', '-wal'] as $part) {
                 $keep && \is_file($this->database) && \rename($this->database . $part, $this->database . '.damaged' . $part);
             }

@@ -50,7 +50,7 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        if (!Connection::resume($pdo)) {
+        if (!Connection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !Connection::resume($pdo)) {
             return null;
         }
         $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
@@ -59,7 +59,7 @@ final class Opening
     }
 
     /**
-     * Opens the database without the lock, so that a hundred processes can open at once. This is the usual case: there is
+     * Opens the database beside others that do so, so that a hundred processes can open at once. This is the usual case: there is
      * nothing to create or to heal. If another process ends the epoch meanwhile, the change counter is deleted, as for every
      * process that has the database open already.
      */
@@ -73,10 +73,12 @@ final class Opening
         }
         $this->files->inspect('-wal', '-shm');
         try {
-            $pdo = $this->connect($pid, $inode);
-            $this->setUp($pdo);
+            $database = $this->files->opening($this->timeout, function () use ($pid, $inode): ?Database {
+                $pdo = $this->connect($pid, $inode);
+                $this->setUp($pdo);
 
-            $database = $this->current($pdo, $pid, $inode, MachineBoot::current());
+                return $this->current($pdo, $pid, $inode, MachineBoot::current());
+            });
 
             return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
         } catch (\PDOException) {
@@ -122,8 +124,10 @@ final class Opening
             $inode = $this->files->inode();
             $this->files->inspect('', '-wal', '-shm');
             try {
+                $this->files->index->unseal();
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
+                $this->files->index->seal();
                 $database = $this->current($pdo, $pid, $inode, $boot);
                 if ($database === null) {
                     // The database may be behind, an older release's, a restored backup, or half removed.

@@ -29,7 +29,8 @@ final class SqliteFaultsTest extends TestCase
                 self::assertContains($name, $names);
             }
             foreach ($names as $name) {
-                self::assertSame('600', \decoct((int) \fileperms($this->directory . '/' . $name) & 0o777), $name);
+                // What SQLite maps, no program of the user may cut short.
+                self::assertSame($name === 'larder.db-shm' ? '400' : '600', \decoct((int) \fileperms($this->directory . '/' . $name) & 0o777), $name);
             }
         } finally {
             \umask($old);

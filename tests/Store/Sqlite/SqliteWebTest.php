@@ -8,6 +8,7 @@ use Larder\Store\Change;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Support\FpmServer;
 use PHPUnit\Framework\Attributes\RequiresFunction;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** In php-fpm, where a connection outlives its request. */
@@ -165,9 +166,27 @@ final class SqliteWebTest extends TestCase
             self::assertSame("new $i", $this->ask('get'));
         }
         // As when it was damaged, or a new epoch begun for another reason.
+        \chmod("$this->directory/larder.db-shm", 0o600);
         (new \PDO("sqlite:$this->directory/larder.db"))->exec("UPDATE m SET value = 'other' WHERE name = 'boot'");
         self::assertNull(self::get($this->store(), 'k'));
         self::assertSame('nothing', $this->ask('get'));
+    }
+
+    #[TestWith([''])]
+    #[TestWith(['garbage'])]
+    public function testAnIndexThatAnotherProgramCutsShortKillsNoRequest(string $garbage): void
+    {
+        for ($i = 0; $i < 3; $i++) {
+            self::assertSame('done', $this->ask('set', value: "old $i"));
+            $worker = $this->fpm->workers();
+            \chmod("$this->directory/larder.db-shm", 0o600);
+            \file_put_contents("$this->directory/larder.db-shm", $garbage);
+            self::assertSame('nothing', $this->ask('get'), 'It begins a new epoch.');
+            self::assertSame($worker, $this->fpm->workers());
+            self::assertSame('done', $this->ask('set', value: "new $i"));
+            self::assertSame("new $i", self::get($this->store(), 'k'));
+        }
+        self::assertFileExists("$this->directory/mishaps.txt");
     }
 
     private function ask(string $do, string|int ...$query): string
