@@ -98,8 +98,8 @@ final class Signals { private static int $holds = 0; private static ?bool $exist
 }
 namespace Larder\Tier {
 use Larder\Segment; 
-if (!\class_exists('larder\tier\getpath', false)) {
-abstract class GetPath { protected const RUN = 31; private const STREAK = 512; protected array $values; protected array $own; protected int $due; protected int $ends; protected int $current; protected int $version = 0; protected ?Segment $segment = null; protected string $nearPrefix = ''; protected int $floorAt = 0; protected int $ceilingAt = 0; protected int $nearHits = 0; protected int $free = 0; protected array $endings; protected int $ahead; protected int $compared; protected array $passed; public function get(string $key, mixed $default = null): mixed { if (--$this->free < 0 && ($this->free === -1 || $this->free <= -self::STREAK || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) { $this->check(); } return $this->values[$key] ?? $this->lookup($key, $default); } abstract protected function check(): void; abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed; }
+if (!\trait_exists('larder\tier\hitpath', false)) {
+trait HitPath { protected const RUN = 31; private const STREAK = 512; protected array $values; protected array $own; protected int $due; protected int $ends; protected int $current; protected int $version = 0; protected ?Segment $segment = null; protected string $nearPrefix = ''; protected int $floorAt = 0; protected int $ceilingAt = 0; protected int $nearHits = 0; protected int $free = 0; protected array $endings; protected int $ahead; protected int $compared; protected array $passed; public function get(string $key, mixed $default = null): mixed { if (--$this->free < 0 && ($this->free === -1 || $this->free <= -self::STREAK || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) { $this->check(); } return $this->values[$key] ?? $this->lookup($key, $default); } abstract protected function check(): void; abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed; }
 }
 }
 namespace Larder\Tier {

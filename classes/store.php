@@ -5,6 +5,7 @@ declare(strict_types=1);
 // Made by bin/classes from src/.
 
 !\class_exists('larder\driver\sqlite\connection', false)
+    && !\class_exists('larder\driver\sqlite\walindex', false)
     && !\class_exists('larder\store\change', false)
     && !\class_exists('larder\store\outcome', false)
     && !\class_exists('larder\store\record', false)

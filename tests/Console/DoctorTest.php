@@ -273,15 +273,19 @@ final class DoctorTest extends TestCase
     {
         \mkdir($this->root->path . '/usr/lib/systemd/system', 0o700, true);
         $this->root->write('usr/lib/systemd/system/php8.2-fpm.service', "[Service]\nPrivateTmp=false\n");
-        $look = fn(string $path): array => \array_map(
+        $look = fn(string $path, string $sapi = 'cli'): array => \array_map(
             static fn(Finding $finding): string => $finding->level,
-            \iterator_to_array(Folder::privateTemporary($path, $this->root->path . '/'), false),
+            \iterator_to_array(Folder::privateTemporary($path, $this->root->path . '/', $sapi), false),
         );
         self::assertSame([], $look('/var/tmp/larder-33'));
 
         $this->root->write('usr/lib/systemd/system/apache2.service', "[Service]\nPrivateTmp=true\n");
+        self::assertSame([], $look('/var/tmp/larder-33'), 'It does not run.');
+        \mkdir($this->root->path . '/sys/fs/cgroup/system.slice/apache2.service', 0o700, true);
         self::assertSame(['warn'], $look('/var/tmp/larder-33'));
         self::assertSame(['warn'], $look('/tmp/cache'));
+        self::assertSame(['warn'], $look('/tmp/cache', 'apache2handler'));
+        self::assertSame([], $look('/tmp/cache', 'fpm-fcgi'), 'Another service runs this PHP.');
         self::assertSame([], $look('/var/cache/app'));
     }
 

@@ -128,7 +128,7 @@ final class AdminPageTest extends TestCase
         self::assertStringNotContainsString('~larder', $page);
         $keys = \explode('id="larder-keys"', $page)[1];
         self::assertMatchesRegularExpression('~alert\(1\).*?data-value="500\d\d\d"~s', $keys);
-        self::assertMatchesRegularExpression('~<td class="larder-number">[\d.]+ ms</td>~', $keys);
+        self::assertMatchesRegularExpression('~<td class="larder-number" data-label="Read">[\d.]+ ms</td>~', $keys);
         self::assertStringContainsString('aria-sort="descending"><a href="' . self::site()->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page('&larder-sort=time'));
     }
 

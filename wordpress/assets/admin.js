@@ -1,4 +1,4 @@
-/* sources sha256 42bd02a058c3e5deeec62473d8c31fb74f2004e0a59e9caa14d0971b86d36c41, what follows sha256 af9782ec905b244a45a053fa0a35fc046ccb3ff21eb06f8991cf936a9024281b; made by build.mjs */
+/* sources sha256 c9b23fb7c1cd6fb6c488d28302fe4c68814751e234ca33d288f355176e7e2db8, what follows sha256 af9782ec905b244a45a053fa0a35fc046ccb3ff21eb06f8991cf936a9024281b; made by build.mjs */
 /*!
  * The page of Larder, a cache for WordPress. GPL-2.0-or-later. Its sources are in Larder's repository, in
  * wordpress/assets/source. The chart is drawn by uPlot 1.6.32, which was not changed, only bundled:

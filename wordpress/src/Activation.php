@@ -92,6 +92,7 @@ final class Activation
         if (\wp_doing_ajax()) {
             return;
         }
+        Choices::follow();
         $dropIn = DropIn::here();
         switch ($dropIn->state()) {
             case DropInState::Outdated:

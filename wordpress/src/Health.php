@@ -124,7 +124,7 @@ final class Health
         foreach (self::findings() as $finding) {
             if ($finding->level !== 'ok' && ($apcu || !\in_array($finding->subject, self::APCU, true))) {
                 $worst = $finding->level === 'fail' ? 'critical' : ($worst === 'good' ? 'recommended' : $worst);
-                $lines[] = $finding->subject . ': ' . $finding->text . '. ' . $finding->fix;
+                $lines[] = $finding->subject . ': ' . $finding->text . '. ' . self::fix($finding);
             }
         }
 
@@ -152,8 +152,10 @@ final class Health
     {
         $problem = self::pagesProblem();
         if ($problem !== '') {
-            // Whoever does without it, or has another one, may have a reason.
-            return self::result('pages', 'good', \__('Larder stores no pages', 'larder'), $problem);
+            // Whoever has another one, or has switched it off, has a reason.
+            $isWanted = Settings::ofSite() !== null && DropIn::pages()->state() !== DropInState::Foreign;
+
+            return self::result('pages', $isWanted ? 'recommended' : 'good', \__('Larder stores no pages', 'larder'), $problem);
         }
         $root = self::cache()?->larder();
         $failed = $root === null ? null : Owner::run(static fn(): ?array => FailedReads::reported(ObjectCache::records($root)));
@@ -190,7 +192,9 @@ final class Health
             /* translators: %s: name of a plugin */
             $state === DropInState::Foreign => \sprintf(\__('The page cache belongs to %s. Deactivate that plugin, then open this page again.', 'larder'), $pages->foreignName()),
             !$state->isOurs() => $pages->advice(),
-            Settings::ofSite() === null => \__('The constant LARDER_PAGES switches the page cache off.', 'larder'),
+            Settings::ofSite() === null => Settings::fixed()[0]
+                ? \__('The constant LARDER_PAGES switches the page cache off.', 'larder')
+                : \__('The page cache is switched off in the settings of Larder.', 'larder'),
             default => Activation::line(),
         };
     }
@@ -199,7 +203,40 @@ final class Health
     public static function privacy(): array
     {
         $directory = Site::current()->directory() ?? '';
-        [$url, $served] = $directory === '' ? ['', null] : Privacy::ask($directory);
+
+        return self::private($directory, ...($directory === '' ? ['', null] : Privacy::ask($directory)));
+    }
+
+    /**
+     * As privacy(), by what the web server answered within the last hour: for a page that is not to wait for it each time.
+     *
+     * @return Result
+     */
+    public static function privacyOfLate(): array
+    {
+        $directory = Site::current()->directory() ?? '';
+        $own = $directory === '' ? null : self::cache()?->larder();
+        if ($own === null) {
+            return self::private($directory, '', null);
+        }
+        $own = ObjectCache::records($own);
+        $known = $own->get('privacy');
+        if (!\is_array($known) || ($known[0] ?? '') !== $directory) {
+            $known = [$directory, ...Privacy::ask($directory)];
+            $own->set('privacy', $known, 3_600);
+        }
+
+        return self::private($directory, \is_string($known[1] ?? null) ? $known[1] : '', \is_bool($known[2] ?? null) ? $known[2] : null);
+    }
+
+    /**
+     * @param string $url    where the web server was asked for a file of the directory; '' it serves none there
+     * @param ?bool  $served whether it gave the file; null: not known
+     *
+     * @return Result
+     */
+    private static function private(string $directory, string $url, ?bool $served): array
+    {
         if ($served === true) {
             return self::result(
                 'privacy',
@@ -278,13 +315,21 @@ final class Health
         foreach (self::findings() as $number => $finding) {
             $fields['doctor_' . $number] = self::field(
                 $finding->subject,
-                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->fix === '' ? '' : '. ' . $finding->fix)),
+                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->fix === '' ? '' : '. ' . self::fix($finding))),
                 true,
             );
         }
         $sections['larder'] = ['label' => \__('Larder', 'larder'), 'fields' => $fields];
 
         return $sections;
+    }
+
+    /** As wp-config.php has it, where the library tells its own users to set a DSN. */
+    private static function fix(Finding $finding): string
+    {
+        $line = "in wp-config.php: define('LARDER_DIRECTORY', '/var/cache/larder-site');";
+
+        return \strtr($finding->fix, \array_fill_keys(['LARDER_DSN=sqlite:///var/cache/app.', 'LARDER_DSN=sqlite:///var/cache/app;', 'LARDER_DSN=sqlite:///var/cache/app'], $line));
     }
 
     private static function cache(): ?ObjectCache

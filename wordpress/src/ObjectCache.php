@@ -760,7 +760,7 @@ class ObjectCache
             }
             $this->prefetch->save($used);
         }
-        if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1) {
+        if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1 && Choices::all()['statistics']) {
             Statistics::record(self::records($this->root), $this->report(), self::SAMPLE);
         }
     }
@@ -816,7 +816,7 @@ class ObjectCache
     {
         $this->root = $root;
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->prefetch = Prefetch::ofRequest($root->local());
+        $this->prefetch = Choices::all()['prefetch'] ? Prefetch::ofRequest($root->local()) : null;
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {

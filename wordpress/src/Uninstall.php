@@ -26,6 +26,7 @@ final class Uninstall
         $dropIn->removeBackup();
         Presence::remove(Site::current());
         Notes::remove();
+        Choices::remove();
         \wp_clear_scheduled_hook(Plugin::UPDATED);
         $directory = Site::current()->directory() ?? '';
         $directory === '' || Owner::expect($directory);

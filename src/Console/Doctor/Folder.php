@@ -55,20 +55,27 @@ final class Folder
     }
 
     /**
-     * Whether systemd gives the web server another /tmp than the command line: then they would have two caches.
+     * Whether systemd gives the web's PHP another /tmp than the command line: then they would have two caches. Only a service
+     * that runs counts, and of the web's own only the one that runs this.
      *
      * @param string $root of the file system, for tests
+     * @param string $sapi of this PHP, for tests
      *
      * @return iterable<Finding>
      */
-    public static function privateTemporary(string $path, string $root): iterable
+    public static function privateTemporary(string $path, string $root, string $sapi = \PHP_SAPI): iterable
     {
         if (!\str_starts_with($path, '/tmp/') && !\str_starts_with($path, '/var/tmp/')) {
             return;
         }
+        $services = match ($sapi) {
+            'apache2handler' => '{apache2,httpd}',
+            'fpm-fcgi' => 'php*fpm',
+            default => '{apache2,httpd,php*fpm}',
+        };
         foreach (['etc/systemd/system', 'usr/lib/systemd/system', 'lib/systemd/system'] as $units) {
-            foreach (\glob($root . $units . '/{apache2,httpd,php*fpm,nginx}.service', \GLOB_BRACE) ?: [] as $unit) {
-                if (\is_readable($unit) && \preg_match('/^\s*PrivateTmp\s*=\s*(true|yes|1|on|disconnected)\s*$/mi', (string) \file_get_contents($unit)) === 1) {
+            foreach (\glob("$root$units/$services.service", \GLOB_BRACE) ?: [] as $unit) {
+                if (\is_dir($root . 'sys/fs/cgroup/system.slice/' . \basename($unit)) && \is_readable($unit) && \preg_match('/^\s*PrivateTmp\s*=\s*(true|yes|1|on|disconnected)\s*$/mi', (string) \file_get_contents($unit)) === 1) {
                     yield Finding::warn(
                         'private /tmp',
                         \basename($unit) . ' uses its own /tmp and /var/tmp (PrivateTmp), so web and command line have two caches',

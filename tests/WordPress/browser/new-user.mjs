@@ -35,7 +35,7 @@ const visit = (path) => page.goto(url + path, { waitUntil: 'load' });
 
 /** A page as it is seen on a desk and on a telephone. */
 const photograph = async (name) => {
-    for (const [kind, size] of [['desktop', wide], ['phone', narrow]]) {
+    for (const [kind, size] of [['desktop', wide], ['tablet', { width: 500, height: 900 }], ['phone', narrow]]) {
         await page.setViewportSize(size);
         const across = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (across > 0) wrong.push(`${name}, ${kind}: ${across} px wider than the window`);

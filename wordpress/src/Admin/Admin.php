@@ -35,6 +35,7 @@ final class Admin
             self::styled(\add_submenu_page('settings.php', \__('Larder', 'larder'), \__('Larder', 'larder'), self::capability(true), self::PAGE, static fn() => self::page(true)));
         });
         \add_action('admin_post_' . Flush::ACTION, [Flush::class, 'posted']);
+        \add_action('admin_post_' . Settings::ACTION, [Settings::class, 'posted']);
     }
 
     /**

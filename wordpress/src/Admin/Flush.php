@@ -14,7 +14,7 @@ final class Flush
     /** In the address after the redirect: which of the texts below is shown. Nothing else of it is. */
     public const NOTICE = 'larder-notice';
 
-    private const WHAT = ['site', 'group', 'network', 'pages', 'all-pages'];
+    private const WHAT = ['site', 'group', 'network', 'pages', 'all-pages', 'address'];
 
     /** A form was sent: asks who by, does it, and sends the browser back. */
     public static function posted(): void
@@ -51,7 +51,8 @@ final class Flush
             'network' => ['success', \__('The cache of all sites was flushed. It fills again as visitors load pages.', 'larder')],
             'pages' => ['success', \__('The stored pages of this site are gone. WordPress builds each anew for its next visitor.', 'larder')],
             'all-pages' => ['success', \__('The stored pages of all sites are gone. WordPress builds each anew for its next visitor.', 'larder')],
-            'failed' => ['error', \__('Nothing was flushed: no cache is in use, or Larder cannot write to its store.', 'larder')],
+            'address' => ['success', \__('What was stored for that address is gone. WordPress builds the page anew for its next visitor.', 'larder')],
+            'failed' => ['error', \__('Nothing was flushed: no cache is in use, what you entered is nothing of this site, or Larder cannot write to its store.', 'larder')],
             default => null,
         };
     }
@@ -67,6 +68,7 @@ final class Flush
             $what === 'group' => $cache->flush_group($group),
             $what === 'pages' => Purge::site(),
             $what === 'all-pages' => Purge::all(),
+            $what === 'address' => Purge::address(\trim(self::field('address'))),
             default => $cache->flush_network(),
         };
     }

@@ -4,9 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Admin;
 
+use Larder\Cache;
 use Larder\WordPress\Health;
 use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Owner;
 use Larder\WordPress\Page\Counts;
+use Larder\WordPress\Site;
 use Larder\WordPress\Statistics;
 
 /** The page of a site (Tools) or of a network (Settings): figures, findings, contents, and what can be flushed. */
@@ -22,8 +25,7 @@ final readonly class Page
     public function render(): void
     {
         echo '<div class="wrap larder"><h1>', \esc_html__('Larder', 'larder'), '</h1><hr class="wp-header-end">';
-        $notice = Flush::notice();
-        if ($notice !== null) {
+        foreach (\array_filter([Flush::notice(), Settings::notice()]) as $notice) {
             echo '<div class="notice notice-', $notice[0], ' is-dismissible"><p>', \esc_html($notice[1]), '</p></div>';
         }
         $root = $this->cache?->larder();
@@ -31,11 +33,14 @@ final readonly class Page
             $this->notInUse();
             $this->findings();
         } else {
-            $this->figures(new Figures(Statistics::hours(ObjectCache::records($root), self::HOURS)));
-            (new Pages(Counts::sum(ObjectCache::records($root), self::HOURS), $this->network))->render();
-            $this->findings();
             $contents = Contents::look($root->entries(), \is_multisite() && !$this->network ? (string) \get_current_blog_id() : null);
-            $this->flush($contents);
+            $this->state($root, $contents);
+            $this->findings();
+            $this->figures(new Figures(Statistics::hours(ObjectCache::records($root), self::HOURS)));
+            (new Pages(Counts::sum(ObjectCache::records($root), self::HOURS)))->render();
+            // What counts for all sites is chosen for all.
+            $this->network === \is_multisite() && Settings::render();
+            $this->network || $this->parts($contents);
             $this->groups($contents);
             $this->keys($contents, $this->cache);
         }
@@ -133,48 +138,87 @@ final readonly class Page
         echo "</tbody></table></div></details>\n";
     }
 
-    /** What Site Health tests too, but for the test that asks the web server. */
+    /** What Site Health tests too. What is good needs no reading. */
     private function findings(): void
     {
         if (!\current_user_can('view_site_health_checks')) {
             return;
         }
         $levels = ['critical' => \__('Critical', 'larder'), 'recommended' => \__('Recommended', 'larder'), 'good' => \__('Good', 'larder')];
-        $this->heading('findings', \__('Findings', 'larder'));
-        echo '<ul class="larder-findings">';
-        foreach ([Health::drop_in(), Health::works(), Health::machine(), Health::flushes(), Health::pages()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
-            echo '<li class="larder-', \esc_attr($status), '"><strong>', \esc_html($label), '</strong> <span class="larder-level">', \esc_html($levels[$status] ?? $status), '</span>', \wp_kses_post($description), '</li>';
+        $good = $bad = '';
+        foreach ([Health::drop_in(), Health::works(), Health::privacyOfLate(), Health::machine(), Health::flushes(), Health::pages()] as ['status' => $status, 'label' => $label, 'description' => $description]) {
+            $item = '<li class="larder-' . \esc_attr($status) . '"><strong>' . \esc_html($label) . '</strong> <span class="larder-level">' . \esc_html($levels[$status] ?? $status) . '</span>' . \wp_kses_post($description) . '</li>';
+            $status === 'good' ? $good .= $item : $bad .= $item;
         }
-        echo '</ul><p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('Everything that was checked', 'larder'), "</a></p>\n";
+        $this->heading('findings', \__('Findings', 'larder'));
+        echo $bad === '' ? '' : "<ul class=\"larder-findings\">$bad</ul>";
+        echo $good === '' ? '' : '<details class="larder-passed"><summary>' . \esc_html__('What is good', 'larder') . "</summary><ul class=\"larder-findings\">$good</ul></details>";
+        echo '<p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('Everything that was checked', 'larder'), "</a></p>\n";
     }
 
-    private function flush(Contents $contents): void
+    /** What an owner looks for first: whether it works, what is where, and the buttons that empty it. */
+    private function state(Cache $root, Contents $contents): void
     {
-        $this->heading('flush', \__('Flush', 'larder'));
-        echo '<p>', \esc_html__('You lose only speed: WordPress reads the flushed values from the database again.', 'larder'), '</p><div class="larder-flushes">';
-        if ($this->network) {
-            echo Flush::form('network', \__('Flush all sites', 'larder'), '', true), '</div>';
-
-            return;
+        $works = Health::works();
+        $pages = Health::pagesProblem();
+        $stores = [];
+        foreach (Owner::run(static fn(): array => $root->stats()) as $tier => $stats) {
+            if (isset($stats['engine'], $stats['bytes']) && $tier !== 'request') {
+                $stores[] = "$stats[engine], " . Text::bytes((int) $stats['bytes']);
+            }
         }
-        echo Flush::form('site', \__('Flush this site', 'larder'), '', true);
+        $rows = [
+            \__('Object cache', 'larder') => $works['label'],
+            \__('Page cache', 'larder') => $pages === '' ? \__('Larder stores pages', 'larder') : \__('Larder stores no pages', 'larder'),
+            \__('Store', 'larder') => \implode('; ', $stores),
+            Site::current()->directory() === null ? \__('Server', 'larder') : \__('Directory', 'larder') => Site::current()->describe(),
+            \__('Contents', 'larder') => $this->amount($contents),
+        ];
+        echo '<div class="larder-state larder-', \esc_attr($works['status']), '"><dl>';
+        foreach ($rows as $label => $text) {
+            echo '<div><dt>', \esc_html($label), '</dt><dd>', \esc_html($text), '</dd></div>';
+        }
+        echo '</dl><div class="larder-flushes">', $this->network
+            ? Flush::form('network', \__('Flush all sites', 'larder'), '', true)
+            : Flush::form('site', \__('Flush this site', 'larder'), '', true);
+        if ($pages === '') {
+            echo $this->network
+                ? Flush::form('all-pages', \__('Empty the pages of all sites', 'larder'))
+                : Flush::form('pages', \__('Empty the pages of this site', 'larder'));
+        }
+        echo '</div><p>', \esc_html__('You lose only speed: WordPress reads the flushed values from the database again.', 'larder'), "</p></div>\n";
+    }
+
+    private function parts(Contents $contents): void
+    {
+        $this->heading('flush', \__('Flush a part', 'larder'));
+        echo '<div class="larder-flushes">';
+        if (Health::pagesProblem() === '') {
+            echo Flush::form('address', \__('Purge this address', 'larder'), '<label for="larder-address">' . \esc_html__('Address of a page', 'larder') . '</label> '
+                . '<input type="text" id="larder-address" name="address" required placeholder="/about/" autocomplete="off" spellcheck="false" dir="ltr"> ');
+        }
         $field = '<label for="larder-group">' . \esc_html__('Group', 'larder') . '</label> '
-            . '<input type="text" id="larder-group" name="group" list="larder-groups" required autocomplete="off" spellcheck="false" dir="ltr"><datalist id="larder-groups">';
+            . '<input type="text" id="larder-group" name="group" list="larder-group-names" required autocomplete="off" spellcheck="false" dir="ltr"><datalist id="larder-group-names">';
         foreach (\array_unique(\array_column($contents->groups, 'group')) as $group) {
             $field .= '<option value="' . \esc_attr($group) . '">';
         }
         echo Flush::form('group', \__('Flush this group', 'larder'), $field . '</datalist> '), "</div>\n";
     }
 
-    private function groups(Contents $contents): void
+    private function amount(Contents $contents): string
     {
-        $this->heading('groups', \__('What the cache holds', 'larder'));
-        echo '<p>', \esc_html(\sprintf(
+        return \sprintf(
             /* translators: 1: number of entries, 2: size with its unit */
             \_n('%1$s entry, %2$s.', '%1$s entries, %2$s.', $contents->entries, 'larder'),
             Text::number($contents->entries),
             Text::bytes($contents->bytes),
-        )), ' ', $contents->complete ? '' : \esc_html__('This is a sample: the cache holds more than Larder can list while you wait.', 'larder'), '</p>';
+        );
+    }
+
+    private function groups(Contents $contents): void
+    {
+        $this->heading('groups', \__('What the cache holds', 'larder'));
+        echo '<p>', \esc_html($this->amount($contents)), ' ', $contents->complete ? '' : \esc_html__('This is a sample: the cache holds more than Larder can list while you wait.', 'larder'), '</p>';
         if ($contents->groups === []) {
             return;
         }
@@ -201,15 +245,15 @@ final readonly class Page
         }
         // By size they come as they are.
         $order = $byTime ? \array_keys($times + $contents->keys) : \array_keys($contents->keys);
-        $this->openTable(\__('Largest keys', 'larder'));
-        echo '<thead><tr>', self::head(\__('Key', 'larder'), false), self::head(\__('Group', 'larder'), false), $this->network ? self::head(\__('Site', 'larder'), false) : '',
-        $this->sorting('size', \__('Size', 'larder'), !$byTime), $this->sorting('time', \__('Read', 'larder'), $byTime),
-        self::head(\__('Age', 'larder'), false), self::head(\__('Expires in', 'larder'), false), '</tr></thead><tbody>';
+        $this->openTable(\__('Largest keys', 'larder'), ' larder-stacked');
+        [$group, $site, $size, $read, $age, $expires] = [\__('Group', 'larder'), \__('Site', 'larder'), \__('Size', 'larder'), \__('Read', 'larder'), \__('Age', 'larder'), \__('Expires in', 'larder')];
+        echo '<thead><tr>', self::head(\__('Key', 'larder'), false), self::head($group, false), $this->network ? self::head($site, false) : '',
+        $this->sorting('size', $size, !$byTime), $this->sorting('time', $read, $byTime), self::head($age, false), self::head($expires, false), '</tr></thead><tbody>';
         foreach ($order as $i) {
             $key = $contents->keys[$i];
-            echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr">', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td>' . \esc_html(self::site($key['site'])) . '</td>' : '',
-            self::cell($key['size'], Text::bytes($key['size'])), '<td class="larder-number">', isset($times[$i]) ? \esc_html(Text::duration($times[$i])) : '–', '</td>',
-            '<td class="larder-span">', \esc_html(Text::span($key['age'])), '</td><td class="larder-span">', \esc_html(Text::span($key['ttl'])), '</td></tr>';
+            echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr"', self::label($group), '>', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td' . self::label($site) . '>' . \esc_html(self::site($key['site'])) . '</td>' : '',
+            '<td class="larder-number" data-value="', $key['size'], '"', self::label($size), '>', \esc_html(Text::bytes($key['size'])), '</td><td class="larder-number"', self::label($read), '>', isset($times[$i]) ? \esc_html(Text::duration($times[$i])) : '–', '</td>',
+            '<td class="larder-span"', self::label($age), '>', \esc_html(Text::span($key['age'])), '</td><td class="larder-span"', self::label($expires), '>', \esc_html(Text::span($key['ttl'])), '</td></tr>';
         }
         echo "</tbody></table></div>\n";
     }
@@ -220,9 +264,9 @@ final readonly class Page
     }
 
     /** A table that is wider than a phone is moved by itself, by keyboard too; the page stays where it is. */
-    private function openTable(string $caption): void
+    private function openTable(string $caption, string $class = ''): void
     {
-        echo '<div class="larder-table" role="region" tabindex="0" aria-label="', \esc_attr($caption), '"><table class="widefat striped"><caption class="screen-reader-text">', \esc_html($caption), '</caption>';
+        echo '<div class="larder-table', $class, '" role="region" tabindex="0" aria-label="', \esc_attr($caption), '"><table class="widefat striped"><caption class="screen-reader-text">', \esc_html($caption), '</caption>';
     }
 
     private function sorting(string $by, string $label, bool $sorted): string
@@ -234,6 +278,12 @@ final readonly class Page
     private static function head(string $label, bool $number = true, string $attributes = ''): string
     {
         return '<th scope="col"' . ($number ? ' class="larder-number"' : '') . $attributes . '>' . \esc_html($label) . '</th>';
+    }
+
+    /** Of a cell that stands below its row's head on a narrow screen. */
+    private static function label(string $label): string
+    {
+        return ' data-label="' . \esc_attr($label) . '"';
     }
 
     private static function cell(int $value, ?string $text = null): string

@@ -12,7 +12,7 @@ final readonly class Pages
     private const REASONS = 8;
 
     /** @param array{hit: int, stale: int, stored: int, passed: int, why: array<string, int>} $counts Counts::sum() */
-    public function __construct(private array $counts, private bool $network) {}
+    public function __construct(private array $counts) {}
 
     public function render(): void
     {
@@ -39,7 +39,6 @@ final readonly class Pages
             }
             echo '</tbody></table></div><p class="description">', \esc_html__('These are estimates: Larder counts one stored page in 32 and one other request in 4, and multiplies.', 'larder'), '</p>';
         }
-        echo '<div class="larder-flushes">', Flush::form($this->network ? 'all-pages' : 'pages', $this->network ? \__('Empty the pages of all sites', 'larder') : \__('Empty the pages of this site', 'larder')), "</div>\n";
     }
 
     private function row(string $label, int $times, int $all): void

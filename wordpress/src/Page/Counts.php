@@ -6,6 +6,7 @@ namespace Larder\WordPress\Page;
 
 use Larder\Cache;
 use Larder\Page\Sapi;
+use Larder\WordPress\Choices;
 
 /**
  * What became of requests for pages, added up by the hour, and why WordPress had to run. One row an hour, kept for a week.
@@ -41,6 +42,9 @@ final class Counts
      */
     public static function watch(Cache $own): void
     {
+        if (!Choices::all()['statistics']) {
+            return;
+        }
         \register_shutdown_function(static function () use ($own): void {
             self::$isAnswered && self::end($own);
         });
@@ -57,7 +61,7 @@ final class Counts
     /** Whether this request is counted if a stored page answers it. */
     public static function isDrawn(): bool
     {
-        return self::$isDrawn ??= \random_int(1, self::HITS) === 1;
+        return self::$isDrawn ??= Choices::all()['statistics'] && \random_int(1, self::HITS) === 1;
     }
 
     /** WordPress answers the request. */

@@ -134,6 +134,23 @@ final class Purge
         });
     }
 
+    /** What is stored for an address of this site, however it is written. False: it is no address of it, or nobody could note it. */
+    public static function address(string $address): bool
+    {
+        $root = self::root();
+        $parts = \wp_parse_url(\str_starts_with($address, '/') ? \home_url('/') . \ltrim($address, '/') : $address);
+        $home = \wp_parse_url(\home_url('/'));
+        if ($root === null || $address === '' || !\is_array($parts) || !\is_array($home) || \strcasecmp($parts['host'] ?? '', $home['host'] ?? '') !== 0) {
+            return false;
+        }
+        $path = \str_starts_with($address, '/') ? $address : ($parts['path'] ?? '/') . (isset($parts['query']) ? "?$parts[query]" : '');
+        try {
+            return Owner::run(static fn(): bool => (new PageCache(Door::pages($root), Settings::ofSite()->options ?? []))->purge($path));
+        } catch (\InvalidArgumentException) {
+            return false;
+        }
+    }
+
     public static function cleaned(mixed $id, mixed $post): void
     {
         foreach (['post', 'listed', 'meta'] as $kind) {

@@ -5,15 +5,16 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\Settings as Defaults;
+use Larder\WordPress\Choices;
 
 /**
- * What the site's owner says of pages, by the constant LARDER_PAGES in wp-config.php: an array of options, or false for none.
- * WordPress loads its plugins only after a stored page was looked for, so no filter could say it.
+ * What the site's owner says of pages, by the constant LARDER_PAGES in wp-config.php (an array of options, or false for none),
+ * and of what that leaves open on the plugin's page. WordPress loads its plugins only after a stored page was looked for, so no filter could say it.
  */
 final readonly class Settings
 {
-    /** Seconds that a page is fresh, and that it may be served after that while one request renews it. */
-    private const LIFE = 3_600;
+    /** Seconds that a page may be served when it is no longer fresh, while one request renews it. */
+    private const STALE = 3_600;
 
     /** Of WordPress and its plugins: cookies that no page depends on. */
     private const IGNORED_COOKIES = [
@@ -65,11 +66,11 @@ final readonly class Settings
     /** @return ?self null: there is no page cache */
     public static function ofSite(): ?self
     {
-        $given = \defined('LARDER_PAGES') ? \constant('LARDER_PAGES') : [];
-        if ($given === false || $given === 'false') {
+        [$isFixed, $given] = self::fixed();
+        $choices = Choices::all();
+        if ($given === null || (!$isFixed && !$choices['pages'])) {
             return null;
         }
-        $given = \is_array($given) ? $given : [];
         $options = \array_diff_key($given, ['ttl' => 0, 'stale' => 0, 'rest' => 0, 'ignoredMeta' => 0, 'ignoredTables' => 0, 'ownReads' => 0]);
         foreach (['ignoredCookies' => [...Defaults::IGNORED_COOKIES, ...self::IGNORED_COOKIES], 'ignoredQuery' => self::IGNORED_QUERY] as $name => $known) {
             $options[$name] = [...$known, ...(\is_array($options[$name] ?? null) ? $options[$name] : [])];
@@ -77,8 +78,8 @@ final readonly class Settings
         $names = static fn(string $name): array => \array_values(\array_filter(\is_array($given[$name] ?? null) ? $given[$name] : [], static fn(mixed $one): bool => \is_string($one) && $one !== ''));
 
         return new self(
-            self::seconds($given['ttl'] ?? null),
-            self::seconds($given['stale'] ?? null),
+            self::seconds($given['ttl'] ?? null, $choices['life']),
+            self::seconds($given['stale'] ?? null, self::STALE),
             \array_map(static fn(string $route): string => \trim($route, '/'), $names('rest')),
             [...self::IGNORED_META, ...$names('ignoredMeta')],
             [...self::IGNORED_TABLES, ...$names('ignoredTables')],
@@ -88,8 +89,16 @@ final readonly class Settings
         );
     }
 
-    private static function seconds(mixed $value): int
+    /** @return array{bool, ?array<mixed>} whether wp-config.php says anything of pages; its options, null: there is no page cache */
+    public static function fixed(): array
     {
-        return \is_int($value) && $value >= 0 ? $value : self::LIFE;
+        $given = \defined('LARDER_PAGES') ? \constant('LARDER_PAGES') : null;
+
+        return [$given !== null, $given === false || $given === 'false' ? null : (\is_array($given) ? $given : [])];
+    }
+
+    private static function seconds(mixed $value, int $otherwise): int
+    {
+        return \is_int($value) && $value >= 0 ? $value : $otherwise;
     }
 }
