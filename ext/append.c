@@ -18,28 +18,52 @@
 #include "ext/standard/crc32.h"
 #include "php_larder.h"
 
-static void big_endian(unsigned char *to, uint32_t number)
+/* Bytes of the file's header, see ChangeLog.php: generation and end. */
+#define GENERATION 8
+#define HEADER 16
+
+static void big_endian(unsigned char *to, uint64_t number, int bytes)
 {
-	for (int i = 3; i >= 0; i--, number >>= 8) {
+	for (int i = bytes - 1; i >= 0; i--, number >>= 8) {
 		to[i] = (unsigned char) number;
 	}
 }
 
+static uint32_t checksum(const void *bytes, size_t length)
+{
+	return php_crc32_bulk_end(php_crc32_bulk_update(php_crc32_bulk_init(), bytes, length));
+}
+
 /* The caller holds the file's lock. */
-static zend_long append_locked(int file, struct iovec *parts, size_t length, zend_long shortest, zend_long longest)
+static zend_long append_locked(int file, zend_string *record, uint32_t sum, zend_long longest)
 {
 	struct stat now;
+	unsigned char header[HEADER], head[8];
+	uint64_t end = 0;
 
-	/* Deleted, or to be begun, or full: the library's to decide. */
-	if (fstat(file, &now) != 0 || now.st_nlink == 0 || now.st_size < shortest || now.st_size >= longest) {
-		return -1;
+	if (fstat(file, &now) != 0 || now.st_nlink == 0 || pread(file, header, HEADER, 0) != HEADER) {
+		return 0;
 	}
-	ssize_t written = pwritev(file, parts, 3, now.st_size);
-	if (written == (ssize_t) length) {
-		return now.st_size;
+	for (int i = GENERATION; i < HEADER; i++) {
+		end = end << 8 | header[i];
 	}
-	/* The disk is full: no half of a record stays. If it cannot be cut off, readers skip it by its checksum. */
-	if (written > 0 && ftruncate(file, now.st_size) != 0) {
+	/* Cut or written over by another program, or full: the library's to decide. */
+	if (end < HEADER || end > (uint64_t) now.st_size || end >= (uint64_t) longest) {
+		return 0;
+	}
+	big_endian(head, ZSTR_LEN(record), 4);
+	big_endian(head + 4, sum ^ checksum(header, GENERATION), 4);
+	struct iovec parts[2] = {{head, sizeof head}, {ZSTR_VAL(record), ZSTR_LEN(record)}};
+	size_t length = sizeof head + ZSTR_LEN(record);
+	if (pwritev(file, parts, 2, (off_t) end) == (ssize_t) length) {
+		/* Within one page, so all of it or nothing is written. */
+		big_endian(header, end + length, 8);
+		if (pwrite(file, header, 8, GENERATION) == 8) {
+			return (zend_long) end;
+		}
+	}
+	/* The disk is full. Nobody reads behind the end; there may be no room for anything else. */
+	if (ftruncate(file, (off_t) end) != 0) {
 		errno = 0;
 	}
 
@@ -49,15 +73,13 @@ static zend_long append_locked(int file, struct iovec *parts, size_t length, zen
 PHP_FUNCTION(Larder_append)
 {
 	zval *resource;
-	zend_string *magic, *record;
-	zend_long shortest, longest;
+	zend_string *record;
+	zend_long longest;
 	int file;
 
-	ZEND_PARSE_PARAMETERS_START(5, 5)
+	ZEND_PARSE_PARAMETERS_START(3, 3)
 		Z_PARAM_RESOURCE(resource)
-		Z_PARAM_STR(magic)
 		Z_PARAM_STR(record)
-		Z_PARAM_LONG(shortest)
 		Z_PARAM_LONG(longest)
 	ZEND_PARSE_PARAMETERS_END();
 
@@ -65,19 +87,14 @@ PHP_FUNCTION(Larder_append)
 	php_stream_from_zval(stream, resource);
 	/* For select: any other way of asking for the descriptor sets its position first, which nothing here uses. Internal:
 	   what the stream has read ahead stays with it, and nobody is warned. */
-	if (php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void **) &file, 0) != SUCCESS || ZSTR_LEN(record) > INT32_MAX) {
-		RETURN_LONG(-1);
+	if (php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void **) &file, 0) != SUCCESS || ZSTR_LEN(record) > INT32_MAX || longest < 0) {
+		RETURN_LONG(0);
 	}
-	unsigned char head[8];
-	big_endian(head, (uint32_t) ZSTR_LEN(record));
-	big_endian(head + 4, php_crc32_bulk_end(php_crc32_bulk_update(php_crc32_bulk_init(), ZSTR_VAL(record), ZSTR_LEN(record))));
-	struct iovec parts[3] = {
-		{ZSTR_VAL(magic), ZSTR_LEN(magic)}, {head, sizeof head}, {ZSTR_VAL(record), ZSTR_LEN(record)},
-	};
+	uint32_t sum = checksum(ZSTR_VAL(record), ZSTR_LEN(record));
 	if (flock(file, LOCK_EX | LOCK_NB) != 0) {
 		RETURN_LONG(0);
 	}
-	zend_long begins = append_locked(file, parts, ZSTR_LEN(magic) + sizeof head + ZSTR_LEN(record), shortest, longest);
+	zend_long begins = append_locked(file, record, sum, longest);
 	flock(file, LOCK_UN);
 	RETURN_LONG(begins);
 }

@@ -1,11 +1,9 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: a265eacfea834e2a5fa60557a762b04236eee4fe */
+ * Stub hash: a693383dbd354c0bfda86dd57d9b06bf2fdd8cfc */
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 5, IS_LONG, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 3, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
-	ZEND_ARG_TYPE_INFO(0, magic, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, record, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, shortest, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO(0, longest, IS_LONG, 0)
 ZEND_END_ARG_INFO()
 

@@ -7,6 +7,8 @@ namespace Larder\Tests\Model;
 /** What Machine answers to calls of PHP's file functions: each asks or changes the model's file system in one step. */
 trait FileCalls
 {
+    private const AT_ONCE = 16;
+
     public static function clearstatcache(bool $clear = false, string $path = ''): void {}
 
     public static function is_file(string $path): bool
@@ -109,10 +111,13 @@ trait FileCalls
         return self::fread($handle, $length);
     }
 
-    /** In two steps: whoever is killed in the middle, or reads meanwhile, leaves or finds half of it. */
+    /**
+     * In two steps: whoever is killed in the middle, or reads meanwhile, leaves or finds half of it. What is so short lies within
+     * a page, where the code puts it in a header, and then Linux copies it at once.
+     */
     public static function fwrite(Handle $handle, string $bytes): int
     {
-        $half = \strlen($bytes) >> 1;
+        $half = \strlen($bytes) > self::AT_ONCE ? \strlen($bytes) >> 1 : 0;
         foreach ($half > 0 ? [\substr($bytes, 0, $half), \substr($bytes, $half)] : [$bytes] as $part) {
             self::step('write', $handle->inode, $handle->offset, $part);
             $handle->offset += \strlen($part);

@@ -7,6 +7,7 @@ namespace Larder\Store\Sqlite;
 use function Larder\append;
 
 use Larder\Store\Change;
+use Larder\System\Failure;
 use Larder\System\FileLock;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
@@ -15,19 +16,25 @@ use Larder\System\Quiet;
  * Holds changes that have left their process and are not in the database yet. Processes append them to a file beside it,
  * named after the epoch (tail.<epoch>), in a fifth of the time that a commit takes.
  *
- *     file     generation 8 | record | record | …
- *     record   magic 4 | length of the rest 4 | CRC-32 of the rest 4 | length of key 4, expiry 8, limit 8, kind 1, writer 12, key, body
+ *     file     generation 8 | end 8 | record | record | …
+ *     record   length of the rest 4 | checksum 4 | length of key 4, expiry 8, limit 8, kind 1, writer 12, key, body
  *
  * A set that follows a miss has the kind b. Between its key and its body stand the length 2 of what comes before the payload
  * in its bounded form, the payload's length 4, and what comes before the payload.
  *
  * A process that appends takes the file's lock and never waits for it: if it fails to lock or to write, it does not
- * append. The process that holds the change counter's lock applies the records, from where the last one stopped. The
+ * append. It writes the record where the header says that the last one ends, and then the new end, which lies within one
+ * page and so is written at once or not at all. So what a killed process has left half written lies behind the end, where
+ * nobody reads and the next process writes. Readers go from record to record by their lengths, up to the end, and search
+ * for nothing: a value may hold records of its own.
+ *
+ * The process that holds the change counter's lock applies the records, from where the last one stopped. The
  * transaction that applies them notes in the database how far it got (`m`, "tail": generation and offset), so each record
  * is applied once, wherever a process is killed. When all records are applied and nobody appends, the file begins anew
  * with another generation.
  *
- * A record that a killed process left half written fails its checksum, and reading goes on at the next magic.
+ * If the file is shorter than its end, or a record before the end does not have its checksum (CRC-32 of the rest, and of the
+ * generation), another program has changed it. What waited there is lost then, and the epoch ends with it.
  *
  * A process compares the records that it has appended itself with the file, which costs a sixth of taking them apart.
  */
@@ -36,9 +43,13 @@ final class ChangeLog
     /** Bytes of a body; longer ones are not appended, since every appended body is written twice. */
     public const LONGEST_BODY = 16_384;
 
-    private const GENERATION = SqliteWatch::EMPTY_LOG;
-    private const MAGIC = "\nLt3";
-    private const HEAD = 12;
+    private const HEADER = SqliteWatch::EMPTY_LOG;
+
+    /** Bytes of the generation, and where the end stands. */
+    private const GENERATION = 8;
+
+    /** Bytes of a record before the rest. */
+    private const HEAD = 8;
     private const FIXED = 33;
 
     /** Seconds to wait for the lock before reading the file without it. */
@@ -51,22 +62,37 @@ final class ChangeLog
     private $file = null;
 
     /** Bytes of the file in which, as far as this process knows, no other process's change waits. */
-    private int $known = self::GENERATION;
+    private int $known = self::HEADER;
 
     /** @var array<int, array{string, Change}> what this process has appended, by its record's offset: the rest of the record, and what it says */
     private array $own = [];
+
+    /** Whether a change could not be appended since this process last read the file. */
+    private bool $hasRefused = false;
 
     /** Whether the extension appends; null: not checked yet. */
     private static ?bool $inC = null;
 
     public function __construct(private readonly string $path) {}
 
+    /** What a file begins with, in a new generation. */
+    public static function header(): string
+    {
+        return \random_bytes(self::GENERATION) . \pack('J', self::HEADER);
+    }
+
     /** False: changes may wait. Costs one stat. */
     public function isEmpty(): bool
     {
         \clearstatcache();
 
-        return SqliteWatch::size($this->path) <= self::GENERATION;
+        return SqliteWatch::size($this->path) === self::HEADER;
+    }
+
+    /** As isEmpty(), unless this process knows a reason to read the file: its own change may have been cut off. */
+    public function isSettled(): bool
+    {
+        return $this->own === [] && !$this->hasRefused && $this->isEmpty();
     }
 
     /** False: another program has removed it, and with it what waited. Costs one stat. */
@@ -90,12 +116,13 @@ final class ChangeLog
         \fseek($file, 0, \SEEK_END);
         $size = \ftell($file);
 
-        return $size !== $this->known && $size > self::GENERATION;
+        return $size !== $this->known && $size !== self::HEADER;
     }
 
     /**
-     * False: not appended, since another process is appending, the disk is full, or the file has been deleted with its epoch.
-     * To the extension a file whose directory was moved away is still there: SqliteStore::settle() finds out.
+     * False: not appended, since another process is appending, the disk is full, or the file has been deleted with its epoch,
+     * or cut by another program.
+     * A file whose directory was moved away is still there: SqliteStore::settle() finds out.
      */
     public function append(Change $change): bool
     {
@@ -106,21 +133,21 @@ final class ChangeLog
             : 'b' . $change->writer . $change->key . \pack('nN', \strlen($change->bounded) - $change->payload, $change->payload)
                 . \substr($change->bounded, 0, -$change->payload) . $change->body;
         $file = $this->file ?? $this->open();
-        if ($file === null) {
-            return false;
-        }
-        $at = (self::$inC ??= \function_exists('Larder\append')) ? append($file, self::MAGIC, $rest, self::GENERATION, self::LONGEST) : -1;
-        if ($at < 0) {
-            $at = $this->put($file, $rest);
-        }
+        $at = match (true) {
+            $file === null => 0,
+            self::$inC ??= \function_exists('Larder\append') => append($file, $rest, self::LONGEST),
+            default => $this->put($file, $rest),
+        };
         if ($at === 0) {
+            $this->hasRefused = true;
+
             return false;
         }
-        if ($at === self::GENERATION) {
+        if ($at === self::HEADER) {
             $this->own = [];
         }
         $this->own[$at] = [$rest, $change];
-        if ($at === $this->known || $at === self::GENERATION) {
+        if ($at === $this->known || $at === self::HEADER) {
             $this->known = $at + self::HEAD + \strlen($rest);
         }
 
@@ -128,7 +155,7 @@ final class ChangeLog
     }
 
     /**
-     * Appends a record, as the extension's append() does. Begins the file if it is empty.
+     * Appends a record, as the extension's append() does.
      *
      * @param resource $file
      *
@@ -139,21 +166,27 @@ final class ChangeLog
         if (!\flock($file, \LOCK_EX | \LOCK_NB)) {
             return 0;
         }
-        \fseek($file, 0, \SEEK_END);
-        $at = (int) \ftell($file);
-        if ($at < self::GENERATION) {
-            $at = $this->begin() ? self::GENERATION : self::LONGEST;
-        }
-        $done = false;
-        if ($at < self::LONGEST) {
-            $done = $this->write(self::MAGIC . \pack('NN', \strlen($rest), \crc32($rest)) . $rest);
-            // The disk is full: cut off the half-written record.
-            $done || \ftruncate($file, $at);
-        }
-        \flock($file, \LOCK_UN);
-        \clearstatcache();
+        Quiet::begin();
+        try {
+            $stat = \fstat($file);
+            \fseek($file, 0);
+            [$generation, $end] = self::parts((string) \fread($file, self::HEADER));
+            if ($stat === false || $stat['nlink'] === 0 || $end < self::HEADER || $end > $stat['size'] || $end >= self::LONGEST) {
+                return 0;
+            }
+            $record = \pack('NN', \strlen($rest), self::sum($generation, $rest)) . $rest;
+            // On a full disk fwrite() raises a notice.
+            if (self::write($file, $end, $record) && self::write($file, self::GENERATION, \pack('J', $end + \strlen($record)))) {
+                return $end;
+            }
+            // Nobody reads behind the end; there may be no room for anything else.
+            \ftruncate($file, $end);
 
-        return $done && \file_exists($this->path) ? $at : 0;
+            return 0;
+        } finally {
+            Quiet::end();
+            \flock($file, \LOCK_UN);
+        }
     }
 
     /**
@@ -161,57 +194,49 @@ final class ChangeLog
      *
      * @param string $mark where the last applier stopped, as this method returned it; '' at first
      *
-     * @return ?array{list<Change>, string} the changes in their order, and the mark behind them; null: none
+     * @return ?array{list<Change>, string} the changes in their order, and the mark behind them; null: another program has
+     *         removed the file, cut it or written over it
+     *
+     * @throws Failure it cannot be opened
      */
     public function read(string $mark): ?array
     {
-        if ($this->isEmpty()) {
-            return null;
-        }
-        // With the file's lock, nobody is in the middle of an append: a half-written record is a killed process's.
+        // With the file's lock, what is wrong is not just being written.
         $isWhole = $this->lock(self::PATIENCE);
-        if ($this->file === null) {
-            return null;
+        $file = $this->file;
+        if ($file === null) {
+            return $this->exists() ? throw Failure::because('sqlite', "cannot open $this->path; may this process open no more files?") : null;
         }
-        $bytes = $isWhole ? $this->all() : Quiet::call(fn(): string|false => \file_get_contents($this->path));
-        if (!\is_string($bytes) || \strlen($bytes) <= self::GENERATION) {
-            return null;
-        }
-        $generation = \bin2hex(\substr($bytes, 0, self::GENERATION));
-        $this->known = \strlen($bytes);
-        $offset = \str_starts_with($mark, $generation . ':') ? (int) \substr($mark, \strlen($generation) + 1) : self::GENERATION;
-        $end = \strlen($bytes);
-        if ($offset >= $end) {
-            return null;
-        }
+        \fseek($file, 0);
+        $bytes = (string) \stream_get_contents($file);
+        $isWhole && \flock($file, \LOCK_UN);
+        [$generation, $end] = self::parts($bytes);
+        $offset = \str_starts_with($mark, \bin2hex($generation) . ':') ? (int) \substr($mark, 2 * self::GENERATION + 1) : self::HEADER;
         $changes = [];
-        $read = $offset;
         $own = $this->own;
         $this->own = [];
-        while (true) {
+        $this->hasRefused = false;
+        $this->known = $end;
+        $isSound = $offset <= $end && $end <= \strlen($bytes);
+        while ($isSound && $offset < $end) {
             if (isset($own[$offset])) {
                 [$rest, $change] = $own[$offset];
                 $length = \strlen($rest);
                 if ($offset + self::HEAD + $length <= $end && \substr_compare($bytes, $rest, $offset + self::HEAD, $length) === 0) {
                     $changes[] = $change;
-                    $read = $offset += self::HEAD + $length;
+                    $offset += self::HEAD + $length;
                     continue;
                 }
             }
-            $offset = \strpos($bytes, self::MAGIC, $offset);
-            if ($offset === false) {
-                break;
-            }
-            $change = self::parse($bytes, $offset);
-            if ($change === null) {
-                $offset++;
-                continue;
-            }
-            $changes[] = $change;
-            $read = $offset;
+            $change = self::parse($bytes, $offset, $end, $generation);
+            $isSound = $change !== null;
+            $change === null || $changes[] = $change;
+        }
+        if (!$isSound && $isWhole) {
+            return null;
         }
 
-        return $changes === [] && !$isWhole ? null : [$changes, $generation . ':' . ($isWhole ? $end : $read)];
+        return [$changes, $changes === [] && !$isSound ? $mark : \bin2hex($generation) . ":$offset"];
     }
 
     /** Begins the file anew if nothing was appended after the mark. The caller holds the change counter's lock and has committed what it read. */
@@ -221,18 +246,28 @@ final class ChangeLog
             return;
         }
         \assert($this->file !== null);
-        \fseek($this->file, 0, \SEEK_END);
-        if ((int) \ftell($this->file) === (int) \substr($mark, 2 * self::GENERATION + 1)) {
-            $this->begin();
+        $file = $this->file;
+        Quiet::begin();
+        try {
+            \fseek($file, 0);
+            [$generation, $end] = self::parts((string) \fread($file, self::HEADER));
+            $size = \fstat($file)['size'] ?? 0;
+            // First the header, by one call: whoever finds a file of more bytes than that looks at it.
+            if (\bin2hex($generation) . ":$end" === $mark && $size > self::HEADER && self::write($file, 0, self::header())) {
+                $this->known = self::HEADER;
+                \ftruncate($file, self::HEADER);
+            }
+        } finally {
+            Quiet::end();
+            \flock($file, \LOCK_UN);
         }
-        \flock($this->file, \LOCK_UN);
     }
 
     /** In a forked child: the open file, and its lock, are the parent's too. */
     public function forget(): void
     {
         $this->file = null;
-        $this->known = self::GENERATION;
+        $this->known = self::HEADER;
         $this->own = [];
     }
 
@@ -241,20 +276,20 @@ final class ChangeLog
      *
      * @return ?Change null: no whole record lies there
      */
-    private static function parse(string $bytes, int &$offset): ?Change
+    private static function parse(string $bytes, int &$offset, int $end, string $generation): ?Change
     {
-        if (\strlen($bytes) < $offset + self::HEAD + self::FIXED) {
+        if ($end < $offset + self::HEAD + self::FIXED) {
             return null;
         }
         /** @var array{length: int, sum: int, key: int, expiry: int, limit: int} $head */
-        $head = \unpack('Nlength/Nsum/Nkey/Jexpiry/Jlimit', $bytes, $offset + 4);
+        $head = \unpack('Nlength/Nsum/Nkey/Jexpiry/Jlimit', $bytes, $offset);
         $length = $head['length'];
-        $rest = \substr($bytes, $offset + self::HEAD, $length);
-        if (\strlen($rest) !== $length || \crc32($rest) !== $head['sum']) {
+        $at = self::FIXED + $head['key'];
+        if ($offset + self::HEAD + $length > $end || $length < $at) {
             return null;
         }
-        $at = self::FIXED + $head['key'];
-        if ($length < $at) {
+        $rest = \substr($bytes, $offset + self::HEAD, $length);
+        if (self::sum($generation, $rest) !== $head['sum']) {
             return null;
         }
         $offset += self::HEAD + $length;
@@ -274,40 +309,32 @@ final class ChangeLog
         return $change;
     }
 
-    /** Reads the file and releases its lock, which the caller holds. Reads by the locked handle: on Windows no other may read. */
-    private function all(): string
+    /**
+     * @param string $bytes the file, or its beginning
+     *
+     * @return array{string, int} generation and end; the end is 0 where there is no header
+     */
+    private static function parts(string $bytes): array
     {
-        \assert($this->file !== null);
-        \fseek($this->file, 0);
-        $bytes = (string) \stream_get_contents($this->file);
-        \flock($this->file, \LOCK_UN);
+        if (\strlen($bytes) < self::HEADER) {
+            return ['', 0];
+        }
+        /** @var array{1: int} $end */
+        $end = \unpack('J', $bytes, self::GENERATION);
 
-        return $bytes;
+        return [\substr($bytes, 0, self::GENERATION), $end[1] < self::HEADER ? 0 : $end[1]];
     }
 
-    /** Empties the file and begins another generation. The caller holds the file's lock. */
-    private function begin(): bool
+    /** Of a record; in another generation its bytes have another one. */
+    private static function sum(string $generation, string $rest): int
     {
-        \assert($this->file !== null);
-        if (!\ftruncate($this->file, 0)) {
-            return false;
-        }
-        \fseek($this->file, 0);
-        $this->known = self::GENERATION;
-
-        return $this->write(\random_bytes(self::GENERATION));
+        return \crc32($rest) ^ \crc32($generation);
     }
 
-    private function write(string $bytes): bool
+    /** @param resource $file */
+    private static function write($file, int $at, string $bytes): bool
     {
-        \assert($this->file !== null);
-        Quiet::begin();
-        try {
-            // On a full disk fwrite() raises a notice.
-            return \fwrite($this->file, $bytes) === \strlen($bytes);
-        } finally {
-            Quiet::end();
-        }
+        return \fseek($file, $at) === 0 && \fwrite($file, $bytes) === \strlen($bytes);
     }
 
     /** @param float $seconds how long to wait; 0: one try */
@@ -323,7 +350,12 @@ final class ChangeLog
     {
         // Not a mode that creates the file: one that was deleted with its epoch must stay deleted.
         $file = Ownership::flaw($this->path) === null ? Quiet::call(fn() => \fopen($this->path, 'r+e')) : null;
+        if (!\is_resource($file)) {
+            return null;
+        }
+        // Each read asks the file.
+        \stream_set_read_buffer($file, 0);
 
-        return $this->file = \is_resource($file) ? $file : null;
+        return $this->file = $file;
     }
 }

@@ -63,6 +63,13 @@ final class Database extends Connection
         $this->run("UPDATE m SET value = value + 1 WHERE name = 'heals'");
     }
 
+    /** Ends the epoch, since its change log was damaged: nobody knows what waited there. */
+    public function endWithoutLog(): void
+    {
+        $this->files->logIsLost();
+        $this->counter->end();
+    }
+
     /**
      * Handles an error: puts a damaged database aside, and the caller goes on with a new epoch.
      *
@@ -163,6 +170,4 @@ final class Database extends Connection
             }
         }
     }
-
-
 }

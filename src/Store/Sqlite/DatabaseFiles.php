@@ -248,7 +248,7 @@ final class DatabaseFiles
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
         // This closes the connection, which removes the write-ahead log beside the temporary name.
         unset($insert, $pdo);
-        $this->touch($this->directory . '/tail.' . $epoch);
+        $this->touch($this->directory . '/tail.' . $epoch, ChangeLog::header());
         $this->touch($this->directory . '/bell.' . $epoch);
         Quiet::call(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
         if ($this->inode() === 0) {
@@ -267,12 +267,18 @@ final class DatabaseFiles
         return $this->inode() !== 0 || ($known !== '' && !\str_ends_with($known, self::CLEARED));
     }
 
-    /** Creates an empty file that only this user may read or write. */
-    private function touch(string $path): void
+    /** Notes that the epoch ends because another program has taken what waited in its change log. */
+    public function logIsLost(): void
     {
-        Quiet::call(static function () use ($path): void {
+        Mishaps::note($this->directory, 'a change log was cut short or written over by another program');
+    }
+
+    /** Creates a file that only this user may read or write. */
+    private function touch(string $path, string $content = ''): void
+    {
+        Quiet::call(static function () use ($path, $content): void {
             $file = \fopen($path, 'xe');
-            if ($file === false || !\chmod($path, 0o600)) {
+            if ($file === false || !\chmod($path, 0o600) || \fwrite($file, $content) !== \strlen($content)) {
                 throw Failure::because('sqlite', "cannot make $path; is the disk full, or the directory not writable?");
             }
         });

@@ -106,7 +106,7 @@ final class SqliteStore implements Appending, ReadsOne
         }
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database();
-            if (!$database->changeLog->isEmpty()) {
+            if (!$database->changeLog->isSettled()) {
                 $this->apply();
                 $database = $this->database();
             }
@@ -243,7 +243,7 @@ final class SqliteStore implements Appending, ReadsOne
             $this->late = [];
             $lost === [] || $this->write(\array_map(static fn($key) => new Change((string) $key, null, $writer, kind: 'x'), \array_keys($lost)));
         }
-        if (!$this->database()->changeLog->isEmpty()) {
+        if (!$this->database()->changeLog->isSettled()) {
             $this->apply();
         }
         $this->late = [];

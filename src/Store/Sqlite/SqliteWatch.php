@@ -13,8 +13,8 @@ use Larder\Store\Watch;
  */
 final class SqliteWatch implements Watch
 {
-    /** Bytes of a change log in which nothing waits: see ChangeLog. */
-    public const EMPTY_LOG = 8;
+    /** Bytes of a change log in which nothing waits: see ChangeLog. One with fewer was cut by another program. */
+    public const EMPTY_LOG = 16;
 
     public function __construct(private readonly string $directory) {}
 
@@ -29,8 +29,7 @@ final class SqliteWatch implements Watch
         \clearstatcache();
         // The change log comes first: a process that empties it has made the change counter grow before.
         $file = "$directory/tail.$name";
-        $size = self::size($file);
-        if ($size > self::EMPTY_LOG || $size < 0) {
+        if (self::size($file) !== self::EMPTY_LOG) {
             return false;
         }
         $size = self::size("$directory/bell.$name");

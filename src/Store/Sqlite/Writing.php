@@ -102,7 +102,12 @@ final class Writing
             $this->guards = [];
             $this->past = null;
             $this->flush = 0;
-            $changeLog = $database->changeLog->isEmpty() ? null : $this->settle();
+            $mark = null;
+            if (!$database->changeLog->isSettled() && ($mark = $this->settle()) === null) {
+                $database->endWithoutLog();
+
+                return null;
+            }
             $this->guards = [];
             $outcomes = [];
             foreach ($changes as $change) {
@@ -111,9 +116,7 @@ final class Writing
             $this->note();
             $database->commit();
             $finished = true;
-            if ($changeLog !== null) {
-                $database->changeLog->clear($changeLog);
-            }
+            $mark === null || $database->changeLog->clear($mark);
             if (++$this->commits % self::COMMITS === 0) {
                 $this->sweeper->keepLog();
             }
@@ -148,7 +151,7 @@ final class Writing
     /**
      * Applies the changes that wait in the change log, and judges them. This transaction notes how far it got, so each change
      * has one verdict, which follows from what lies before it in the log and in the database. Returns the mark behind
-     * them; null: none waited.
+     * them; null: another program has damaged the log.
      */
     private function settle(): ?string
     {
@@ -158,6 +161,10 @@ final class Writing
             return null;
         }
         [$changes, $mark] = $waiting;
+        if ($changes === []) {
+            // A writer was killed when it had applied them, or before it had finished the first one.
+            return $mark;
+        }
         $start = $end = $this->database->number('SELECT max(pos) FROM e');
         $this->database->counter->ring();
         // Of several changes of a key by one writer only the last matters, for they all have the same verdict: had it learned

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Disk;
 
+use Larder\Store\Sqlite\ChangeLog;
+
 /**
  * A database in write-ahead mode, and the bell beside it.
  *
@@ -22,7 +24,7 @@ final class Database extends FileSystem
     public function __construct(private object $current)
     {
         $this->open('bell', 'w');
-        $this->open('tail', 'w');
+        $this->write($this->open('tail', 'w'), 0, ChangeLog::header());
     }
 
     public function kill(int $process): void

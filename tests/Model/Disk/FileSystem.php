@@ -73,7 +73,7 @@ class FileSystem extends Engine
         return $this->names[$path];
     }
 
-    private function write(int $inode, int $offset, string $bytes): bool
+    protected function write(int $inode, int $offset, string $bytes): bool
     {
         $this->files[$inode] = \substr_replace(\str_pad($this->files[$inode], $offset, "\0"), $bytes, $offset, \strlen($bytes));
         $this->news++;

@@ -38,7 +38,7 @@ final class SqliteSteps implements Appending
                 return new JournalSlice($epoch, $position, $token, true);
             }
         }
-        $this->changeLog->isEmpty() || $this->commit([]);
+        $this->changeLog->isSettled() || $this->commit([]);
         $size = $this->counter->size();
         if (($size & 1) === 1) {
             $this->mend();
@@ -92,11 +92,16 @@ final class SqliteSteps implements Appending
         $this->counter->lock(1.0);
         Machine::step('db.begin');
         $mark = null;
-        if (!$this->changeLog->isEmpty()) {
+        if (!$this->changeLog->isSettled()) {
             $known = Machine::step('db.mark');
             $waiting = $this->changeLog->read(\is_string($known) ? $known : '');
-            if ($waiting !== null) {
-                [$late, $mark] = $waiting;
+            if ($waiting === null) {
+                Machine::step('violation', 'a log that nobody has damaged is given up');
+
+                return [];
+            }
+            [$late, $mark] = $waiting;
+            if ($late !== []) {
                 $this->counter->ring();
                 Machine::step('db.land', $late, $mark);
             }
