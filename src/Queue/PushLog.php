@@ -13,13 +13,16 @@ use Larder\System\Signals;
  * Messages on their way into a queue's database: a push appends a record to this file, and whoever looks into the database
  * first brings them there. So a push neither opens SQLite nor waits for its lock.
  *
- *     header    "LrdQlog2" | epoch 8 | room 4 | checksum 4 | applied 4 | half of an epoch 4
- *     record    length 4 | checksum 4 | payload | index 4 | checksum 4 | epoch 8          index: 1 for the first
+ *     header    "LrdQlog3" | epoch 8 | room 4 | checksum 4 | applied 4 | half of an epoch 4
+ *     record    length 4 | checksum 4 | payload | index 4 | checksum 4 | seal 8           index: 1 for the first
+ *     seal      epoch xor the place behind the record
  *     payload   id 28 | priority 4 | body
  *
  * Only who holds the database's write lock begins a log: so it can give room for so many messages as the queue's limit allows.
  * Who appends holds the file's lock, and appends only behind a whole record: then nothing ever follows a torn one, which a
- * process leaves that is killed while it writes. The epoch is random, so that no body can look like the end of a record.
+ * process leaves that is killed while it writes. The epoch is random, so that no body can look like the end of a record, and
+ * not even a copy of this log looks so in another place. Readers go from record to record by their lengths, and search for
+ * nothing: a record that is damaged is passed over if its seal stands where its length says.
  *
  * A power cut may take the log's end and leave the database, which then knows more of the log than there is, until it has
  * grown again. So the database notes how the last record ended that it has. If the log does not say so there, all of it counts
@@ -34,7 +37,7 @@ use Larder\System\Signals;
  */
 final class PushLog
 {
-    private const MAGIC = 'LrdQlog2';
+    private const MAGIC = 'LrdQlog3';
     public const HEADER = 32;
     private const NOTE = 24;
     private const TAIL = 16;
@@ -107,7 +110,7 @@ final class PushLog
             $start = $size < self::HEADER || $size >= self::SIZE ? '' : $this->bytes(0, self::HEADER);
             $header = self::header($start);
             $tail = $header === null || $size === self::HEADER ? '' : $this->bytes($size - self::TAIL, self::TAIL);
-            if ($header === null || ($tail !== '' && \substr($tail, 8) !== $header[0])) {
+            if ($header === null || ($tail !== '' && \substr($tail, 8) !== self::seal($header[0], $size))) {
                 return false;
             }
             $index = 1 + ($tail === '' ? 0 : self::int($tail, 0));
@@ -116,7 +119,8 @@ final class PushLog
             }
             $payload = $id . \pack('N', $priority & 0xFFFFFFFF) . $body;
             $sum = \pack('N', \crc32($payload));
-            $this->write($size, \pack('N', \strlen($payload)) . $sum . $payload . \pack('N', $index) . $sum . $header[0]);
+            $seal = self::seal($header[0], $size + 8 + \strlen($payload) + self::TAIL);
+            $this->write($size, \pack('N', \strlen($payload)) . $sum . $payload . \pack('N', $index) . $sum . $seal);
 
             return true;
         } finally {
@@ -156,29 +160,31 @@ final class PushLog
             return null;
         }
         [$start, $known] = $applied[$epoch] ?? [\substr($bytes, self::NOTE + 4, 4) === \substr($epoch, -4) ? self::int($bytes, self::NOTE) : self::HEADER, ''];
-        $start = $start > $this->size() ? self::HEADER : $start;
-        $all = (string) \stream_get_contents($handle, null, $start - \strlen($known));
-        if (!\str_starts_with($all, $known)) {
+        $at = $start > self::HEADER && $start <= $this->size() ? self::TAIL : 0;
+        $start = $at === 0 ? self::HEADER : $start;
+        $all = (string) \stream_get_contents($handle, null, $start - $at);
+        if ($at > 0 && (!\str_starts_with($all, $known) || \substr($all, $at - 8, 8) !== self::seal($epoch, $start))) {
+            $at = 0;
             $start = self::HEADER;
-            $known = '';
             $all = (string) \stream_get_contents($handle, null, $start);
         }
-        $at = \strlen($known);
         $start -= $at;
         $records = [];
         while ($at < \strlen($all)) {
+            $end = $at + 8 + self::TAIL + ($at + 8 > \strlen($all) ? \strlen($all) : self::int($all, $at));
+            if ($end > \strlen($all) || \substr($all, $end - 8, 8) !== self::seal($epoch, $start + $end)) {
+                if (\str_ends_with($all, self::seal($epoch, $start + \strlen($all)))) {
+                    // A whole record is the last one, so this one is not: nobody knows how long it was.
+                    throw $this->damaged();
+                }
+                // Torn, or being written just now.
+                break;
+            }
             $payload = self::payload($all, $at);
-            $end = $payload === null ? 0 : $at + 8 + \strlen($payload) + self::TAIL;
-            if ($payload !== null && \substr($all, $end - 8, 8) === $epoch) {
+            if ($payload !== null) {
                 $priority = self::int($payload, 28);
                 $records[] = ['id' => \substr($payload, 0, 28), 'priority' => $priority > 0x7FFFFFFF ? $priority - 0x100000000 : $priority, 'body' => \substr($payload, 32), 'isDamaged' => false];
             } else {
-                $end = \strpos($all, $epoch, $at);
-                if ($end === false) {
-                    // Torn, or being written just now.
-                    break;
-                }
-                $end += 8;
                 $records[] = ['id' => MessageId::next(), 'priority' => 0, 'body' => '', 'isDamaged' => true];
             }
             $at = $end;
@@ -201,10 +207,21 @@ final class PushLog
         if (\trim($records, "\0") === '') {
             return null;
         }
-        $payload = self::payload($records, 0)
-            ?? throw new QueueFailure("Nothing was done: $this->file is damaged, and messages that were accepted may be in it; move it away to go on without them.");
+        $payload = self::payload($records, 0) ?? throw $this->damaged();
+        $end = 8 + \strlen($payload) + self::TAIL;
 
-        return \substr($records, \strlen($payload) + self::TAIL, 8);
+        return self::seal(\substr($records, $end - 8, 8), self::HEADER + $end);
+    }
+
+    private function damaged(): QueueFailure
+    {
+        return new QueueFailure("Nothing was done: $this->file is damaged, and messages that were accepted may be in it; move it away to go on without them.");
+    }
+
+    /** How a record ends that ends at this place; and of that, the epoch. */
+    private static function seal(string $epoch, int $place): string
+    {
+        return $epoch ^ \pack('J', $place);
     }
 
     /** Of the record there; null: there is none that is whole. */

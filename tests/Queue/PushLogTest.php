@@ -139,6 +139,62 @@ final class PushLogTest extends TestCase
         self::assertStringContainsString('damaged', $dead['error']);
     }
 
+    public function testARecordOfUnknownLengthIsAnErrorUntilTheLogIsMovedAway(): void
+    {
+        $queue = $this->pushThree();
+        // The length of the second record.
+        $at = PushLog::HEADER + self::recordOf((string) \file_get_contents($this->log()));
+        $this->spoil($at + 2, $at + 4);
+        foreach ([$queue->pop(...), $this->queue()->size(...)] as $call) {
+            try {
+                $call();
+                self::fail('nothing was said');
+            } catch (QueueFailure $failure) {
+                self::assertStringContainsString('queue-mail.log is damaged', $failure->getMessage());
+            }
+        }
+        $this->spoil($at + 2, $at + 4);
+        self::assertSame(['one', 'two', 'three'], self::drain($this->queue()), 'nothing was thrown away');
+    }
+
+    /** The worst that a message may hold: records of this very log. Seen to fail: they came out as messages of their own. */
+    public function testTornAnywhereNothingInAMessagePassesForAnother(): void
+    {
+        $this->tear(37);
+    }
+
+    #[Group('long')]
+    public function testTornAfterEachByteNothingInAMessagePassesForAnother(): void
+    {
+        $this->tear(1);
+    }
+
+    private function tear(int $step): void
+    {
+        for ($cut = 1, $last = 1; $cut < $last + $step; $cut += $step) {
+            $this->directory = new TemporaryDirectory();
+            $queue = $this->pushThree();
+            $whole = (string) \file_get_contents($this->log());
+            $queue->push('text ' . \substr($whole, PushLog::HEADER) . ' text');
+            $torn = \substr((string) \file_get_contents($this->log()), \strlen($whole));
+            $last = \strlen($torn) - 1;
+            \file_put_contents($this->log(), $whole . \substr($torn, 0, \min($cut, $last)));
+            $isFollowed = $cut % 2 === 0;
+            $isFollowed || $this->queue()->push('after');
+            self::assertSame(['one', 'two', 'three', ...($isFollowed ? [] : ['after'])], self::drain($this->queue()), "torn after $cut bytes");
+            self::assertSame([], $queue->dead(), "torn after $cut bytes");
+        }
+    }
+
+    /** Bytes of the first record. */
+    private static function recordOf(string $log): int
+    {
+        /** @var array{1: int} $length */
+        $length = \unpack('N', $log, PushLog::HEADER);
+
+        return 8 + $length[1] + 16;
+    }
+
     // Seen to fail: the log was begun anew, without what was in it.
     #[DataProvider('headers')]
     public function testADamagedHeaderTakesNoMessageWithIt(int $from, int $to): void
