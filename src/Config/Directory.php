@@ -63,7 +63,7 @@ final class Directory
     }
 
     /**
-     * Makes the directory, or checks that it is private. Costs three stat calls if it exists and is private.
+     * Makes the directory, or checks that it is private. Costs a stat and another for each directory above if it exists and is private.
      *
      * @throws WrongUser            it belongs to another user
      * @throws InvalidConfiguration it is a symbolic link, a file, or shared with others and not Larder's own

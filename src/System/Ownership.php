@@ -88,8 +88,8 @@ final class Ownership
     /**
      * Whether the directory exists, is no link, belongs to this user, is closed to all others, and cannot be replaced.
      *
-     * Each request pays three stats for this, so it uses functions that answer one thing each, and PHP's stat cache where
-     * it is fresh. Under open_basedir they would warn, and PHP cannot see the directories above.
+     * Each request pays a stat for this and another for each directory above, so it uses functions that answer one thing each,
+     * and PHP's stat cache where it is fresh. Under open_basedir they would warn.
      */
     public static function isPrivate(string $directory): bool
     {
@@ -98,11 +98,11 @@ final class Ownership
             $stat = self::lstat($directory);
 
             return $stat !== null && ($stat['mode'] & self::TYPE) === self::DIRECTORY && $stat['uid'] === self::user()
-                && ($stat['mode'] & self::OTHERS) === 0 && !self::isMovable($directory);
+                && ($stat['mode'] & self::OTHERS) === 0 && self::exposure($directory) === null;
         }
 
         return !\is_link($directory) && \is_dir($directory) && \fileowner($directory) === self::user()
-            && (\fileperms($directory) & self::OTHERS) === 0 && !self::isMovable($directory);
+            && (\fileperms($directory) & self::OTHERS) === 0 && self::exposure($directory) === null;
     }
 
     /** Whether this path exists and is not a directory of this user's: a link, a file, or another user's directory. */
@@ -114,25 +114,46 @@ final class Ownership
     }
 
     /**
-     * Whether another user can replace this directory: everybody may write above it, and no sticky bit of root's or this
-     * user's keeps them from renaming others' files (path_resolution(7), rename(2), EPERM). If this code lies there too,
-     * the answer is false: they could as well change the code.
+     * The directory above this path, however far, in which another user can replace what leads here; null: none. Everybody may
+     * write to such a directory, and no sticky bit of root's or this user's keeps them from renaming others' files
+     * (path_resolution(7), rename(2), EPERM). The path need not exist. Where it leads through links, their targets count too.
+     *
+     * If this code lies there too, the answer is null: they could as well change the code.
      */
-    public static function isMovable(string $directory): bool
+    public static function exposure(string $path): ?string
     {
-        $above = \dirname($directory);
-        if ((string) \ini_get('open_basedir') !== '') {
-            $stat = self::lstat($above);
-            $mode = $stat['mode'] ?? 0;
-            $owner = $stat['uid'] ?? 0;
-        } else {
-            $mode = \is_dir($above) ? (int) \fileperms($above) : 0;
-            $owner = ($mode & self::WORLD_WRITES) === 0 ? 0 : (int) \fileowner($above);
+        $isConfined = (string) \ini_get('open_basedir') !== '';
+        for ($above = \dirname($path); ; $above = \dirname($above)) {
+            if ($isConfined) {
+                // PHP may not see the directories above: the answer is null for them.
+                $stat = self::lstat($above);
+                $mode = $stat['mode'] ?? 0;
+                $owner = $stat['uid'] ?? 0;
+            } else {
+                $mode = \is_dir($above) ? (int) \fileperms($above) : 0;
+                $owner = ($mode & self::WORLD_WRITES) === 0 ? 0 : (int) \fileowner($above);
+            }
+            if (($mode & self::WORLD_WRITES) !== 0
+                && (($mode & self::STICKY) === 0 || ($owner !== 0 && $owner !== self::user()))
+                && !\str_starts_with(__FILE__, \rtrim((string) \realpath($above), '/') . '/')) {
+                return $above;
+            }
+            if (\strlen($above) < 2) {
+                break;
+            }
+        }
+        if ($isConfined) {
+            return null;
+        }
+        // From PHP's cache of real paths, mostly.
+        $there = \realpath($path);
+        for ($above = $path; $there === false && \strlen($above) > 1;) {
+            $above = \dirname($above);
+            $there = \realpath($above);
+            $there = $there === false ? false : $there . \substr($path, \strlen($above));
         }
 
-        return ($mode & self::WORLD_WRITES) !== 0
-            && (($mode & self::STICKY) === 0 || ($owner !== 0 && $owner !== self::user()))
-            && !\str_starts_with(__FILE__, \rtrim((string) \realpath($above), '/') . '/');
+        return $there === false || $there === $path ? null : self::exposure($there);
     }
 
     /** @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...} null: it does not exist */

@@ -27,7 +27,7 @@ final class PrivateDirectory
     private const COUNTERS = '/^local-\w+-purges$/D';
 
     /**
-     * Makes sure that the directory exists, belongs to this user and is private. Costs three stat calls if so.
+     * Makes sure that the directory exists, belongs to this user and is private. Costs a stat and another for each directory above if so.
      *
      * @throws WrongUser       it belongs to another user
      * @throws UnsafeDirectory it is a symbolic link, a file, or shared with others and not Larder's own
@@ -99,6 +99,15 @@ final class PrivateDirectory
             $target = \realpath($path);
             throw UnsafeDirectory::because($path, 'is a symbolic link', $target === false ? 'remove the link' : 'write the path that it leads to: ' . $target);
         }
+        // Before anything is made: a refused path is left as it was found.
+        $exposure = Ownership::exposure($path);
+        if ($exposure !== null) {
+            throw UnsafeDirectory::because(
+                $path,
+                'lies below ' . $exposure . ', where everybody can write: another directory could be put in its place',
+                'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($exposure),
+            );
+        }
         if (!\is_dir($path)) {
             self::create($path);
         }
@@ -109,16 +118,6 @@ final class PrivateDirectory
         }
         if ($owner !== $me) {
             throw WrongUser::of($path, $owner);
-        }
-        for ($each = $path; \strlen($each) > 1; $each = \dirname($each)) {
-            if (Ownership::isMovable($each)) {
-                $above = \dirname($each);
-                throw UnsafeDirectory::because(
-                    $path,
-                    'lies below ' . $above . ', where everybody can write: another directory could be put in its place',
-                    'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($above),
-                );
-            }
         }
         $mode = \fileperms($path);
         if ($mode === false || ($mode & 0o077) === 0) {

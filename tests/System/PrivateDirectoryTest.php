@@ -196,6 +196,47 @@ final class PrivateDirectoryTest extends TestCase
         }
     }
 
+    /** Seen to fail: the first call refused it, and left behind what all later ones accepted. */
+    public function testARefusedOneLeavesNothingBehindAndIsRefusedAgain(): void
+    {
+        $open = $this->root . '/open';
+        \mkdir($open . '/sub', 0o755, true);
+        \chmod($open, 0o777);
+        \symlink($open . '/sub', $this->root . '/link');
+        foreach ([$open . '/sub/new', $this->root . '/link/new', $open . '/new', $open . '/sub/a/b/c'] as $path) {
+            for ($time = 1; $time <= 2; $time++) {
+                self::assertSame("lies below $open", $this->refusal($path), "$path, time $time");
+                self::assertSame(['.', '..'], \scandir($open . '/sub'));
+            }
+        }
+        self::assertSame(['.', '..', 'sub'], \scandir($open));
+    }
+
+    /** Seen to fail: only the directory just above it was looked at. */
+    public function testOneThatIsThereAlreadyIsRefusedToo(): void
+    {
+        $open = $this->root . '/open';
+        \mkdir($open . '/sub/there/deep', 0o700, true);
+        \chmod($open . '/sub', 0o755);
+        \symlink($open . '/sub', $this->root . '/link');
+        PrivateDirectory::prepare($open . '/sub/there/deep');
+        \chmod($open, 0o777);
+        foreach ([$open . '/sub/there', $open . '/sub/there/deep', $this->root . '/link/there'] as $path) {
+            self::assertSame("lies below $open", $this->refusal($path), $path);
+        }
+    }
+
+    private function refusal(string $path): string
+    {
+        try {
+            PrivateDirectory::prepare($path);
+        } catch (UnsafeDirectory $e) {
+            return \preg_match('~lies below [^,]+~', $e->getMessage(), $found) === 1 ? $found[0] : $e->getMessage();
+        }
+
+        return 'accepted';
+    }
+
     public function testRefusesASymbolicLinkAndAFile(): void
     {
         \mkdir($this->root . '/real', 0o700);
