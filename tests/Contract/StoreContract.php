@@ -73,6 +73,18 @@ abstract class StoreContract extends TestCase
         return $store->read([$key])->records[$key] ?? null;
     }
 
+    /**
+     * What each() gives, by key.
+     *
+     * @param int $count of the records that there are
+     *
+     * @return array<array-key, Record>
+     */
+    protected static function all(Store $store, int $count): array
+    {
+        return \iterator_to_array($store->each());
+    }
+
     public function testAFreshStoreIsEmptyAndHasAnEpoch(): void
     {
         $store = $this->store();

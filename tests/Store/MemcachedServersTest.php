@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Memcached\MemcachedStore;
+use Larder\Store\Store;
 use Larder\System\Failure;
 use Larder\Tests\Contract\StoreContract;
 use Larder\Tests\Contract\StoreEpochs;
@@ -41,6 +42,11 @@ final class MemcachedServersTest extends StoreContract
         }
         self::$number++;
         parent::setUp();
+    }
+
+    protected static function all(Store $store, int $count): array
+    {
+        return MemcachedServer::all($store, $count);
     }
 
     protected function store(float $timeout = 5.0): MemcachedStore

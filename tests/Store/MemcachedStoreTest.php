@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Memcached\MemcachedStore;
+use Larder\Store\Store;
 use Larder\Tests\Contract\StoreContract;
 use Larder\Tests\Contract\StoreEpochs;
 use Larder\Tests\Contract\StoreOwnChanges;
@@ -34,6 +35,11 @@ final class MemcachedStoreTest extends StoreContract
         self::$server ??= new MemcachedServer();
         self::$number++;
         parent::setUp();
+    }
+
+    protected static function all(Store $store, int $count): array
+    {
+        return MemcachedServer::all($store, $count);
     }
 
     protected function store(): MemcachedStore
