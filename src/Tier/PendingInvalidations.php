@@ -80,7 +80,7 @@ final class PendingInvalidations
             return false;
         }
         if (!\is_file($file)) {
-            $this->prepare($file);
+            $this->prepare($file, self::GATE);
 
             return false;
         }
@@ -113,7 +113,7 @@ final class PendingInvalidations
         if ($this->file === null) {
             return false;
         }
-        \is_file($this->file) || $this->prepare($this->file);
+        \is_file($this->file) || $this->prepare($this->file, \hrtime(true) < $this->rest ? 0.0 : self::PATIENCE);
         $handle = FileLock::file($this->file);
         if ($handle === null || !$this->lock($handle)) {
             return false;
@@ -194,13 +194,8 @@ final class PendingInvalidations
                 throw $thrown;
             }
         }
-        for ($round = 0; $this->isFlagged() && $this->isPrivate(); $round++) {
-            $times = (int) \filesize((string) $this->spare);
-            $apply(['f:']);
-            // A flag that cannot be removed would flush again and again.
-            if (!$this->lower($times) || $round === self::ROUNDS) {
-                return false;
-            }
+        if ($this->isFlagged() && $this->isPrivate() && !$this->flush($apply)) {
+            return false;
         }
         \clearstatcache();
         if ($this->file === null || !\is_file($this->file)) {
@@ -313,6 +308,34 @@ final class PendingInvalidations
         }
 
         return false;
+    }
+
+    /**
+     * Flushes everything, because of the flag, and removes it. One process at a time: the flush of another one would take
+     * away what was stored since this one's.
+     *
+     * @param \Closure(non-empty-list<string>): void $apply
+     */
+    private function flush(\Closure $apply): bool
+    {
+        $gate = FileLock::file($this->spare . '.gate');
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+            return false;
+        }
+        try {
+            for ($round = 0; $this->isFlagged(); $round++) {
+                $times = (int) \filesize((string) $this->spare);
+                $apply(['f:']);
+                // A flag that cannot be removed would flush again and again.
+                if (!$this->lower($times) || $round === self::ROUNDS) {
+                    return false;
+                }
+            }
+
+            return true;
+        } finally {
+            \fclose($gate);
+        }
     }
 
     /** Removes the flag, unless somebody has put it again since its size was this. */
@@ -429,11 +452,15 @@ final class PendingInvalidations
         }
     }
 
-    /** Creates the whole file at once, since an empty one would count as damaged. One process at a time, so that none replaces another's. */
-    private function prepare(string $file): void
+    /**
+     * Creates the whole file at once, since an empty one would count as damaged. One process at a time, so that none replaces another's.
+     *
+     * @param float $patience seconds to wait for another process that does
+     */
+    private function prepare(string $file, float $patience): void
     {
         $gate = FileLock::file($file . '.gate');
-        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+        if ($gate === null || !FileLock::take($gate, $patience)) {
             return;
         }
         $new = $file . '.new';

@@ -400,6 +400,44 @@ final class PendingInvalidationsTest extends TestCase
         self::assertFileDoesNotExist($spare);
     }
 
+    /** Seen to fail: the second flush took away what others had stored since the first. A counter began again. */
+    public function testForOneFlagOneProcessFlushes(): void
+    {
+        $spare = \dirname($this->file) . '/spare/lost';
+        (new PendingInvalidations(null, $spare))->keep(['e::k']);
+        $second = new PendingInvalidations($this->file, $spare);
+        $flushes = 0;
+        $done = (new PendingInvalidations($this->file, $spare))->apply(static function () use (&$flushes, $second): void {
+            $flushes++;
+            self::assertFalse($second->apply(static fn() => self::fail('Two at once.')));
+        });
+        self::assertSame([true, 1], [$done, $flushes]);
+        self::assertFileDoesNotExist($spare);
+        self::assertTrue($second->apply(static fn() => self::fail('It has been flushed.')));
+    }
+
+    /** Seen to fail: a keeper that came before the file was ready made an empty one, which says that everything must be flushed. */
+    public function testAFileThatAnotherProcessIsPreparingIsWaitedFor(): void
+    {
+        [$pid] = $this->fork(function (): void {
+            $handle = \fopen($this->file . '.gate', 'c+');
+            \assert($handle !== false);
+            \flock($handle, \LOCK_EX);
+            \touch($this->directory->file('held'));
+            // Longer than whoever only begins a request waits for it.
+            \usleep(80_000);
+            \flock($handle, \LOCK_UN);
+            \posix_kill(\posix_getpid(), \SIGKILL);
+        });
+        while (!\file_exists($this->directory->file('held'))) {
+            \usleep(1000);
+        }
+        $kept = new PendingInvalidations($this->file);
+        self::assertTrue($kept->keep(['e::k']));
+        \pcntl_waitpid($pid, $status);
+        self::assertSame(['e::k'], self::applied($kept));
+    }
+
     /** Seen to fail: they were forgotten with those that had been applied. */
     public function testWhatComesWhileAProcessAppliesItsOwnIsKept(): void
     {
