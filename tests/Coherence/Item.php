@@ -12,6 +12,9 @@ final class Item
     public const ARRAY = 2;
     public const OBJECT = 3;
 
+    /** @var ?\Closure(): string what a long value holds besides, if each computation may give other bytes */
+    public static ?\Closure $filling = null;
+
     /**
      * @param list<string> $groups the groups it lies in, outermost first
      * @param list<string> $tags
@@ -59,7 +62,7 @@ final class Item
     public function value(string $text): mixed
     {
         return match ($this->form) {
-            self::LONG => $text . ' ' . \str_repeat('larder', 500),
+            self::LONG => $text . ' ' . ($this->unique && self::$filling !== null ? (self::$filling)() : '') . \str_repeat('larder', 500),
             self::ARRAY => ['text' => $text, 'more' => \range(1, 20)],
             self::OBJECT => (object) ['text' => $text],
             default => $text,

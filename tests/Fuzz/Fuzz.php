@@ -55,6 +55,12 @@ final class Fuzz
     /** hrtime() at which the engine goes on; 0: it runs. */
     private int $paused = 0;
 
+    /** @var array<string, Logs> by the server's directory */
+    private array $logs = [];
+
+    /** Whether other programs damage logs in this run: what was counted then may be lost. */
+    private bool $damages = false;
+
     private readonly Incidents $incidents;
     private readonly string $engine;
     private readonly string $near;
@@ -110,6 +116,7 @@ final class Fuzz
     public function run(?\Closure $tell = null): Outcome
     {
         \mt_srand($this->seed);
+        $this->damages = $this->chaos && \mt_rand(0, 1) === 1;
         $start = \hrtime(true);
         $until = $start + (int) ($this->seconds * self::SECOND);
         $directory = new TemporaryDirectory('larder-f');
@@ -196,6 +203,16 @@ final class Fuzz
         }
         if ($hasApcu && $this->isDue('APCu emptied', 1.0, 4.0)) {
             $this->engine === 'apcu' ? $this->incidents->lose($server->clearApcu(...)) : $server->clearApcu();
+        }
+        $logs = $this->logs[$server->settings->directory] ??= new Logs($server->settings);
+        if ($this->isDue('append torn', 0.02, 0.2)) {
+            $logs->tear();
+        }
+        if ($this->isDue('values remembered', 0.5, 2.0)) {
+            $logs->remember();
+        }
+        if ($this->damages && $this->isDue('log damaged', 0.3, 2.0)) {
+            $engine->isServer() ? $logs->damage() : $this->incidents->lose($logs->damage(...));
         }
         if (!$engine->isServer() || $this->paused !== 0) {
             return;

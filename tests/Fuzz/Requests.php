@@ -6,6 +6,7 @@ namespace Larder\Tests\Fuzz;
 
 use Larder\Tests\Coherence\Catalog;
 use Larder\Tests\Coherence\Door;
+use Larder\Tests\Coherence\Item;
 use Larder\Tests\Coherence\Program;
 use Larder\Tests\Coherence\Settings;
 use Larder\Tests\Coherence\Steps;
@@ -21,6 +22,7 @@ final class Requests
         $catalog = new Catalog();
         $database = $settings->database();
         $door = null;
+        Item::$filling = (new Logs($settings))->records(...);
         while (\hrtime(true) < $until) {
             \mt_srand(++$seed);
             if (\mt_rand(0, 2) > 0) {
