@@ -16,11 +16,12 @@ use Larder\System\WrongUser;
  *
  * They lie in a file of fixed size, filled with zeros before it is needed, so that a full disk cannot refuse it:
  *
- *     used 4 | taken 4 | LF | n × (key, LF)          used 0xFFFFFFFF: too many, all must be flushed
+ *     used 4 | taken 4 | "LrdK" | LF | n × (key, LF)          used 0xFFFFFFFF: too many, all must be flushed
  *
- * `used` counts the bytes from the first LF on. A key's LF is written as \n, its backslash as \\. However often a key
- * changes during an outage, it is added once. A process is applying the keys before `taken`, so a key that changes again
- * is added again if it is not behind `taken`.
+ * Where the four letters are missing, another program has written over the file, and all must be flushed. `used` counts
+ * the bytes from the first LF on. A key's LF is written as \n, its backslash as \\. However often a key changes during an
+ * outage, it is added once. A process is applying the keys before `taken`, so a key that changes again is added again if
+ * it is not behind `taken`.
  *
  * The file's modification time tells whether any keys wait: every write changes it, even the last write of a killed
  * process, and the process that has applied all keys sets it back to CLEAN. So a request pays one stat() to ask.
@@ -32,7 +33,10 @@ use Larder\System\WrongUser;
 final class PendingInvalidations
 {
     private const SIZE = 1_048_576;
-    private const HEAD = 8;
+    private const HEAD = 12;
+    private const MARK = 'LrdK';
+    /** The head while no key waits. */
+    private const NONE = "\0\0\0\0\0\0\0\0" . self::MARK;
     private const CLEAN = 1;
     private const ALL = "\xFF\xFF\xFF\xFF";
     private const ESCAPED = ['\\' => '\\\\', "\n" => '\\n'];
@@ -383,14 +387,14 @@ final class PendingInvalidations
     /**
      * @param resource $handle
      *
-     * @return array{string, int} the bytes of `used`, or ALL if the file is too short; `taken`
+     * @return array{string, int} the bytes of `used`, or ALL if another program has cut the file or written over it; `taken`
      */
     private static function head($handle): array
     {
         \fseek($handle, 0);
         $head = (string) \stream_get_contents($handle, self::HEAD);
 
-        return \strlen($head) < self::HEAD ? [self::ALL, 0] : [\substr($head, 0, 4), self::number(\substr($head, 4))];
+        return \substr($head, 8) !== self::MARK ? [self::ALL, 0] : [\substr($head, 0, 4), self::number(\substr($head, 4))];
     }
 
     private static function number(string $bytes): int
@@ -446,7 +450,7 @@ final class PendingInvalidations
             $missing = self::SIZE - (\fstat($handle)['size'] ?? 0);
             $missing <= 0 || \fseek($handle, 0, \SEEK_END) === 0 && \fwrite($handle, \str_repeat("\0", $missing));
 
-            return self::put($handle, 0, \str_repeat("\0", self::HEAD)) && \touch($file, self::CLEAN);
+            return self::put($handle, 0, self::NONE) && \touch($file, self::CLEAN);
         } finally {
             Quiet::end();
         }
@@ -471,7 +475,7 @@ final class PendingInvalidations
             \clearstatcache();
             $handle = \is_file($file) ? null : FileLock::file($new);
             if ($handle !== null) {
-                $done = \fwrite($handle, \str_repeat("\0", self::SIZE)) === self::SIZE && \fclose($handle) && \touch($new, self::CLEAN);
+                $done = \fwrite($handle, \str_pad(self::NONE, self::SIZE, "\0")) === self::SIZE && \fclose($handle) && \touch($new, self::CLEAN);
                 $done ? \rename($new, $file) : \unlink($new);
             }
         } finally {

@@ -128,7 +128,7 @@ final class PendingInvalidationsTest extends TestCase
             } catch (\DomainException) {
             }
         }
-        self::assertSame(\pack('NN', 6, 0) . "\ne::m\n", \file_get_contents($this->file, length: 14));
+        self::assertSame(\pack('NN', 6, 0) . "LrdK\ne::m\n", \file_get_contents($this->file, length: 18));
         self::assertSame(['e::m'], self::applied($kept));
     }
 
@@ -219,8 +219,8 @@ final class PendingInvalidationsTest extends TestCase
     public function testAllThatFitsIsTold(): void
     {
         $kept = new PendingInvalidations($this->file);
-        // used 4, taken 4, LF, and key and LF for each: exactly full.
-        $keys = ['e::' . \str_repeat('a', self::SIZE - 9 - 5 - 4), 'e::b'];
+        // used 4, taken 4, the mark 4, LF, and key and LF for each: exactly full.
+        $keys = ['e::' . \str_repeat('a', self::SIZE - 13 - 5 - 4), 'e::b'];
         self::assertTrue($kept->keep($keys));
         self::assertSame($keys, self::applied($kept));
         self::assertTrue($kept->keep([$keys[0] . 'a', $keys[1]]));
@@ -233,13 +233,15 @@ final class PendingInvalidationsTest extends TestCase
         yield 'emptied' => [static fn(): string => ''];
         yield 'cut in the first word' => [static fn(string $bytes): string => \substr($bytes, 0, 2)];
         yield 'cut after it' => [static fn(string $bytes): string => \substr($bytes, 0, 4)];
-        yield 'cut before the keys' => [static fn(string $bytes): string => \substr($bytes, 0, 8)];
-        yield 'cut in a key' => [static fn(string $bytes): string => \substr($bytes, 0, 10)];
+        yield 'cut before the keys' => [static fn(string $bytes): string => \substr($bytes, 0, 12)];
+        yield 'cut in a key' => [static fn(string $bytes): string => \substr($bytes, 0, 14)];
         yield 'noise' => [static fn(): string => \str_repeat("\x93\x01\xA7", 21845) . "\x93"];
         yield 'of an earlier release' => [static fn(): string => \str_pad(\pack('N', 14) . \pack('N', 3) . 'e:k' . \pack('N', 3) . 'e:l', 65_536, "\0")];
-        yield 'a line end overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, 'x', 8, 1)];
-        yield 'a line end in a key' => [static fn(string $bytes): string => \substr_replace($bytes, "\n", 11, 1)];
-        yield 'a key overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\0\0\0\0\0", 8, 5)];
+        yield 'zeros' => [static fn(string $bytes): string => \str_repeat("\0", \strlen($bytes))];
+        yield 'a hole' => [static fn(string $bytes): string => \str_repeat("\0", 4096) . \substr($bytes, 4096)];
+        yield 'a line end overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, 'x', 12, 1)];
+        yield 'a line end in a key' => [static fn(string $bytes): string => \substr_replace($bytes, "\n", 15, 1)];
+        yield 'a key overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\0\0\0\0\0", 12, 5)];
         yield 'too little used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 5), 0, 4)];
         yield 'too much used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 60000), 0, 4)];
         yield 'far too much used' => [static fn(string $bytes): string => \substr_replace($bytes, \pack('N', 2_000_000), 0, 4)];
@@ -265,7 +267,7 @@ final class PendingInvalidationsTest extends TestCase
         // Killed after the keys and before the number.
         $handle = \fopen($this->file, 'r+');
         self::assertIsResource($handle);
-        \fseek($handle, 8);
+        \fseek($handle, 12);
         \fwrite($handle, "\ne::x\n");
         \fclose($handle);
         self::assertTrue($kept->pending());
