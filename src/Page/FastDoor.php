@@ -17,20 +17,21 @@ use Larder\System\Quiet;
  * A copy is always made in one way, so that it is never older than the cache: under its shard's lock, note the counter, read
  * the page from the cache anew, write. Who stores another page under a key holds the same lock, and drops the copy before.
  *
- *     copy      lock ─ counter ─ read the cache ─ write the copy ─ unlock
+ *     copy      lock ─ note the tags ─ counter ─ read the cache ─ write the copy ─ unlock
  *     replace   lock ─ drop the copy ─ store ─ copy, as above ─ unlock
- *     purge     counter + 1 ─ COMMIT                                       by PurgeCounters, in whatever process
+ *     purge     counter + 1, if a copy has the tag ─ COMMIT                by PurgeCounters, in whatever process
  *
  * Constants lie in memory that a reboot empties (/dev/shm). Who finds none there drops all copies first: after a power cut
  * the counter on the disk may be older than they are.
  *
- * What is copied comes from Pages as the name that it lies under, the fields that this depends on, the page, and its body.
+ * What is copied comes from Pages as the name that it lies under, the fields that this depends on, the page, its body, and its
+ * tags as the journal names them.
  *
  * The counter must see every purge, so there is no fast door before a truth tier that other servers share.
  *
  * @phpstan-import-type Page from Serve
  * @phpstan-import-type Constants from Serve
- * @phpstan-type Copyable array{string, list<string>, Page, string}
+ * @phpstan-type Copyable array{string, list<string>, Page, string, list<string>}
  */
 final class FastDoor
 {
@@ -132,9 +133,10 @@ final class FastDoor
      *
      * @param string                $key  of the request
      * @param string                $name that the page lies under: the key, and the variant
+     * @param list<string>          $tags of the page
      * @param \Closure(): ?Copyable $read  reads it once more
      */
-    public function copy(string $key, string $name, \Closure $read): void
+    public function copy(string $key, string $name, array $tags, \Closure $read): void
     {
         if (!$this->isOpen) {
             return;
@@ -145,7 +147,7 @@ final class FastDoor
         } elseif ($this->copies[0]->counter(Serve::name($name, Serve::name($key)), $name) !== $counter) {
             $lock = $this->lock(Serve::name($key), 0.0);
             if ($lock !== null) {
-                $this->write($lock, $key, $read);
+                $this->write($lock, $key, $tags, $read);
                 \fclose($lock);
             }
         }
@@ -164,10 +166,11 @@ final class FastDoor
      * Stores or removes pages of a key, so that no copy is older at any moment.
      *
      * @param list<string>          $names  that they lie under
+     * @param list<string>          $tags   of the page that is there after it
      * @param \Closure(): bool      $change
      * @param \Closure(): ?Copyable $read   what is there after it
      */
-    public function replace(string $key, array $names, \Closure $change, \Closure $read): bool
+    public function replace(string $key, array $names, array $tags, \Closure $change, \Closure $read): bool
     {
         $base = Serve::name($key);
         $lock = $this->lock($base, self::PATIENCE);
@@ -187,7 +190,7 @@ final class FastDoor
         }
         $done = $change();
         if ($done && $this->isOpen) {
-            $this->write($lock, $key, $read);
+            $this->write($lock, $key, $tags, $read);
         }
         \fclose($lock);
 
@@ -196,13 +199,15 @@ final class FastDoor
 
     /**
      * @param resource                $lock
+     * @param list<string>            $tags
      * @param \Closure(): ?Copyable   $read
      */
-    private function write(mixed $lock, string $key, \Closure $read): void
+    private function write(mixed $lock, string $key, array $tags, \Closure $read): void
     {
-        $counter = $this->counter->value();
+        $counter = $this->counter->note($tags) ? $this->counter->value() : null;
         $found = $counter === null ? null : $read();
-        if ($counter === null || $found === null) {
+        // Another page may be there by now, whose purge would not be noticed.
+        if ($counter === null || $found === null || \array_diff($found[4], $tags) !== []) {
             return;
         }
         [$name, $vary, $page, $body] = $found;
@@ -231,6 +236,7 @@ final class FastDoor
     private function purge(): bool
     {
         $this->pages->learn();
+        $this->counter->note(\array_slice($this->pages->journalled('p', self::NO_PAGE), 1, 1));
 
         return $this->pages->invalidateTags(self::NO_PAGE);
     }

@@ -77,6 +77,9 @@ final class Pages
     private readonly ?FileOptions $files;
     private readonly Proxies $proxies;
 
+    /** @var list<string> tags of the page found or stored last */
+    private array $tags = [];
+
     /** @var ?array{string, Page, string, list<string>} the page found or stored last that has no variants: its key, itself, its body and tags */
     private ?array $last = null;
 
@@ -109,10 +112,10 @@ final class Pages
         $isVariant = false;
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
-        $tags = \is_array($value) && \is_array($value['tags'] ?? null) ? \array_values(\array_filter($value['tags'], \is_string(...))) : [];
         if (Form::isWhole($value)) {
             $this->budget->used($key);
-            $this->last = [$key, $value['page'], $value['body'], $tags];
+            $this->tags = self::tagsIn($value);
+            $this->last = [$key, $value['page'], $value['body'], $this->tags];
 
             return $value + ['isExpired' => !isset($found["s$key"]), 'name' => $key];
         }
@@ -127,6 +130,7 @@ final class Pages
         foreach ($keys as $each) {
             $variant = $found["p$each"] ?? null;
             if (Form::isWhole($variant) && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
+                $this->tags = self::tagsIn($variant);
                 $last = $variant + ['isExpired' => !isset($found["s$each"]), 'name' => $each];
             }
         }
@@ -164,7 +168,7 @@ final class Pages
         }
         $work = fn(): bool => $this->put($key, $name, $page, $body, $vary, $tags, $seconds);
 
-        $done = $this->door === null ? $work() : $this->door->replace($key, [$name], $work, fn(): ?array => $this->copyable($key));
+        $done = $this->door === null ? $work() : $this->door->replace($key, [$name], $this->names($tags), $work, fn(): ?array => $this->copyable($key));
         if ($done && $vary === []) {
             $this->last = [$key, $page, $body, $tags];
             $this->publish();
@@ -219,7 +223,7 @@ final class Pages
         }
         $names = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), self::lists($there) ?: [[]]);
         $work = fn(): bool => $this->own->deleteMultiple(\array_map(static fn(string $name): string => "p$name", $names));
-        $this->door === null ? $work() : $this->door->replace($key, $names, $work, static fn(): null => null);
+        $this->door === null ? $work() : $this->door->replace($key, $names, [], $work, static fn(): null => null);
     }
 
     /**
@@ -229,7 +233,7 @@ final class Pages
      */
     public function copy(string $key, string $name): void
     {
-        $this->door?->copy($key, $name, fn(): ?array => $this->copyable($key));
+        $this->door?->copy($key, $name, $this->names($this->tags), fn(): ?array => $this->copyable($key));
     }
 
     /** Gives the web server the page that was found last, where it may send it. Call it when the visitor has his answer. */
@@ -239,7 +243,7 @@ final class Pages
             return;
         }
         [$key, $page, $body, $tags] = $this->last;
-        $names = \array_slice($this->shared->journalled("p$key", ...$tags, ...\array_map(Tags::ofStamp(...), $tags)), 0, 1 + 2 * \count($tags));
+        $names = [...\array_slice($this->shared->journalled("p$key"), 0, 1), ...$this->names($tags)];
         try {
             $this->tree->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
         } catch (\Throwable $failure) {
@@ -283,7 +287,31 @@ final class Pages
             return null;
         }
 
-        return [$stored['name'], $lists[0] ?? [], $stored['page'], $stored['body']];
+        return [$stored['name'], $lists[0] ?? [], $stored['page'], $stored['body'], $this->names($this->tags)];
+    }
+
+    /**
+     * The markers of tags of a page and of its stamp, as the journal names them.
+     *
+     * @param list<string> $tags
+     *
+     * @return list<string>
+     */
+    private function names(array $tags): array
+    {
+        $tags = \array_unique($tags);
+
+        return \array_slice($this->shared->journalled('p', ...$tags, ...\array_map(Tags::ofStamp(...), $tags)), 1, 2 * \count($tags));
+    }
+
+    /**
+     * @param array<array-key, mixed> $stored
+     *
+     * @return list<string>
+     */
+    private static function tagsIn(array $stored): array
+    {
+        return \is_array($stored['tags'] ?? null) ? \array_values(\array_filter($stored['tags'], \is_string(...))) : [];
     }
 
     /** Reads anew from here on: what is built now is judged by what was purged since now. */

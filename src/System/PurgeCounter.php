@@ -8,12 +8,16 @@ namespace Larder\System;
  * Tells in one stat whether anything was purged: a file whose size only grows, and whose time says whether a purge is under
  * way. Who keeps copies outside the cache compares them with it, and need not ask the cache.
  *
- *     purger   lock, shared ─ time ─ size + 1 ─ COMMIT ─ CLEAN if nobody else purges ─ unlock
- *     copier   size, if the time is CLEAN ─ read the cache ─ write the copy with that size
+ *     purger   lock, shared ─ time ─ size + 1, if a copy has the tag ─ COMMIT ─ CLEAN if nobody else purges ─ unlock
+ *     copier   note the copy's tags ─ size, if the time is CLEAN ─ read the cache ─ write the copy with that size
  *     server   the copy is as good as the cache while the file has the copy's size
  *
  * Why no purge is missed. A purge that the copier has not read has not committed before the copier's look at the file. So
  * it was under way then, and the time was not CLEAN, or it began later, and the size has outgrown the copy's.
+ *
+ * A purge of tags that no copy has leaves the size, and so all copies, as they are. Beside the counter a file has a byte for
+ * each of many hashes of tags, which only copiers set. A copier that a purger has not seen there noted its tags after the
+ * purger had set the time: it reads a time that is not CLEAN, or the cache as the purger has left it.
  *
  * Purgers wait for nobody: the lock is shared. The kernel releases a killed purger's lock, but the time stays as it was, and
  * nobody copies until somebody repairs it: isAbandoned(), then a purge, whose commit comes after all that the dead one has
@@ -26,11 +30,18 @@ final class PurgeCounter
     /** The modification time while nobody purges, as in PendingInvalidations. */
     private const CLEAN = 1;
 
+    /** The file of tags, beside the counter, and what stands there for a tag. So does its first byte, unless somebody has emptied it. */
+    private const TAGS = '.tags';
+    private const NOTED = '1';
+
     /** Bytes of the secret at the beginning. */
     private const SECRET = 32;
 
     /** Sizes at which a new counter may begin, so that it does not repeat those of one that was deleted. */
     private const BEGINNINGS = 1 << 20;
+
+    /** Bytes of the file of tags, of which the disk has only the blocks that were written. */
+    private const SLOTS = 1 << 22;
 
     /** Seconds that a purger waits for a process that holds the lock alone, which lasts microseconds. */
     private const PATIENCE = 0.5;
@@ -87,6 +98,68 @@ final class PurgeCounter
         return \is_file($this->path) && \filemtime($this->path) === self::CLEAN ? (int) \filesize($this->path) : null;
     }
 
+    /**
+     * Notes tags of a copy, before value().
+     *
+     * @param list<string> $tags
+     *
+     * @return bool false: the copy must not be made
+     */
+    public function note(array $tags): bool
+    {
+        return Quiet::call(function () use ($tags): bool {
+            $file = FileLock::file($this->path . self::TAGS);
+            if ($file === null) {
+                return false;
+            }
+            if (\fread($file, 1) !== self::NOTED) {
+                // It is new, or somebody has emptied it: no copy may be good whose tags are not in it.
+                $purge = $this->begin();
+                if ($purge === null) {
+                    return false;
+                }
+                $this->end($purge, true);
+                $tags[] = null;
+            }
+            foreach ($tags as $tag) {
+                if (\fseek($file, $tag === null ? 0 : self::slot($tag)) !== 0 || \fwrite($file, self::NOTED) !== 1) {
+                    return false;
+                }
+            }
+
+            return \fclose($file);
+        });
+    }
+
+    /**
+     * Whether a copy may have one of the tags.
+     *
+     * @param list<string> $tags
+     */
+    private function isNoted(array $tags): bool
+    {
+        if (Ownership::status($this->path . self::TAGS) === null) {
+            return true;
+        }
+        $file = \fopen($this->path . self::TAGS, 're');
+        if ($file === false || \fread($file, 1) !== self::NOTED) {
+            return true;
+        }
+        foreach ($tags as $tag) {
+            // Beyond its end the file has nothing.
+            if (\fseek($file, self::slot($tag)) !== 0 || \fread($file, 1) === self::NOTED) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static function slot(string $tag): int
+    {
+        return 1 + (int) \hexdec(\hash('xxh32', $tag)) % self::SLOTS;
+    }
+
     /** Whether a purger has died at its work: a purge repairs that. */
     public function isAbandoned(): bool
     {
@@ -103,11 +176,13 @@ final class PurgeCounter
     /**
      * Before a purge is committed.
      *
+     * @param ?list<string> $tags that are purged; null: all
+     *
      * @return ?resource for end(); null: there is no counter
      *
      * @throws Failure it cannot be moved
      */
-    public function begin(): mixed
+    public function begin(?array $tags = null): mixed
     {
         if (!$this->exists()) {
             return null;
@@ -123,7 +198,8 @@ final class PurgeCounter
             }
             // First the time, by a byte that is there already, and then the size: a copier who sees the new size must see
             // the new time. Growing by a hole takes no room on a full disk.
-            if ($file === null || \fseek($file, self::SECRET) !== 0 || \fwrite($file, '.') !== 1 || !\ftruncate($file, \max(0, \fstat($file)['size'] ?? 0) + 1)) {
+            if ($file === null || \fseek($file, self::SECRET) !== 0 || \fwrite($file, '.') !== 1
+                || (($tags === null || $this->isNoted($tags)) && !\ftruncate($file, \max(0, \fstat($file)['size'] ?? 0) + 1))) {
                 throw Failure::because('purge counter', "cannot move $this->path; make it writable for the user who runs this");
             }
 

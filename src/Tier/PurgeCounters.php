@@ -42,8 +42,8 @@ final class PurgeCounters
     public function begin(array $keys): array
     {
         $begun = [];
-        foreach ($this->moved($keys) as $counter) {
-            $file = $counter->begin();
+        foreach ($this->moved($keys) as [$counter, $tags]) {
+            $file = $counter->begin($tags);
             $file === null || $begun[] = [$counter, $file];
         }
 
@@ -66,7 +66,7 @@ final class PurgeCounters
             }
             $counter->end($file, $isDone);
         }
-        foreach ($this->moved($keys) as $path => $counter) {
+        foreach ($this->moved($keys) as $path => [$counter]) {
             // Made since begin(): copies of what was there before the commit may have its size.
             $file = isset($known[$path]) ? null : $counter->begin();
             $file === null || $counter->end($file, $isDone);
@@ -76,7 +76,7 @@ final class PurgeCounters
     /**
      * @param list<string> $keys
      *
-     * @return array<string, PurgeCounter> by path
+     * @return array<string, array{PurgeCounter, ?list<string>}> by path, with the tags' markers (null: a flush)
      */
     private function moved(array $keys): array
     {
@@ -93,7 +93,8 @@ final class PurgeCounters
             foreach ($there as $each) {
                 if ($each === $name || ($isFlush && ($path === '' || \str_starts_with($each, $name . self::NAMES['/'])))) {
                     $counter = new PurgeCounter("$this->directory/$each.count");
-                    $moved[$counter->path] = $counter;
+                    $tags = \array_key_exists($counter->path, $moved) ? $moved[$counter->path][1] : [];
+                    $moved[$counter->path] = [$counter, $isFlush || $tags === null ? null : [...$tags, $key]];
                 }
             }
         }

@@ -94,6 +94,12 @@ final class FastDoorTest extends TestCase
         $site->warm('/a');
         self::assertTrue($has());
         self::assertTrue($site->pages()->purge('/b'));
+        self::assertTrue($has(), 'another page');
+        self::assertTrue($site->cache()->group('page')->group('other')->flush());
+        self::assertTrue($has(), 'another space');
+        $other = 'http://site.example/b';
+        $site->warm('/b');
+        self::assertTrue($site->pages()->purge($other));
         self::assertFalse($has(), 'it is not known to be good any more');
         $site->get('/a');
         self::assertTrue($has());
@@ -186,6 +192,81 @@ final class FastDoorTest extends TestCase
             }
             self::assertSame("after $way", $first, $way);
             self::assertSame("after $way", $site->get('/a')->body, $way);
+        }
+    }
+
+    /** A beacon's POST, or a purge of a product whose page nobody has asked for, would else void the copies of all pages. */
+    public function testAPurgeOfNoCopysTagLeavesTheCopies(): void
+    {
+        foreach ([[], ['copies' => 'apcu']] as $options) {
+            $site = self::site($options);
+            $site->warm('/a');
+            $ways = [
+                'a POST to another address' => static fn(): bool => $site->get('/beacon', ['REQUEST_METHOD' => 'POST'])->status === 200,
+                'a purge of another URL' => static fn(): bool => $site->pages()->purge('/b', 'http://other.example/a'),
+                'a purge of another tag' => static fn(): bool => $site->pages()->purgeTags('product-7') && $site->pages()->expireTags('product-8'),
+            ];
+            foreach ($ways as $way => $purge) {
+                self::assertTrue($purge(), $way);
+                $starts = $site->starts();
+                self::assertSame('first', $site->get('/a')->body);
+                self::assertSame($starts, $site->starts(), $way);
+            }
+            $site->says('second');
+            self::assertSame(200, $site->get('/a', ['REQUEST_METHOD' => 'POST'])->status);
+            self::assertSame('second', $site->get('/a')->body);
+        }
+    }
+
+    /** A variant's copy has its tags too. */
+    public function testAPurgeOfAVariantsTagCounts(): void
+    {
+        $site = self::site();
+        $site->does('header("Vary: Accept-Language"); header("Cache-Tags: " . $_SERVER["HTTP_ACCEPT_LANGUAGE"]);');
+        foreach (['de', 'en', 'de', 'en', 'de', 'en'] as $language) {
+            $site->get('/a', ['HTTP_ACCEPT_LANGUAGE' => $language]);
+        }
+        $starts = $site->starts();
+        $site->get('/a', ['HTTP_ACCEPT_LANGUAGE' => 'de']);
+        self::assertSame($starts, $site->starts());
+        $site->says('second');
+        self::assertTrue($site->pages()->purgeTags('fr'));
+        self::assertSame('first', $site->get('/a', ['HTTP_ACCEPT_LANGUAGE' => 'de'])->body);
+        self::assertSame($starts, $site->starts());
+        self::assertTrue($site->pages()->purgeTags('en'));
+        self::assertSame('second', $site->get('/a', ['HTTP_ACCEPT_LANGUAGE' => 'en'])->body);
+        self::assertTrue($site->pages()->purgeTags('de'));
+        self::assertSame('second', $site->get('/a', ['HTTP_ACCEPT_LANGUAGE' => 'de'])->body);
+    }
+
+    /** Whoever has not noted the tags in time sees that somebody purges, or reads what he left. */
+    public function testACopierThatNotesItsTagsWhileSomebodyPurgesMakesNoCopy(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        $counter = new PurgeCounter($site->counter());
+        $size = $counter->value();
+        $held = $counter->begin(['t:page:new']);
+        self::assertTrue($counter->note(['t:page:new']));
+        self::assertNull($counter->value());
+        self::assertIsResource($held);
+        $counter->end($held, true);
+        self::assertSame($size, $counter->value(), 'nobody had noted the tag');
+        $held = $counter->begin(['t:page:other', 't:page:new']);
+        self::assertIsResource($held);
+        $counter->end($held, true);
+        self::assertGreaterThan($size, $counter->value());
+        $size = $counter->value();
+        \unlink("$counter->path.tags");
+        self::assertIsResource($held = $counter->begin(['t:page:other']));
+        $counter->end($held, true);
+        self::assertGreaterThan($size, $counter->value(), 'nobody knows which tags copies have');
+        foreach (['deleted', 'emptied'] as $what) {
+            self::assertTrue($counter->note(['t:page:new']));
+            $size = $counter->value();
+            $what === 'deleted' ? \unlink("$counter->path.tags") : \file_put_contents("$counter->path.tags", '');
+            self::assertTrue($counter->note(['t:page:other']));
+            self::assertGreaterThan($size, $counter->value(), "$what: copies with tags that are not there any more");
         }
     }
 
