@@ -19,8 +19,9 @@ use Larder\System\ProcessId;
  *
  * and in `page-notes`
  *
- *     x  a mark: the page was private, uncacheable or failing last time, so nobody waits for it
- *     t  why the store did not take the page last time, although another one may be taken
+ *     x  by a part of the key's hash, with all of the hash: a mark, that the page was private, uncacheable or failing last
+ *        time, so nobody waits for it
+ *     t  the same: why the store did not take the page last time, although another one may be taken
  *     b  its builder
  *     i, r, u and ring: see Budget
  *     w  by host name: how many may wait there
@@ -54,6 +55,9 @@ final class Pages
 
     /** Places for waiting where nobody knows how many processes there are. */
     private const PLACES = 4;
+
+    /** Pages that are known at the same time not to be stored: a flood of them takes no more room. */
+    private const MARKS = 1_024;
 
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
@@ -323,34 +327,48 @@ final class Pages
     /** Why the page could not be stored last time; null: nothing is known against it. */
     public function mark(string $key): ?string
     {
-        $mark = $this->notes->get("x$key");
-
-        return \is_string($mark) ? $mark : null;
+        return $this->reason('x', $key);
     }
 
     public function setMark(string $key, string $reason): void
     {
-        $this->notes->set("x$key", $reason, self::UNSTORED);
+        $this->setReason('x', $key, $reason);
     }
 
     public function removeMark(string $key): void
     {
-        $this->notes->delete("x$key");
+        $this->mark($key) === null || $this->notes->delete(self::slot('x', $key));
     }
 
     /** Why the store did not take the page last time; null: nothing is known. It says nothing about the next time. */
     public function refusal(string $key): ?string
     {
-        $reason = $this->notes->get("t$key");
-
-        return \is_string($reason) ? $reason : null;
+        return $this->reason('t', $key);
     }
 
     /** @param string $reason that store() gave */
     public function setRefusal(string $key, string $reason): void
     {
         // One that is too large will be so again, so nobody waits for it.
-        $this->notes->set(($reason === self::TOO_LARGE ? 'x' : 't') . $key, $reason, self::UNSTORED);
+        $this->setReason($reason === self::TOO_LARGE ? 'x' : 't', $key, $reason);
+    }
+
+    private function reason(string $sort, string $key): ?string
+    {
+        $there = $this->notes->get(self::slot($sort, $key));
+
+        return \is_array($there) && ($there[0] ?? null) === \hash('xxh128', $key) && \is_string($there[1] ?? null) ? $there[1] : null;
+    }
+
+    private function setReason(string $sort, string $key, string $reason): void
+    {
+        $this->notes->set(self::slot($sort, $key), [\hash('xxh128', $key), $reason], self::UNSTORED);
+    }
+
+    /** Of two pages that get one, the last one has it: visitors of the other wait once more. */
+    private static function slot(string $sort, string $key): string
+    {
+        return $sort . \hexdec(\hash('xxh32', $key)) % self::MARKS;
     }
 
     /** The rule that the last response with one had, of all URLs with this path. */

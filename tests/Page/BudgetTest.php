@@ -6,6 +6,7 @@ namespace Larder\Tests\Page;
 
 use Larder\Cache;
 use Larder\Page\Budget;
+use Larder\Page\Pages;
 use PHPUnit\Framework\TestCase;
 
 final class BudgetTest extends TestCase
@@ -34,6 +35,45 @@ final class BudgetTest extends TestCase
         self::assertLessThanOrEqual(self::BYTES, $bytes);
         self::assertGreaterThan(self::BYTES / 2, $bytes, 'and it is used');
         self::assertNull($this->pages->get('ssearch0'), 'a stamp goes with its page');
+    }
+
+    /** Addresses that nobody may store, as each customer's own, evict nothing of the application's. */
+    public function testAFloodOfPagesThatCannotBeStoredTakesNoRoom(): void
+    {
+        $cache = Cache::open(['dsn' => 'memory://', 'budget' => '4M']);
+        for ($i = 0; $i < 2_000; $i++) {
+            $cache->set("value$i", \str_repeat('x', 200));
+        }
+        $pages = new Pages($cache);
+        for ($i = 0; $i < 20_000; $i++) {
+            $pages->setMark("http://shop.example/account/$i", 'Set-Cookie');
+            $pages->setRefusal("http://shop.example/large/$i", 'it was purged while it was made');
+            self::assertSame('Set-Cookie', $pages->mark("http://shop.example/account/$i"));
+        }
+        $left = \array_filter(\range(0, 1_999), static fn(int $i): bool => $cache->get("value$i") !== null);
+        self::assertCount(2_000, $left);
+        self::assertLessThan(2_500, \count(\array_filter(\iterator_to_array($cache->entries()), static fn(array $entry): bool => $entry['group'] === 'page-notes')));
+        self::assertNull($pages->mark('http://shop.example/account/nobody'));
+    }
+
+    /** @see Pages::setMark() */
+    public function testAMarkIsOfItsOwnPage(): void
+    {
+        $pages = new Pages(Cache::open('memory://'));
+        for ($i = 0; $i < 5_000; $i++) {
+            $pages->setMark("http://shop.example/$i", "reason $i");
+        }
+        $known = 0;
+        for ($i = 0; $i < 5_000; $i++) {
+            $mark = $pages->mark("http://shop.example/$i");
+            self::assertContains($mark, [null, "reason $i"]);
+            $known += $mark === null ? 0 : 1;
+        }
+        self::assertGreaterThan(900, $known);
+        $pages->removeMark('http://shop.example/another');
+        $pages->removeMark('http://shop.example/4999');
+        self::assertNull($pages->mark('http://shop.example/4999'));
+        self::assertSame('reason 4998', $pages->mark('http://shop.example/4998'));
     }
 
     public function testAPageThatIsUsedOutlivesOnesThatAreNot(): void

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Page\Attack;
 
 use Larder\Page\PageCache;
+use Larder\Page\Pages;
 use Nyholm\Psr7\Response;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use Psr\Http\Message\ServerRequestInterface;
@@ -87,6 +88,6 @@ final class OneProcessTest extends AttackCase
             $this->get();
         } catch (\RuntimeException) {
         }
-        self::assertStringContainsString('RuntimeException', (string) \json_encode($this->cache->group('page-notes', cacheOnly: true)->get('xhttp://shop.example/')));
+        self::assertStringContainsString('RuntimeException', (string) (new Pages($this->cache))->mark('http://shop.example/'));
     }
 }
