@@ -13,6 +13,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
+use Larder\Tier\AnothersTransaction;
 use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
@@ -32,8 +33,9 @@ use Larder\Tier\View;
  * The public interface: one cache over up to four tiers.
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
- * and one line in the log says why. Three mistakes do throw: an invalid key (Tier\InvalidKey), a value that cannot be
- * serialized (Codec\NotStorable), and an invalid configuration (Config\InvalidConfiguration).
+ * and one line in the log says why. Four mistakes do throw: an invalid key (Tier\InvalidKey), a value that cannot be
+ * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), and a call in the middle of
+ * another fiber's transaction (Tier\AnothersTransaction).
  *
  * A key is any non-empty string of up to 65,536 bytes. Times are in seconds; 0 means no expiry, a negative time has
  * already expired.
@@ -123,8 +125,7 @@ final class Cache
             return $this->delete($key);
         }
         $writer = $this->request->writer();
-        $transaction = $this->request->transaction;
-        if ($transaction !== null && !$this->space->cacheOnly) {
+        if ($this->request->transaction !== null && ($transaction = $this->openTransaction()) !== null) {
             $told = $transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
 
@@ -174,8 +175,8 @@ final class Cache
 
     /**
      * Stores a value that was just computed after a miss: in the request tier and the near tiers at once, in the truth
-     * tier at commit() or at the end of the request. Returns false and stores nothing if another request changed the key
-     * meanwhile.
+     * tier at commit() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
+     * another request since this one first read it, or by this one since this fiber missed it.
      *
      * @param list<string> $tags
      *
@@ -185,21 +186,20 @@ final class Cache
     {
         $held = Signals::hold();
         $name = $this->space->key($key);
-        $this->view->history->pin($name);
+        $history = $this->view->history;
+        $beginning = $history->beginning($name);
+        $history->pin($name);
+        $writer = $this->request->writer();
+        $transaction = $this->openTransaction();
+        if ($transaction !== null) {
+            return $this->fillIn($transaction, $key, $value, $ttl, $tags, $beginning[2]);
+        }
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return true;
         }
-        $writer = $this->request->writer();
-        $transaction = $this->openTransaction();
-        if ($transaction !== null) {
-            $transaction->fill($name, $this->space);
-            $this->copies->keepValue($key, $value, $entry);
-
-            return true;
-        }
-        $filled = $writer->fill($name, $this->space, $entry);
-        if ($filled || $this->request->truth->down()) {
+        $filled = $writer->fill($name, $this->space, $entry, $beginning);
+        if ($filled || ($this->request->truth->down() && !$history->hasChanged($name, $this->space, $entry, $beginning[2]))) {
             // While the truth tier is down, the request can still use what it computed.
             $this->copies->keepValue($key, $value, $entry);
         } else {
@@ -236,12 +236,17 @@ final class Cache
             }
         }
         $remember = $this->request->remember();
-        if ($this->openTransaction() !== null) {
+        $transaction = $this->openTransaction();
+        if ($transaction !== null) {
             // In a transaction each process computes for itself: it may see rows that the others do not.
             $value = $this->get($key, $this->request);
             if ($value === $this->request) {
+                $moment = $this->view->history->watch();
                 $value = Signals::letIn($compute);
-                $this->fill($key, $value, $ttl, $tags);
+                // Unless it has ended meanwhile: what it showed may never have been committed.
+                if ($this->request->transaction === $transaction) {
+                    $this->fillIn($transaction, $key, $value, $ttl, $tags, $moment);
+                }
             }
 
             return $value;
@@ -455,11 +460,12 @@ final class Cache
     {
         $held = Signals::hold();
         $intents = $this->request->intents();
+        $transaction = $this->openTransaction();
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
-            if ($this->request->transaction !== null) {
-                $this->request->transaction->intend($name, $this->space);
+            if ($transaction !== null) {
+                $transaction->intend($name, $this->space);
             } else {
                 $intents->put($name, $this->space);
             }
@@ -487,6 +493,7 @@ final class Cache
      */
     public function forget(string ...$keys): void
     {
+        $this->openTransaction();
         if ($keys === []) {
             $this->view->forget($this->space);
         }
@@ -511,7 +518,9 @@ final class Cache
             $lists[] = [$cache->space, $keys];
         }
         $held = Signals::hold();
-        $this->request->reader()->prefetch($lists);
+        $reader = $this->request->reader();
+        $this->openTransaction();
+        $reader->prefetch($lists);
     }
 
     /**
@@ -569,8 +578,8 @@ final class Cache
      * that was set or filled inside is dropped and the exception passes on. If the process dies before the end, no old
      * value is served.
      *
-     * A transaction inside another joins the outermost one, on whichever group it is called; if it throws, what was
-     * changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
+     * It is the calling fiber's, so that calls of other fibers throw until it ends. A transaction inside another joins the
+     * outermost one, on whichever group it is called; if it throws, what was changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
      * increment(), decrement() and update(), act at once.
      *
      * @template T
@@ -582,12 +591,18 @@ final class Cache
     public function transaction(\Closure $work): mixed
     {
         $this->begin();
+        $isOpen = true;
         try {
             $result = $work();
+            $isOpen = false;
         } catch (\Throwable $throwable) {
+            $isOpen = false;
             $this->rollBack();
 
             throw $throwable;
+        } finally {
+            // The end of a fiber that nobody resumes. A signal's handler may throw on the way here, but not into the catch.
+            $isOpen && $this->rollBack();
         }
         $this->commitTransaction();
 
@@ -746,7 +761,7 @@ final class Cache
     {
         $now = \hrtime(true);
         if ($now >= $this->due) {
-            $this->request->renew();
+            $this->request->check($this->space, $now);
         }
         if ($now >= $this->ends) {
             $this->copies->expire();
@@ -757,7 +772,7 @@ final class Cache
             $this->checked = $now;
             $this->gets += $gets;
             // If a copy has an expiry, each get checks the clock.
-            $this->free = $this->granted = $isLoop && $this->ends === \PHP_INT_MAX ? self::RUN : -1;
+            $this->free = $this->granted = $isLoop && $this->ends === \PHP_INT_MAX && $this->due !== 0 ? self::RUN : -1;
         }
     }
 
@@ -1017,10 +1032,20 @@ final class Cache
         $this->compared = &$this->request->truth->compared;
     }
 
-    /** The open transaction that a change in this space belongs to, if any. */
+    /**
+     * The open transaction that a call in this space belongs to, if any.
+     *
+     * @throws AnothersTransaction
+     */
     private function openTransaction(): ?Transaction
     {
-        return $this->space->cacheOnly ? null : $this->request->transaction;
+        $transaction = $this->request->transaction;
+        if ($transaction === null || $this->space->cacheOnly) {
+            return null;
+        }
+        $transaction->check();
+
+        return $transaction;
     }
 
     /** @param non-empty-list<string> $markers */
@@ -1092,11 +1117,30 @@ final class Cache
         return $verdict !== Verdict::Failed;
     }
 
+    /**
+     * @param list<string> $tags
+     * @param int          $moment see RequestHistory::beginning()
+     */
+    private function fillIn(Transaction $transaction, string $key, mixed $value, int $ttl, array $tags, int $moment): bool
+    {
+        $entry = $this->entry($value, $ttl, $tags);
+        if ($ttl < 0) {
+            return true;
+        }
+        $filled = $transaction->fill($this->space->key($key), $this->space, $entry, $moment);
+        if ($filled) {
+            $this->copies->keepValue($key, $value, $entry);
+        }
+
+        return $filled;
+    }
+
     /** @param \Closure(?Entry): ?Entry $decide */
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
         $held = Signals::hold();
         $writer = $this->request->writer();
+        $this->openTransaction();
         $this->copies->drop($key);
         $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
@@ -1146,6 +1190,7 @@ final class Cache
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
         $writer = $this->request->writer();
+        $this->openTransaction();
         $this->copies->drop($key);
         $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $value === null) {

@@ -35,6 +35,7 @@ final class Intents
     {
         // It was computed before the change, and the intent may end, with the transaction, before it would be stored.
         $this->writer->discard($key);
+        $this->view->history->change($key);
         for ($try = 0; $try < self::TRIES; $try++) {
             $snapshot = $this->reader->read([$key], $space);
             if ($snapshot === null) {

@@ -170,25 +170,34 @@ final class Remember
             }
             // The value is computed from what the database shows now, so it is judged from this position, not from an
             // earlier read's.
-            $view->history->anew($name, $snapshot->at);
+            $reference = $view->history->anew($name, $snapshot->at);
+        } else {
+            [, $reference] = $view->history->reference($name);
         }
         $process = Process::id();
+        $moment = $view->history->watch();
+        $entry = null;
         try {
             $value = Signals::letIn($compute);
             $entry = $wrap($value);
-        } catch (\Throwable $throwable) {
-            if ($release && Process::id() === $process) {
+        } finally {
+            // An exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
+            if ($entry === null && $release && Process::id() === $process) {
                 $this->leases->giveBack($name);
             }
-
-            throw $throwable;
         }
         if (Process::id() !== $process) {
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
             return $value;
         }
-        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null)
-            || $this->truth->down()) {
+        if ($view->history->isFrozen() && !$space->cacheOnly) {
+            // Meanwhile a database transaction has begun: the value may come from rows that are never committed.
+            $release && $this->leases->giveBack($name);
+
+            return $value;
+        }
+        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment)
+            || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }
 

@@ -136,9 +136,20 @@ final class Request
         return $this->remember ??= new Remember($this->view, $this->reader(), $writer, $this->truth, $this->view->leases(), $this->lease);
     }
 
+    /** Called by a get whose time has come: see View::$due. */
+    public function check(Space $space, int $now): void
+    {
+        $this->noticeFork();
+        $space->cacheOnly || $this->transaction?->check();
+        if ($now >= $this->view->renewal) {
+            $this->renew();
+        }
+    }
+
     public function begin(): void
     {
         $writer = $this->writer();
+        $this->transaction?->check();
         $this->transaction ??= new Transaction($this->view, $writer, $this->intents());
         $this->transaction->begin();
     }
@@ -146,6 +157,7 @@ final class Request
     public function rollBackTo(): void
     {
         $this->noticeFork();
+        $this->transaction?->check();
         $this->transaction?->rollBackTo();
     }
 
@@ -153,6 +165,13 @@ final class Request
     public function end(bool $committed): bool
     {
         $this->noticeFork();
+        $this->transaction?->check();
+
+        return $this->close($committed);
+    }
+
+    private function close(bool $committed): bool
+    {
         $transaction = $this->transaction;
         if ($transaction === null) {
             return true;
@@ -228,7 +247,7 @@ final class Request
         $held = Signals::hold();
         while ($this->transaction !== null) {
             // The database rolls back a transaction that ends without COMMIT.
-            $this->end(false);
+            $this->close(false);
         }
         $this->commit();
         $this->intents?->end();

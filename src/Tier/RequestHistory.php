@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
+use Larder\Codec\Entry;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 
@@ -51,17 +52,41 @@ final class RequestHistory
     /** Every read counts as made at this position or before. */
     private int $latest = \PHP_INT_MAX;
 
-    /** @var array<string, array{int, int}> how and at which position a key was first read, unless `start` says it */
+    /** @var array<string, array{int, int, int}> how, at which position and at which moment a key was first read, unless `start` says it */
     private array $first = [];
 
     /** @var array<string, array{int, string}> position and kind of others' last change of a key since the start */
     private array $foreign = [];
 
-    /** @var ?array{int, int} the value in $first shared by all keys read at the start */
+    /** @var ?array{int, int, int} the value in $first shared by all keys read at the start */
     private ?array $early = null;
 
     /** Some first reads have been forgotten: a key that $first lacks may have been read at the start. */
     private bool $forgetful = false;
+
+    /** Grows with each change of this request, as long as it notes them. */
+    public int $moment = 0;
+
+    /** True: something may be computed now, so this request notes what it changes meanwhile. */
+    public bool $isWatched = false;
+
+    /** True: several may compute one key at the same time, so what one of them stores is noted too. */
+    public bool $isShared = false;
+
+    /** @var array<string, int> the moments of this request's last changes, by key or marker */
+    private array $mine = [];
+
+    /** Any key or marker that is not in $mine counts as changed at this moment. */
+    private int $mineAll = 0;
+
+    /** @var array<string, array{int, int, int}> the same of the main program's last miss of a key */
+    private array $missed = [];
+
+    /** @var ?\WeakMap<\Fiber<mixed, mixed, mixed, mixed>, array<string, array{int, int, int}>> the same of each fiber */
+    private ?\WeakMap $missedIn = null;
+
+    /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
+    private bool $lacksMisses = false;
 
     /** Begins the request, or begins it anew: it holds nothing that was read before. */
     public function begin(JournalSlice $now): void
@@ -98,6 +123,7 @@ final class RequestHistory
                 $this->start = -1;
                 $this->early = null;
                 $this->first = [];
+                $this->changeAll();
             }
             $this->foreign = [];
             $this->lost = $changes->end;
@@ -171,14 +197,92 @@ final class RequestHistory
                 ? $this->note($key, self::SEEN, $this->start)
                 : $this->note($key, self::MISSED, $position);
         }
+        $this->missedNow($key, $position);
     }
 
-    /** This request alone was chosen to compute the key anew, so its first read of the key is now. */
-    public function anew(string $key, int $position): void
+    /**
+     * This request alone was chosen to compute the key anew, so its first read of the key is now.
+     *
+     * @return int the position from which it is judged
+     */
+    public function anew(string $key, int $position): int
     {
         $this->note($key, self::MISSED, $position);
-        if (($this->foreign[$key][0] ?? 0) <= $position) {
-            unset($this->foreign[$key]);
+        $this->missedNow($key, $position);
+
+        return $this->first[$key][1];
+    }
+
+    /**
+     * Where the calling fiber's view of a key begins from which it fills it: its own last miss of the key. Another fiber, or a
+     * computation in the middle, may have begun a newer one since.
+     *
+     * @return array{int, int, int} how, position and moment; without a miss, now
+     */
+    public function beginning(string $key): array
+    {
+        $fiber = \Fiber::getCurrent();
+        $missed = $fiber === null ? $this->missed[$key] ?? null : $this->missedIn[$fiber][$key] ?? null;
+
+        $this->isWatched = true;
+
+        return $missed ?? [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $this->moment];
+    }
+
+    /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
+    public function watch(): int
+    {
+        $this->isWatched = $this->isShared = true;
+
+        return $this->moment;
+    }
+
+    /**
+     * This request is about to change the key, or to move the marker. A view that began before the call must not store what
+     * it computed; one that begins in the middle of the call, after the application has written its database, may.
+     */
+    public function change(string $key): void
+    {
+        if ($this->isWatched) {
+            $this->mine[$key] = ++$this->moment;
+            if (\count($this->mine) > self::MANY) {
+                $this->changeAll();
+            }
+        }
+    }
+
+    /** Whatever is being computed now counts as changed meanwhile by this request itself. */
+    public function changeAll(): void
+    {
+        $this->mineAll = ++$this->moment;
+        $this->mine = [];
+    }
+
+    /** Whether this request itself has changed the entry's key since that moment, or moved a marker that covers it. */
+    public function hasChanged(string $key, Space $space, Entry $entry, int $since): bool
+    {
+        if ($this->mineAll > $since || ($this->mine[$key] ?? 0) > $since) {
+            return true;
+        }
+        foreach ([...$space->flushes, ...$entry->tags] as $marker) {
+            if (($this->mine[$marker] ?? 0) > $since) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** The application holds nothing any longer that the calling fiber has read. What other fibers compute is refused. */
+    public function refresh(): void
+    {
+        $this->changeAll();
+        $this->isWatched = $this->isShared = $this->lacksMisses = false;
+        $fiber = \Fiber::getCurrent();
+        if ($fiber === null) {
+            $this->missed = [];
+        } elseif ($this->missedIn !== null) {
+            unset($this->missedIn[$fiber]);
         }
     }
 
@@ -187,7 +291,7 @@ final class RequestHistory
     {
         if (!isset($this->first[$key])) {
             $this->room();
-            $this->first[$key] = $this->early ??= [self::SEEN, $this->start];
+            $this->first[$key] = $this->early ??= [self::SEEN, $this->start, $this->moment];
         }
     }
 
@@ -202,7 +306,7 @@ final class RequestHistory
         if (isset($this->first[$key])) {
             return false;
         }
-        $this->first[$key] = $this->early ??= [self::SEEN, $this->start];
+        $this->first[$key] = $this->early ??= [self::SEEN, $this->start, $this->moment];
 
         return true;
     }
@@ -218,9 +322,6 @@ final class RequestHistory
     public function swapped(string $key, int $position): void
     {
         $this->note($key, self::SEEN, $position);
-        if (($this->foreign[$key][0] ?? 0) <= $position) {
-            unset($this->foreign[$key]);
-        }
     }
 
     /** The request drops all its copies without listing their keys. */
@@ -240,7 +341,7 @@ final class RequestHistory
     /** @return array{int, int} how the key was first read, and the position by which its writes are judged */
     public function reference(string $key): array
     {
-        return $this->first[$key] ?? [self::SEEN, $this->start];
+        return $this->first[$key] ?? [self::SEEN, $this->start, $this->moment];
     }
 
     /**
@@ -299,6 +400,12 @@ final class RequestHistory
         $this->latest = \PHP_INT_MAX;
     }
 
+    /** Whether a database transaction is open. */
+    public function isFrozen(): bool
+    {
+        return $this->latest !== \PHP_INT_MAX;
+    }
+
     /** Notes no more changes than there is room for: of all others nothing is known then. */
     private function bound(int $end): void
     {
@@ -308,10 +415,37 @@ final class RequestHistory
         }
     }
 
+    private function missedNow(string $key, int $position): void
+    {
+        $this->isWatched = true;
+        $missed = $this->first[$key];
+        if ($missed[2] !== $this->moment) {
+            $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
+        }
+        $fiber = \Fiber::getCurrent();
+        if ($fiber === null) {
+            $this->missed[$key] = $missed;
+            if (\count($this->missed) > self::MANY) {
+                $this->missed = [];
+                $this->lacksMisses = true;
+            }
+
+            return;
+        }
+        $this->isShared = true;
+        $this->missedIn ??= new \WeakMap();
+        $this->missedIn[$fiber] ??= [];
+        $this->missedIn[$fiber][$key] = $missed;
+        if (\count($this->missedIn[$fiber]) > self::MANY) {
+            $this->missedIn[$fiber] = [];
+            $this->lacksMisses = true;
+        }
+    }
+
     private function note(string $key, int $how, int $position): void
     {
         $this->room();
-        $this->first[$key] = [$how, \min($position, $this->latest)];
+        $this->first[$key] = [$how, $position < $this->latest ? $position : $this->latest, $this->moment];
     }
 
     private function room(): void

@@ -38,12 +38,40 @@ final class Transaction
     /** hrtime() at which this process renews its intents. */
     private int $due;
 
+    /** @var ?\WeakReference<\Fiber<mixed, mixed, mixed, mixed>> the fiber that began it; null: the main program */
+    private ?\WeakReference $fiber;
+
     public function __construct(
         private readonly View $view,
         private readonly Writer $writer,
         private readonly Intents $standing,
     ) {
         $this->due = \hrtime(true) + self::RENEWAL;
+        $this->adopt(\Fiber::getCurrent());
+    }
+
+    private function adopt(?\Fiber $fiber): void
+    {
+        $this->fiber = $fiber === null ? null : \WeakReference::create($fiber);
+    }
+
+    /**
+     * Refuses a call by another fiber than the one that began this transaction. If that one has ended, the transaction is the
+     * caller's, so that somebody can end it.
+     *
+     * @throws AnothersTransaction
+     */
+    public function check(): void
+    {
+        $caller = \Fiber::getCurrent();
+        $owner = $this->fiber?->get();
+        if ($caller === $owner && ($owner !== null || $this->fiber === null)) {
+            return;
+        }
+        if ($this->fiber === null || ($owner !== null && !$owner->isTerminated())) {
+            throw AnothersTransaction::open();
+        }
+        $this->adopt($caller);
     }
 
     public function begin(): void
@@ -51,6 +79,7 @@ final class Transaction
         if ($this->depth++ === 0) {
             // Every later read counts as made now: until its end the transaction may show the rows of now.
             $this->view->history->freeze();
+            $this->view->schedule();
         }
     }
 
@@ -58,6 +87,7 @@ final class Transaction
     public function change(string $key, Space $space, ?Entry $entry): bool
     {
         unset($this->fills[$key]);
+        $this->view->history->change($key);
         $told = $this->intend($key, $space);
         $this->changes[$key] = [$space, $entry, $this->depth];
 
@@ -69,6 +99,7 @@ final class Transaction
     {
         $done = true;
         foreach ($markers as $marker) {
+            $this->view->history->change($marker);
             $done = $this->intend($marker, $space, true) && $done;
             foreach ($this->changes as $key => [$of, $entry, $depth]) {
                 if ($entry !== null && Space::marks($marker, $key, $entry)) {
@@ -81,11 +112,22 @@ final class Transaction
         return $done;
     }
 
-    /** Notes a value computed inside. Only this request may see it: it may come from rows that are never committed. */
-    public function fill(string $key, Space $space): void
+    /**
+     * Notes a value computed inside. Only this request may see it: it may come from rows that are never committed.
+     *
+     * @param int $moment see RequestHistory::beginning()
+     *
+     * @return bool false: this request has changed the key meanwhile
+     */
+    public function fill(string $key, Space $space, Entry $entry, int $moment): bool
     {
+        if ($this->view->history->hasChanged($key, $space, $entry, $moment)) {
+            return false;
+        }
         $this->writer->discard($key);
         $this->fills[$key] = [$space, $this->depth];
+
+        return true;
     }
 
     /** @param bool $again put it even if the key has one: a marker moves each time */
@@ -119,6 +161,7 @@ final class Transaction
             return null;
         }
         $this->view->history->thaw();
+        $this->view->schedule();
         $done = true;
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
@@ -160,6 +203,7 @@ final class Transaction
         foreach ($this->changes as $key => [$space, , $deep]) {
             if ($deep >= $depth) {
                 $this->changes[$key] = [$space, null, $deep];
+                $this->view->history->change((string) $key);
                 $this->drop((string) $key, $space);
             }
         }

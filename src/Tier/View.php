@@ -52,6 +52,9 @@ final class View
     public int $version = 1;
 
     /** hrtime() of the next renewal. */
+    public int $renewal = 0;
+
+    /** hrtime() at which a get calls Cache::check(): at the next renewal, or at once while a transaction is open. */
     public int $due = 0;
 
     /** Grows with each change by this request. */
@@ -103,10 +106,22 @@ final class View
     ) {
         $this->history = new RequestHistory();
         $this->writer = $truth->writer;
-        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->renewLater();
         if (!$lazy || $nears !== []) {
             $this->start();
         }
+    }
+
+    private function renewLater(): void
+    {
+        $this->renewal = \hrtime(true) + self::RENEWAL;
+        $this->schedule();
+    }
+
+    /** In a transaction each get looks whether it is of the fiber that has it open. */
+    public function schedule(): void
+    {
+        $this->due = $this->history->isFrozen() ? 0 : $this->renewal;
     }
 
     public function leases(): Leases
@@ -159,7 +174,8 @@ final class View
             $copies->own = [];
         }
         $this->isBegun = false;
-        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->history->refresh();
+        $this->renewLater();
         if (!$this->lazy || $this->nears !== []) {
             $this->start();
         }
@@ -214,7 +230,7 @@ final class View
         // No signal handler may interrupt this: a change that was learned, but whose copies were not dropped, would be
         // missed for ever.
         $held = Signals::hold();
-        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->renewLater();
         if (!$this->isBegun) {
             $this->start();
 
@@ -358,6 +374,7 @@ final class View
             if ($record->writer !== $this->writer) {
                 $this->history->foreign($key, $record->position, Entry::INTENT);
             }
+            $this->history->change($key);
             [$body, $kind] = $key[0] === 'e' ? [null, Entry::DELETED] : [Entry::MARKER, Entry::MARKER];
             if ($standing !== []) {
                 [$body, $kind] = [Intent::body($standing), Entry::INTENT];

@@ -47,7 +47,7 @@ final class Writer
     public int $bounded = 0;
     public int $refused = 0;
 
-    /** @var array<string, array{Space, Entry}> fills that wait for the end of the request */
+    /** @var array<string, array{Space, Entry, int, int}> fills that wait for the end of the request, each with the position and the moment at which its view of the key began */
     private array $pending = [];
     private int $bytes = 0;
 
@@ -92,6 +92,7 @@ final class Writer
         if (($this->appends || ($this->appends = $this->truth->appends())) && $this->append($key, $space, $entry)) {
             return Verdict::Store;
         }
+        $this->view->history->isWatched && $this->view->history->change($key);
         unset($this->pending[$key]);
         $change = $this->first($key, $space, $entry);
         $outcome = null;
@@ -119,6 +120,7 @@ final class Writer
         $verdicts = [];
         foreach (\array_chunk($entries, self::AT_ONCE, true) as $part) {
             foreach ($part as $key => $_) {
+                $this->view->history->change($key);
                 unset($this->pending[$key]);
             }
             $verdicts += $this->settle($part, $space);
@@ -127,24 +129,35 @@ final class Writer
         return $verdicts;
     }
 
-    /** Keeps a value just computed for commit(). False: another request changed its key meanwhile. */
-    public function fill(string $key, Space $space, Entry $entry): bool
+    /**
+     * Keeps a value just computed for commit().
+     *
+     * @param array{int, int, int} $beginning see RequestHistory::beginning()
+     *
+     * @return bool false: somebody changed the key meanwhile
+     */
+    public function fill(string $key, Space $space, Entry $entry, array $beginning): bool
     {
         unset($this->pending[$key]);
         $this->view->renew();
-        $epoch = $this->view->history->epoch;
-        if ($this->truth->down() || !$this->unchanged($key, $space, $entry)) {
+        $history = $this->view->history;
+        $epoch = $history->epoch;
+        [$how, $reference] = $history->reference($key);
+        [, $position, $moment] = $beginning;
+        if ($position < $reference) {
+            $reference = $position;
+        }
+        if ($this->truth->down() || !$this->unchanged($key, $space, $entry, $reference, $moment)) {
             $this->refused++;
 
             return false;
         }
-        $this->pending[$key] = [$space, $entry];
+        $this->pending[$key] = [$space, $entry, $reference, $moment];
         // Others may read the value from the near tiers at once if this request missed the key, has not changed it since, and
         // saw no intent on it. As was just learned, nobody changed the key up to `seen`.
-        [$how, $reference] = $this->view->history->reference($key);
         if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)
             && !isset($this->view->copies($space)->own[\substr($key, \strlen($space->entries))])) {
-            $at = \max($reference, $this->view->history->seen);
+            $at = \max($reference, $history->seen);
             $this->view->copyNear([[$key, $entry, $at, $at]], $epoch);
         }
         $this->bytes += \strlen($entry->payload);
@@ -155,12 +168,17 @@ final class Writer
         return true;
     }
 
-    /** Commits a value just computed at once, together with the release of its lease. */
-    public function fillNow(string $key, Space $space, Entry $entry, ?Change $release): bool
+    /**
+     * Commits a value just computed at once, together with the release of its lease.
+     *
+     * @param int $reference position at which the computation began
+     * @param int $moment    the same by RequestHistory::watch()
+     */
+    public function fillNow(string $key, Space $space, Entry $entry, ?Change $release, int $reference, int $moment): bool
     {
         unset($this->pending[$key]);
 
-        return $this->commitFills([$key => [$space, $entry]], $release === null ? [] : [$release]) === 1;
+        return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;
     }
 
     /**
@@ -179,29 +197,29 @@ final class Writer
     }
 
     /**
-     * @param array<string, array{Space, Entry}> $fills
-     * @param list<Change>                       $also
+     * @param array<string, array{Space, Entry, int, int}> $fills as $pending
+     * @param list<Change>                                 $also
      *
      * @return int how many were stored
      */
     private function commitFills(array $fills, array $also): int
     {
         $changes = $keys = [];
-        foreach ($fills as $key => [$space, $entry]) {
+        $history = $this->view->history;
+        foreach ($fills as $key => [$space, $entry, $reference, $moment]) {
             // Note the epoch before the positions: asking for a marker, or a destructor that uses the cache, may reveal
             // another one.
-            $epoch = $this->view->history->epoch;
+            $epoch = $history->epoch;
             $this->view->precede($space, $entry);
-            if (!$this->unchanged($key, $space, $entry)) {
+            if (!$this->unchanged($key, $space, $entry, $reference, $moment)) {
                 $this->notFilled($key, $space);
                 continue;
             }
-            [, $reference] = $this->view->history->reference($key);
             $changes[] = new Change(
                 $key,
                 $this->reader->signer->seal($key, $entry),
                 $this->view->writer,
-                $this->view->history->limit($key, $reference),
+                $history->limit($key, $reference),
                 $entry->expiry,
                 $this->view->guards($space, $entry, $reference),
                 epoch: $epoch,
@@ -210,20 +228,31 @@ final class Writer
         }
         $all = [...$changes, ...$also];
         $kept = \array_merge([], ...\array_map(Leases::kept(...), $also));
+        $now = $history->moment;
         $outcomes = $all === [] ? [] : $this->truth->write($all, $kept) ?? [];
-        $stored = 0;
+        // A destructor may have changed some of them in the middle of the write, nobody knows whether before or after it.
+        $isSame = $now === $history->moment;
+        $stored = [];
         foreach ($keys as $i => $key) {
-            [$space, $entry] = $fills[$key];
+            [$space, $entry, , $moment] = $fills[$key];
             $outcome = $outcomes[$i] ?? null;
             if ($outcome === null || !$outcome->done) {
                 $this->notFilled($key, $space);
+                continue;
+            }
+            $this->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
+            if (!$isSame && $history->hasChanged($key, $space, $entry, $moment)) {
+                $this->delete([$key], $space);
+                $this->refused++;
             } else {
-                $this->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
-                $stored++;
+                $stored[] = $key;
             }
         }
+        foreach ($history->isShared ? $stored : [] as $key) {
+            $history->change($key);
+        }
 
-        return $stored;
+        return \count($stored);
     }
 
     /** Whether a key has a value now (one that a tag has invalidated counts). Does not count as a read of the application's. */
@@ -254,6 +283,7 @@ final class Writer
         $there = 0;
         $changes = $waited = [];
         foreach ($keys as $key) {
+            $this->view->history->change($key);
             $waited[$key] = isset($this->pending[$key]);
             unset($this->pending[$key]);
             $change = clone $this->blank;
@@ -287,6 +317,9 @@ final class Writer
      */
     public function mark(array $markers): bool
     {
+        foreach ($markers as $marker) {
+            $this->view->history->change($marker);
+        }
         $this->discardMarked($markers);
         for ($try = 1; ; $try++) {
             $epoch = $try <= self::EPOCHS ? $this->view->history->epoch : '';
@@ -357,14 +390,17 @@ final class Writer
                 || $this->reader->isUnsure($key, $record, $space, true))) {
                 return null;
             }
+            $moment = $this->view->history->watch();
             $next = $decide($entry);
             if ($next === null || !$this->view->precede($space, $next)) {
                 return null;
             }
-            $guards = [];
-            foreach ([...$space->flushes, ...$next->tags] as $marker) {
-                $guards[$marker] = $snapshot->at;
+            if ($this->view->history->hasChanged($key, $space, $next, $moment)) {
+                // By a call within $decide, or by another fiber meanwhile: the store compares with others' flushes only.
+                continue;
             }
+            $guards = \array_fill_keys([...$space->flushes, ...$next->tags], $snapshot->at);
+            $this->view->history->change($key);
             $outcomes = $this->truth->write([new Change(
                 $key,
                 $this->reader->signer->seal($key, $next),
@@ -437,6 +473,7 @@ final class Writer
             }
         }
         $landings = $this->landings;
+        $history->isWatched && $history->change($key);
         if (isset($this->late[$key])) {
             // A destructor or signal handler may apply both changes, and would give the older value the position of the newer.
             $this->late[$key] = null;
@@ -554,6 +591,7 @@ final class Writer
     /** Ends this request's intent in the record, with a change of the key. */
     public function takeAwayRecord(string $key, Record $record): bool
     {
+        $this->view->history->change($key);
         $isMarker = $key[0] !== 'e';
         $outcome = $this->takeAway(
             $key,
@@ -845,11 +883,14 @@ final class Writer
         return $verdict === Verdict::Bounded && isset($this->intended[$key]) ? Verdict::Drop : $verdict;
     }
 
-    /** Whether this request knows of no change by another that would refuse this fill. */
-    private function unchanged(string $key, Space $space, Entry $entry): bool
+    /** Whether this request knows of no change, by another after that position or by itself after that moment, that would refuse this fill. */
+    private function unchanged(string $key, Space $space, Entry $entry, int $reference, int $moment): bool
     {
         $history = $this->view->history;
-        [$how, $reference] = $history->reference($key);
+        [$how] = $history->reference($key);
+        if ($moment !== $history->moment && $history->hasChanged($key, $space, $entry, $moment)) {
+            return ConflictTable::stores($how, true);
+        }
         foreach ([$key, ...$space->flushes, ...$entry->tags] as $each) {
             if ($history->changed($each, $reference)) {
                 return ConflictTable::stores($how, true);

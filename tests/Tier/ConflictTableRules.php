@@ -14,6 +14,8 @@ use PHPUnit\Framework\TestCase;
  */
 abstract class ConflictTableRules extends TestCase
 {
+    use ChangesMeanwhile;
+
     abstract protected function cache(): Cache;
 
     public function testNothingChangedSoItIsStored(): void

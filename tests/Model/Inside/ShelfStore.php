@@ -84,7 +84,8 @@ final class ShelfStore implements Appending
     {
         $answer = Machine::step("$this->shelf.$call", ...$arguments);
 
-        return $answer === false ? throw Failure::because($this->shelf, 'away') : $answer;
+        // Null: this process was abandoned, and its fiber is being unwound.
+        return $answer === false || $answer === null && $call === 'write' ? throw Failure::because($this->shelf, 'away') : $answer;
     }
 
     public function now(): int

@@ -12,12 +12,15 @@ namespace Larder\Tests\Model\Protocol;
  */
 final class Mutants
 {
+    /** What this request has changed itself since its computation began counts. */
+    private const OWN = 'if ($moment !== $history->moment && $history->hasChanged($key, $space, $entry, $moment)) {';
+
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, bool, int}> */
     public static function all(): array
     {
         return \array_map(
             static fn(array $mutant): array => $mutant + [5 => false, 6 => 0],
-            self::table() + self::near() + self::marks() + self::waits() + self::epochs() + self::transactions() + self::failures(),
+            self::table() + self::near() + self::marks() + self::own() + self::waits() + self::epochs() + self::transactions() + self::failures(),
         );
     }
 
@@ -29,7 +32,7 @@ final class Mutants
         return [
             'a fill is stored over a change' => [
                 ['Tier\Writer' => [
-                    '$this->view->history->limit($key, $reference), $entry->expiry, $this->view->guards' => 'Change::ALWAYS, $entry->expiry, $this->view->guards',
+                    '$history->limit($key, $reference), $entry->expiry, $this->view->guards' => 'Change::ALWAYS, $entry->expiry, $this->view->guards',
                 ]],
                 ['reads and fills', 'writes and sets'], [0, 1], 'none', false,
             ],
@@ -127,9 +130,37 @@ final class Mutants
             'a fill is judged before its markers are made anew' => [
                 ['Tier\Writer' => [
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
-                    '[, $reference] = $this->view->history->reference($key); $changes[] = new Change(' => '$this->view->precede($space, $entry); [, $reference] = $this->view->history->reference($key); $changes[] = new Change(',
+                    'continue; } $changes[] = new Change(' => 'continue; } $this->view->precede($space, $entry); $changes[] = new Change(',
                 ]],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
+            ],
+        ];
+    }
+
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
+    private static function own(): array
+    {
+        $counts = ['Tier\Writer' => [self::OWN => 'if (false) {']];
+        $mutants = [];
+        foreach (['deletes', 'sets', 'flushes', 'invalidates'] as $change) {
+            $mutants["a computation is stored over an own change: $change"] = [$counts, ["remembers; meanwhile $change", $change === 'invalidates' ? 'fills tagged' : 'reads and fills'], [0, 1], 'none', false];
+        }
+
+        return $mutants + [
+            'a fill is stored over an own change since the miss' => [$counts, ['reads; meanwhile deletes; fills', 'reads and fills'], [0, 1], 'apcu', false],
+            'a fill is stored over an own change by a transaction' => [
+                $counts, ['remembers; meanwhile in a transaction: sets', 'reads and fills'], [0, 1], 'none', false,
+            ],
+            'a computation is judged by the beginning of another in it' => [
+                ['Tier\Remember' => ['$this->leases->release($name) : null, $reference, $moment)' => '$this->leases->release($name) : null, $view->history->reference($name)[1], $moment)']],
+                ['remembers; meanwhile another fails', 'writes and deletes'], [0, 1], 'none', false,
+            ],
+            'a fill is judged by the beginning of a computation after it' => [
+                ['Tier\Writer' => [
+                    '$this->pending[$key] = [$space, $entry, $reference, $moment];' => '$this->pending[$key] = [$space, $entry, PHP_INT_MAX, $moment];',
+                    'foreach ($fills as $key => [$space, $entry, $reference, $moment]) {' => 'foreach ($fills as $key => [$space, $entry, $reference, $moment]) { $reference = min($reference, $history->reference($key)[1]);',
+                ]],
+                ['fills; then a computation fails', 'writes and deletes'], [0, 1], 'none', false,
             ],
         ];
     }
@@ -153,8 +184,8 @@ final class Mutants
             ],
             'a lease is given back before the value is stored' => [
                 ['Tier\Writer' => [
-                    'return $this->commitFills([$key => [$space, $entry]], $release === null ? [] : [$release]) === 1;'
-                        => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry]], []) === 1;',
+                    'return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;'
+                        => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry, $reference, $moment]], []) === 1;',
                 ]],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
@@ -240,7 +271,7 @@ final class Mutants
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a marker of a dead writer counts as settled' => [
-                ['Tier\View' => ['$standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX' => '$position']],
+                ['Tier\View' => ['$standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX' => '$position', '$this->history->change($key);' => '']],
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'what is read in a transaction counts as read when it was' => [
@@ -252,7 +283,7 @@ final class Mutants
                 ['in a transaction: sets, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what is filled in a transaction is stored' => [
-                ['Cache' => ['if ($transaction !== null) { $transaction->fill(' => 'if (false) { $transaction->fill(']],
+                ['Cache' => ['if ($transaction !== null) { return $this->fillIn(' => 'if (false) { return $this->fillIn(']],
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
@@ -310,6 +341,7 @@ final class Mutants
                 [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;'], 'Tier\Writer' => [
                     '$waited[$key] = isset($this->pending[$key]); unset($this->pending[$key]);' => '$waited[$key] = isset($this->pending[$key]);',
                     'foreach ($keys as $i => $key) { $this->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->pending[$key]); } $this->gone($key, $space);',
+                    self::OWN => 'if (false) {',
                 ]],
                 ['fills, writes, deletes, lives on', 'is away'], [0], 'none', false,
             ],

@@ -128,6 +128,11 @@ final class ProtocolTest extends TestCase
         yield 'a batch' => [['sets two', 'writes and sets'], [0, 1], 'apcu', 0];
         yield 'a process that lives on' => [['lives on, sets', 'writes and deletes'], [0, 1], 'apcu', 0];
         yield 'one computes' => [['remembers', 'remembers'], [0, 1], 'apcu', 1];
+        foreach (\array_keys(Requests::meanwhile()) as $name) {
+            foreach ([\str_contains($name, 'invalidates') ? 'fills tagged' : 'reads and fills', 'writes and deletes'] as $other) {
+                yield "$name + $other" => [[$name, $other], [0, 1], $other === 'writes and deletes' ? 'apcu' : 'none', 0];
+            }
+        }
         yield 'three' => [['reads and sets', 'writes and sets', 'writes and deletes'], [0, 0, 1], 'none', 0];
     }
 

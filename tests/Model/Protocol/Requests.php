@@ -18,7 +18,7 @@ final class Requests
     /** @return array<string, \Closure(object): void> by name; each gets an Inside\Application */
     public static function all(): array
     {
-        return self::ofOneKey() + self::ofMany() + self::atomic() + self::ofLongLives() + self::transactions();
+        return self::ofOneKey() + self::ofMany() + self::meanwhile() + self::atomic() + self::ofLongLives() + self::transactions();
     }
 
     /** @return array<string, \Closure(): void> by name: what happens to the engines meanwhile */
@@ -173,6 +173,73 @@ final class Requests
                 $request->get('b') ?? $request->fill('b', $request->row('b'));
                 $request->change('k');
                 $request->set('k', $k | self::bit());
+            },
+        ];
+    }
+
+    /**
+     * What the request does itself while it computes a value: another fiber of it, a signal's handler, a destructor.
+     *
+     * @return array<string, \Closure(object): void>
+     */
+    public static function meanwhile(): array
+    {
+        $remembers = static fn(\Closure $meanwhile): \Closure => static function (object $request) use ($meanwhile): void {
+            $request->cache->remember('k', static function () use ($request, $meanwhile): int {
+                $value = $request->row('k');
+                $meanwhile($request);
+
+                return $value;
+            }, 0, ['t']);
+        };
+        $fails = static function (object $request): void {
+            try {
+                $request->cache->remember('k', static fn(): never => throw new \DomainException());
+            } catch (\DomainException) {
+            }
+        };
+        $deletes = static function (object $request): void {
+            $request->change('k');
+            $request->delete('k');
+        };
+
+        return [
+            'remembers; meanwhile deletes' => $remembers($deletes),
+            'remembers; meanwhile sets' => $remembers(static function (object $request): void {
+                $request->change('k');
+                $request->set('k', $request->row('k'));
+            }),
+            'remembers; meanwhile flushes' => $remembers(static function (object $request): void {
+                $request->change('k');
+                $request->cache->flush() && $request->returned('k');
+            }),
+            'remembers; meanwhile invalidates' => $remembers(static function (object $request): void {
+                $request->change('k');
+                $request->cache->invalidateTags('t') && $request->returned('k');
+            }),
+            'remembers; meanwhile intends' => $remembers(static function (object $request): void {
+                $request->intend('k');
+                $request->change('k');
+            }),
+            'remembers; meanwhile in a transaction: sets' => $remembers(static fn(object $request) => $request->transaction(static function () use ($request): void {
+                $request->change('k');
+                $request->tell($request->cache->set('k', $request->row('k')));
+            }, ['k'])),
+            'remembers; meanwhile another fails' => $remembers($fails),
+            'remembers; meanwhile remembers' => $remembers(static fn(object $request) => $request->cache->remember('k', static fn(): int => $request->row('k'), 0, ['t'])),
+            'reads; meanwhile deletes; fills' => static function (object $request) use ($deletes): void {
+                if ($request->get('k') === null) {
+                    $value = $request->row('k');
+                    $deletes($request);
+                    $request->fill('k', $value);
+                }
+            },
+            'fills; then a computation fails' => static function (object $request) use ($fails): void {
+                if ($request->get('k') === null) {
+                    $request->fill('k', $request->row('k'));
+                    $request->cache->forget('k');
+                    $fails($request);
+                }
             },
         ];
     }
