@@ -21,9 +21,8 @@ final class Purge
     /** By hook: what is called, and with how many arguments. */
     private const HOOKS = [
         'clean_post_cache' => ['cleaned', 2],
-        'clean_term_cache' => ['cleanedTerms', 1],
-        'clean_comment_cache' => ['cleanedComments', 1],
-        'clean_object_term_cache' => ['cleanedRelationships', 1],
+        'add_attachment' => ['attached', 1],
+        'edit_attachment' => ['attached', 1],
         'post_updated' => ['updated', 3],
         'transition_post_status' => ['transitioned', 3],
         'deleted_post' => ['deleted', 2],
@@ -153,33 +152,17 @@ final class Purge
 
     public static function cleaned(mixed $id, mixed $post): void
     {
-        foreach (['post', 'listed', 'meta'] as $kind) {
-            Written::told($kind, self::number($id));
-        }
+        Written::told('post', self::number($id));
+        Written::told('meta', self::number($id));
         if ($post instanceof \WP_Post) {
             self::post($post);
         }
     }
 
-    public static function cleanedTerms(mixed $ids): void
+    /** Nothing else is said of an attachment, which is in no list of its own. */
+    public static function attached(mixed $id): void
     {
-        foreach (self::numbers((array) $ids) as $id) {
-            Written::told('term', $id);
-        }
-    }
-
-    public static function cleanedComments(mixed $ids): void
-    {
-        foreach (self::numbers((array) $ids) as $id) {
-            Written::told('comment', $id);
-        }
-    }
-
-    public static function cleanedRelationships(mixed $ids): void
-    {
-        foreach (self::numbers((array) $ids) as $id) {
-            Written::told('assigned', $id);
-        }
+        Written::told('listed', self::number($id));
     }
 
     public static function updated(mixed $id, mixed $after, mixed $before): void
@@ -201,6 +184,7 @@ final class Purge
 
     public static function transitioned(mixed $new, mixed $old, mixed $post): void
     {
+        $post instanceof \WP_Post && Written::told('listed', $post->ID);
         if ($post instanceof \WP_Post && $post->post_type !== 'revision' && $new !== $old && (self::isPublic($new) || self::isPublic($old))) {
             self::post($post);
             self::link($post);
@@ -210,6 +194,7 @@ final class Purge
 
     public static function deleted(mixed $id, mixed $post): void
     {
+        Written::told('listed', self::number($id));
         if ($post instanceof \WP_Post && $post->post_type !== 'revision') {
             self::post($post);
             self::link($post);
@@ -267,6 +252,7 @@ final class Purge
     public static function term(mixed $id, mixed $inTaxonomy, mixed $taxonomy): void
     {
         $id = self::number($id);
+        Written::told('term', $id);
         $taxonomy = \is_string($taxonomy) ? $taxonomy : '';
         self::tags(Tag::changed(['term' => [$id], 'in' => [$id, ...self::numbers(\get_ancestors($id, $taxonomy, 'taxonomy'))], 'terms' => [$taxonomy]]));
     }
@@ -291,6 +277,7 @@ final class Purge
 
     public static function comment(mixed $id, mixed $comment = null): void
     {
+        Written::told('comment', self::number($id));
         $comment = $comment instanceof \WP_Comment ? $comment : \get_comment(self::number($id));
         if ($comment instanceof \WP_Comment && $comment->comment_approved === '1') {
             self::commented($comment);
@@ -299,14 +286,17 @@ final class Purge
 
     public static function commentStatus(mixed $new, mixed $old, mixed $comment): void
     {
-        if ($comment instanceof \WP_Comment && ($new === 'approved' || $old === 'approved')) {
+        if (!$comment instanceof \WP_Comment) {
+            return;
+        }
+        Written::told('comment', (int) $comment->comment_ID);
+        if ($new === 'approved' || $old === 'approved') {
             self::commented($comment);
         }
     }
 
     public static function commentMeta(mixed $meta, mixed $id): void
     {
-        Written::told('comment', self::number($id));
         self::comment($id);
     }
 

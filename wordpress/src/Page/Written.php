@@ -223,8 +223,11 @@ final class Written
         if (self::$left === []) {
             self::$due = \hrtime(true) + self::PATIENCE;
         }
-        self::$left[$blog][$kind][$name] = true;
-        self::$last[] = [$blog, $kind, $name];
+        // What an earlier statement has changed stays so, whatever this one does.
+        if (!isset(self::$left[$blog][$kind][$name])) {
+            self::$left[$blog][$kind][$name] = true;
+            self::$last[] = [$blog, $kind, $name];
+        }
     }
 
     /** @return array<array-key, mixed> by the names of the tables that some page shows */
