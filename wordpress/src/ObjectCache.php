@@ -962,7 +962,7 @@ class ObjectCache
     {
         $group = $this->place($group) . ':' . $group;
 
-        return [$group, ...\array_map(static fn(int|string $key): string => "$group:$key", $keys)];
+        return [$group, ...\array_map(static fn(int|string $key): string => "$group:$key", \array_values($keys))];
     }
 
     private function holds(string $group, int|string $key): bool

@@ -313,7 +313,8 @@ final class Shown
 
     private function table(string $table, string $query): void
     {
-        global $wpdb;
+        /** @var \wpdb $wpdb */
+        $wpdb = $GLOBALS['wpdb'];
         [$kind, $blog] = (new Tables($wpdb))->find($table) ?? ['', 0];
         switch ($kind) {
             case 'posts':
