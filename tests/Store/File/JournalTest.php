@@ -205,6 +205,62 @@ final class JournalTest extends TestCase
         self::assertSame([['k', $end, self::WRITER, 's']], $known->after(0));
     }
 
+    /** The worst that a key may hold: frames of this very log. */
+    public function testTornAnywhereNothingInAKeyPassesForAChange(): void
+    {
+        $store = $this->store();
+        $seen = $store->since('', 0, '');
+        for ($cut = 1, $last = 1; $cut <= $last; $cut += 3) {
+            self::remove($store, $cut, $cut + 2);
+            $before = $store->since($seen->epoch, $seen->end, '');
+            $path = $this->files()[0];
+            $whole = (string) \file_get_contents($path);
+            $state = (string) \file_get_contents($this->directory->file('lock'));
+            // Of as many bytes as those frames that have been read.
+            $hostile = 'key ' . \substr($whole, -120) . \substr($whole, -60);
+            $this->store()->write([new Change($hostile, null, 'bbbbbbbbbbbb', kind: 'd')]);
+            $torn = \substr((string) \file_get_contents($path), \strlen($whole));
+            $last = \strlen($torn) - 1;
+            \file_put_contents($path, $whole . \substr($torn, 0, $cut));
+            \file_put_contents($this->directory->file('lock'), $state);
+
+            $reader = $this->store();
+            self::assertSame($before->list, $reader->since($seen->epoch, $seen->end, '')->list, "torn after $cut bytes");
+            $position = self::remove($reader, 5_000 + $cut, 5_001 + $cut);
+            $after = $this->store()->since($seen->epoch, $seen->end, '');
+            self::assertSame([...$before->list, ['k' . 5_000 + $cut, $position, self::WRITER, 'd']], $after->list, "torn after $cut bytes");
+            $store = $this->store();
+            $seen = $after;
+        }
+        self::assertGreaterThan(200, $last);
+        self::assertNotEmpty($seen->list);
+    }
+
+    /** A missing end is an epoch's end. */
+    public function testALogThatAnotherProgramHasCutEndsTheEpoch(): void
+    {
+        foreach ([0, 5, JournalFile::HEADER, 50, 90] as $left) {
+            foreach ([false, true] as $isZeroed) {
+                $store = $this->store();
+                $store->write([new Change('gone', 'old', self::WRITER)]);
+                $running = $this->store();
+                $seen = $running->since('', 0, '');
+                self::assertSame('old', $running->read(['gone'])->records['gone']->body);
+                self::remove($store, 1, 4);
+                $store->write([new Change('gone', null, self::WRITER, kind: 'd')]);
+                $path = $this->files()[\count($this->files()) - 1];
+                $bytes = (string) \file_get_contents($path);
+                self::assertGreaterThan($left, \strlen($bytes));
+                \file_put_contents($path, $isZeroed ? \str_pad(\substr($bytes, 0, $left), \strlen($bytes), "\0") : \substr($bytes, 0, $left));
+                foreach ([$running, $this->store(), $store] as $each) {
+                    $slice = $each->since($seen->epoch, $seen->end, $seen->token);
+                    self::assertTrue(!$slice->complete || \in_array('gone', \array_column($slice->list, 0), true), "$left bytes");
+                    self::assertArrayNotHasKey('gone', $each->read(['gone'])->records, "$left bytes");
+                }
+            }
+        }
+    }
+
     public function testAPositionWithinAChangeIsAnsweredFromTheStart(): void
     {
         $store = $this->store();
