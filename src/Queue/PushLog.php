@@ -155,6 +155,9 @@ final class PushLog
         }
         \stream_set_read_buffer($handle, 0);
         $header = self::header($bytes = (string) \fread($handle, self::HEADER));
+        if ($header === null && \preg_match('/^LrdQlog(?!3)[0-9]/', $bytes) === 1) {
+            throw new QueueFailure("Nothing was done: $this->file is of another release of Larder; empty the queue with that one, or move the file away to go on without its messages.");
+        }
         $epoch = $header[0] ?? $this->firstEpoch((string) \stream_get_contents($handle));
         if ($epoch === null) {
             return null;

@@ -157,6 +157,23 @@ final class PushLogTest extends TestCase
         self::assertSame(['one', 'two', 'three'], self::drain($this->queue()), 'nothing was thrown away');
     }
 
+    public function testALogOfAnotherReleaseIsAnErrorUntilThatOneHasEmptiedIt(): void
+    {
+        $this->pushThree();
+        $bytes = (string) \file_get_contents($this->log());
+        \file_put_contents($this->log(), \str_replace('LrdQlog3', 'LrdQlog2', $bytes));
+        foreach (['pop' => fn() => $this->queue()->pop(), 'push' => fn() => $this->queue()->push('four')] as $call) {
+            try {
+                $call();
+                self::fail('nothing was said');
+            } catch (QueueFailure $failure) {
+                self::assertStringContainsString('another release', $failure->getMessage());
+            }
+        }
+        \file_put_contents($this->log(), $bytes);
+        self::assertSame(['one', 'two', 'three'], self::drain($this->queue()));
+    }
+
     /** The worst that a message may hold: records of this very log. Seen to fail: they came out as messages of their own. */
     public function testTornAnywhereNothingInAMessagePassesForAnother(): void
     {
