@@ -205,7 +205,7 @@ final class ChangeLog
         $isWhole = $this->lock(self::PATIENCE);
         $file = $this->file;
         if ($file === null) {
-            return $this->exists() ? throw Failure::because('sqlite', "cannot open $this->path; may this process open no more files?") : null;
+            return $this->exists() ? throw Failure::because('sqlite', Ownership::flaw($this->path) ?? "cannot open $this->path (" . Quiet::$reason . ')') : null;
         }
         \fseek($file, 0);
         $bytes = (string) \stream_get_contents($file);
