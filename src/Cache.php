@@ -561,6 +561,28 @@ final class Cache
         $this->version = -1;
     }
 
+    /**
+     * Whether the truth tier has failed, and is left alone for a while.
+     *
+     * @internal
+     *
+     * @phpstan-impure
+     */
+    public function isDown(): bool
+    {
+        return $this->request->truth->down();
+    }
+
+    /**
+     * Lets the next call try a failed truth tier again: it may wait for the time-out once more.
+     *
+     * @internal
+     */
+    public function retry(): void
+    {
+        $this->request->truth->retry();
+    }
+
     /** As refresh(), for every cache that this process has open: what a worker does between two messages. */
     public static function refreshAll(): void
     {

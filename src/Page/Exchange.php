@@ -34,6 +34,9 @@ final class Exchange
     /** Of so many visitors of a page that cannot be stored, one notes that again. */
     private const VISITORS = 16;
 
+    /** Seconds to wait where the cache cannot note who builds. */
+    private const UNASKED = 5.0;
+
     /** Microseconds between two looks of a waiting visitor. */
     private const FIRST_PAUSE = 2_000;
     private const LONGEST_PAUSE = 25_000;
@@ -71,6 +74,12 @@ final class Exchange
     /** The name of the page that answered. */
     private ?string $served = null;
     private bool $isBuilder = false;
+
+    /** Whether the cache could be asked when the page was begun: else nothing tells what was purged since. */
+    private bool $hasBegun = true;
+
+    /** @var ?resource this server's own right to build, where the cache could not note one */
+    private mixed $place = null;
 
     /** @var ?Stored a page that may not be served as it is: stale, or the visitor wants a newer one */
     private ?array $old = null;
@@ -282,6 +291,7 @@ final class Exchange
         $this->pages->refresh();
         // A view begins with a read: what is purged after it counts against the page.
         $this->look();
+        $this->hasBegun = !$this->pages->isDown();
     }
 
     /** After a fresh page was sent: lets larder-serve.php send it next time. */
@@ -301,6 +311,8 @@ final class Exchange
     /** Lets others build: this request will not conclude. */
     public function giveUp(): void
     {
+        $this->place === null || \fclose($this->place);
+        $this->place = null;
         if (($this->isBuilder || $this->renewal !== null) && $this->key !== null) {
             $this->isBuilder = false;
             $this->pages->release($this->key);
@@ -418,7 +430,42 @@ final class Exchange
         $taken = $this->pages->take($key);
         $this->isBuilder = $taken === true;
 
-        return $taken === false ? $this->await($key) : $this->begin();
+        return match ($taken) {
+            true => $this->begin(),
+            false => $this->await($key),
+            null => $this->unasked($key),
+        };
+    }
+
+    /**
+     * The cache cannot note who builds. Where it can be read, another process has been writing to it for too long: one process
+     * of this server builds, and the others wait a little until it can be written. Where they have waited in vain, nobody does
+     * for a while, and nobody waits for a cache that cannot be read.
+     */
+    private function unasked(string $key): ?Reply
+    {
+        $this->pages->retry();
+        $reply = $this->begin();
+        if ($reply !== null || !$this->hasBegun) {
+            return $reply;
+        }
+        $end = \hrtime(true) + (int) (\min(self::UNASKED, $this->settings->wait) * 1e9);
+        while (!$this->pages->mayBuildHere($key, $this->place)) {
+            if (\hrtime(true) >= $end) {
+                $this->pages->noteUnshared();
+                break;
+            }
+            Process::pause(\random_int(self::LONGEST_PAUSE, 2 * self::LONGEST_PAUSE));
+            $this->pages->retry();
+            $taken = $this->pages->take($key);
+            if ($taken !== null) {
+                $this->isBuilder = $taken;
+
+                return $taken ? $this->begin() : $this->await($key);
+            }
+        }
+
+        return $this->begin();
     }
 
     /**
@@ -429,6 +476,7 @@ final class Exchange
     {
         $this->pages->refresh();
         $stored = $this->look();
+        $this->hasBegun = !$this->pages->isDown();
         $reply = $stored === null ? null : $this->fresh($stored);
         if ($reply !== null) {
             $this->giveUp();
@@ -468,7 +516,7 @@ final class Exchange
             if ($taken !== false) {
                 $this->isBuilder = $taken === true;
 
-                return $this->begin();
+                return $taken === null ? $this->unasked($key) : $this->begin();
             }
         }
 
@@ -546,7 +594,8 @@ final class Exchange
         $urls = [Tags::url($url), Tags::url(\substr($url, \strlen(Tags::origin($url)))), ...($rule === null ? [] : [Tags::url($rule->url($url))])];
         $groups = \array_map(static fn(string $group): string => Tags::group(Tags::origin($url), $group), Tags::groups($fields, 'cache-groups'));
         $keep = \max(1, $policy->life - $policy->age) + \max($policy->stale, $policy->broken, $made['page']['asked'] !== '' || $made['page']['modified'] !== 0 ? self::CONFIRMABLE : 0);
-        $refusal = $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$groups, ...$tags], $keep);
+        $this->place === null || $this->pages->retry();
+        $refusal = !$this->hasBegun ? Pages::UNWRITTEN : $this->pages->store($rule === null ? $key : $this->keyBy($rule), $made['page'], $made['body'], $vary, [...$urls, ...$groups, ...$tags], $keep);
         if ($refusal !== '') {
             $this->pages->setRefusal($key, $refusal);
         } elseif ($this->detail !== '') {

@@ -10,6 +10,7 @@ use Larder\Page\Files\Tree;
 use Larder\Page\Http\NoVarySearch;
 use Larder\System\FileLock;
 use Larder\System\ProcessId;
+use Larder\System\Quiet;
 
 /**
  * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
@@ -59,12 +60,16 @@ final class Pages
     /** Pages that are known at the same time not to be stored: a flood of them takes no more room. */
     private const MARKS = 1_024;
 
+    /** Files of the right to build where the cache cannot note one: pages of one file wait for each other. */
+    private const LOCKS = 64;
+    private const UNSHARED = '-build-unshared';
+
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
 
     /** Why store() did not take a page. */
     private const TOO_LARGE = 'it takes more than a quarter of the bytes that all pages together may take';
-    private const UNWRITTEN = 'it was purged while it was made, or the cache could not be written';
+    public const UNWRITTEN = 'it was purged while it was made, or the cache could not be written';
 
     /** Judges by its own request: what the application does with its cache does not concern it. */
     private readonly Cache $own;
@@ -324,6 +329,18 @@ final class Pages
         $this->own->refresh();
     }
 
+    /** Whether the cache has failed, and is left alone for a while. */
+    public function isDown(): bool
+    {
+        return $this->own->isDown();
+    }
+
+    /** Lets the next call try the cache again. */
+    public function retry(): void
+    {
+        $this->own->retry();
+    }
+
     /** Why the page could not be stored last time; null: nothing is known against it. */
     public function mark(string $key): ?string
     {
@@ -496,6 +513,40 @@ final class Pages
         };
 
         return $isTaken || $this->isBuilt($key) ? $isTaken : null;
+    }
+
+    /**
+     * Whether this process may build a page where take() gives null: as the only one of this server, which the kernel sees to.
+     *
+     * @param ?resource $place set to what the caller keeps as long as it builds; null: nothing
+     */
+    public function mayBuildHere(string $key, mixed &$place): bool
+    {
+        $local = $this->shared->local();
+        if ($local === null || $this->isUnshared($local)) {
+            return true;
+        }
+        $file = FileLock::file("$local-build-" . \hexdec(\hash('xxh32', $key)) % self::LOCKS);
+        if ($file !== null && !\flock($file, \LOCK_EX | \LOCK_NB)) {
+            return false;
+        }
+        $place = $file;
+
+        return true;
+    }
+
+    /** Notes that somebody has waited for the cache in vain: for a while nobody does. */
+    public function noteUnshared(): void
+    {
+        $local = $this->shared->local();
+        $local === null || Quiet::call(static fn(): bool => \touch($local . self::UNSHARED));
+    }
+
+    private function isUnshared(string $local): bool
+    {
+        \clearstatcache(true, $local . self::UNSHARED);
+
+        return \abs(\time() - (int) Quiet::call(static fn(): int|false => \is_file($local . self::UNSHARED) ? \filemtime($local . self::UNSHARED) : 0)) < self::UNSTORED;
     }
 
     /** Whether somebody alive is building the page. */

@@ -85,6 +85,12 @@ final class Truth
         return $this->breaker->isOpen();
     }
 
+    /** Lets the next call try the store again, and not only when its rest is over. */
+    public function retry(): void
+    {
+        $this->breaker->until === 0 || $this->breaker->until = 1;
+    }
+
     /**
      * Milliseconds by the clock of the store, which all its users share: see Store::now(). While the store cannot be asked,
      * this is computed from its last answer.

@@ -94,6 +94,28 @@ final class StampedeTest extends TestCase
         self::assertSame(2, $this->runs());
     }
 
+    /** The same while another process writes to the database for longer than anybody waits for it: nobody can note that he builds. */
+    public function testAKilledBuilderIsFollowedByFewWhereTheDatabaseIsBusy(): void
+    {
+        $script = $this->script('header("Cache-Control: max-age=60"); if ($runs === 1) { sleep(60); } ' . self::takesItsTime() . 'echo "page";');
+        $crowd = $this->crowd($script);
+        $this->awaitRuns(1);
+        $bells = \glob($this->directory->file('store/bell.*')) ?: [];
+        self::assertCount(1, $bells);
+        $writer = \fopen($bells[0], 'r+');
+        self::assertIsResource($writer);
+        self::assertTrue(\flock($writer, \LOCK_EX));
+        \posix_kill((int) \file_get_contents($this->directory->file('builder')), \SIGKILL);
+        $this->awaitRuns(2);
+        // All others have asked, and been told that the database is busy.
+        for ($end = \hrtime(true) + 20_000_000_000; \substr_count($this->fpm->log(), 'has been writing') < self::WORKERS - 1 && \hrtime(true) < $end; \usleep(10_000));
+        \fclose($writer);
+        $this->go();
+        self::assertTrue($crowd->await());
+        self::assertSame(['nothing' => 1, 'page' => self::VISITORS - 1], $crowd->bodies());
+        self::assertLessThanOrEqual(self::WORKERS / 2, $this->runs());
+    }
+
     /** A page that turns out private, cannot be stored, or fails: after the first one all workers make it side by side. */
     #[TestWith(['header("Cache-Control: private, max-age=60");'])]
     #[TestWith(['setcookie("session", "1"); header("Cache-Control: max-age=60");'])]
