@@ -35,9 +35,17 @@ final class Program
         $this->isOver = true;
     }
 
-    /** Mostly none or a short one; now and then long enough for a bounded life, or a long-lived process's copies, to end. */
+    /**
+     * Mostly none or a short one; now and then long enough for a bounded life, or a long-lived process's copies, to end. In a
+     * fiber another one goes on meanwhile.
+     */
     public static function pause(): void
     {
+        if (\Fiber::getCurrent() !== null) {
+            \Fiber::suspend();
+
+            return;
+        }
         $chance = \mt_rand(1, 10_000);
         if ($chance <= 6) {
             \usleep(\mt_rand(1_000_000, 2_600_000));
@@ -54,7 +62,7 @@ final class Program
         match (self::choose([
             'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
             'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
-            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3,
+            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3, 'fibers' => 5,
         ])) {
             'read' => $this->steps->get($item),
             'readAndFill' => $this->readAndFill($item),
@@ -64,6 +72,7 @@ final class Program
             'writeAndDelete' => $this->writeAndDelete($item),
             'intend' => $this->intend($this->announced()),
             'transaction' => $this->transaction(),
+            'fibers' => $this->fibers($item),
             'commit' => $this->steps->commit(),
             'expire' => $this->expire($this->catalog->items[\mt_rand($this->catalog->busy, \count($this->catalog->items) - 1)]),
             'setTwice' => $this->setTwice($item),
@@ -73,7 +82,7 @@ final class Program
             'update' => $this->update($item),
             'forget' => $this->steps->forget($item, \mt_rand(0, 3) === 0),
             'prefetch' => $this->steps->prefetch(\array_slice($this->catalog->items, \mt_rand(0, 20), 6)),
-            'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
+            'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0, \mt_rand(0, 3) === 0 ? fn() => $this->meanwhile($item) : null),
             'count' => match (\mt_rand(0, 3)) {
                 0, 1 => $this->steps->increment(\mt_rand(1, self::COUNTERS)),
                 2 => $this->steps->count(\mt_rand(1, self::COUNTERS)),
@@ -96,12 +105,47 @@ final class Program
         };
     }
 
-    private function readAndFill(Item $item): void
+    /** What the request itself changes while it computes the item: as a signal's handler, or the computation. */
+    private function meanwhile(Item $item): void
+    {
+        match (\mt_rand(0, 8)) {
+            0, 1, 2 => $this->writeAndDelete($item),
+            3, 4, 5 => $this->writeAndSetAtOnce($item),
+            6 => $this->tag(),
+            7 => $this->flush(),
+            8 => $this->steps->remember($item, 0),
+        };
+    }
+
+    /** Two or three at the same time on one item, each of which lets another go on where it pauses. Now and then one is given up. */
+    private function fibers(Item $item): void
+    {
+        $fibers = [];
+        for ($i = \mt_rand(2, 3); $i > 0; $i--) {
+            $fibers[] = new \Fiber(match (\mt_rand(0, 4)) {
+                0 => fn() => $this->readAndFill($item, false),
+                1 => fn() => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
+                2 => fn() => $this->writeAndDelete($item),
+                3 => fn() => $this->writeAndSetAtOnce($item),
+                4 => fn() => $this->meanwhile($item),
+            });
+        }
+        while ($fibers !== [] && \mt_rand(0, 30) > 0) {
+            $i = \array_rand($fibers);
+            $fibers[$i]->isStarted() ? $fibers[$i]->resume() : $fibers[$i]->start();
+            if ($fibers[$i]->isTerminated()) {
+                unset($fibers[$i]);
+            }
+        }
+    }
+
+    /** @param bool $changes whether the request may change the item meanwhile */
+    private function readAndFill(Item $item, bool $changes = true): void
     {
         if ($this->steps->get($item) === null) {
             self::pause();
             $versions = $this->steps->query($item);
-            self::pause();
+            $changes && \mt_rand(0, 7) === 0 ? $this->meanwhile($item) : self::pause();
             $this->steps->fill($item, $versions);
         }
     }
@@ -121,6 +165,13 @@ final class Program
         $versions = $this->steps->query($item);
         self::pause();
         $this->steps->set($item, $versions);
+    }
+
+    /** Without a pause: of two sets by fibers of one request the last one wins. */
+    private function writeAndSetAtOnce(Item $item): void
+    {
+        $this->steps->write(self::row($item));
+        $this->steps->set($item, $this->steps->query($item));
     }
 
     private function readModifyWrite(Item $item): void
@@ -189,7 +240,7 @@ final class Program
         if (\mt_rand(0, 11) === 0) {
             \mt_rand(0, 1) === 0 ? $this->steps->invalidate([], 'green') : $this->steps->flush(['shop', 'cart']);
         }
-        \mt_rand(0, 2) === 0 && $this->readAndFill($this->item());
+        \mt_rand(0, 2) === 0 && $this->readAndFill($this->item(), false);
         self::pause();
         \mt_rand(0, 3) === 0 ? $this->steps->rollBack() : $this->steps->commitTransaction();
         \mt_rand(0, 1) === 0 && $this->steps->get($items[0]);
@@ -200,7 +251,7 @@ final class Program
     {
         match (\mt_rand(0, 2)) {
             0 => $this->steps->get($item),
-            1 => $this->readAndFill($item),
+            1 => $this->readAndFill($item, false),
             2 => $this->steps->remember($item, 0),
         };
     }

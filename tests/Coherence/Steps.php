@@ -169,14 +169,16 @@ final class Steps
         return $value !== null;
     }
 
-    public function remember(Item $item, int $soft): void
+    /** @param ?\Closure(): void $meanwhile what this request does while it computes */
+    public function remember(Item $item, int $soft, ?\Closure $meanwhile = null): void
     {
         [$cache] = $this->space($item->groups);
         $computed = null;
         $begin = \hrtime(true);
-        $value = $cache->remember($item->name(), function () use ($item, &$computed): mixed {
+        $value = $cache->remember($item->name(), function () use ($item, $meanwhile, &$computed): mixed {
             $versions = $this->query($item);
             Program::pause();
+            $meanwhile === null || $meanwhile();
             $computed = $item->text($versions);
             $this->diary->note('B ' . \hrtime(true) . " fill $item->id $computed");
 
