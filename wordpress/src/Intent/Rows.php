@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Intent;
 
+use Larder\WordPress\Replicas;
+
 /**
  * The rows that a statement is about to write, where it does not name them itself: asked from the database with the
  * statement's own condition.
@@ -87,6 +89,10 @@ final readonly class Rows
     /** @return ?list<list<string>> */
     private function select(string $query): ?array
     {
+        if (Replicas::lag() > 0.0) {
+            // The last connection may be to a copy of the database, which may not have the rows yet.
+            return null;
+        }
         // wpdb lets read it, by __get(), though it is declared protected.
         $connection = $this->database->__get('dbh');
         try {
