@@ -11,6 +11,7 @@ use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Process\ExecutableFinder;
 
 /** Whatever a site has been without the cache for: nothing that was changed meanwhile is old when it is back. */
 #[CoversClass(Presence::class)]
@@ -287,7 +288,7 @@ final class PresenceTest extends TestCase
     #[TestWith(['rm -r DIR && rsync -a BACKUP/ DIR'])]
     public function testTheCachesFolderWasRestoredFromABackup(string $how): void
     {
-        if (\str_contains($how, 'rsync') && (new \Symfony\Component\Process\ExecutableFinder())->find('rsync') === null) {
+        if (\str_contains($how, 'rsync') && (new ExecutableFinder())->find('rsync') === null) {
             self::markTestSkipped('There is no rsync.');
         }
         $directory = (string) self::site()->web('return Larder\WordPress\Site::current()->directory();');
