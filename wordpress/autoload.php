@@ -17,10 +17,13 @@ namespace Larder\WordPress;
     if (\is_file(__DIR__ . '/classes.php')) {
         /** @var array<string, string> $files */
         $files = require __DIR__ . '/classes.php';
+        // An update replaces the files below requests of the old version. It keeps a copy of that for them (Activation).
+        $before = \defined('WP_CONTENT_DIR') && isset($files['']) ? \WP_CONTENT_DIR . '/larder-before-' . $files[''] . '/' . \basename(__DIR__) : '';
         // Last, so that the site's own autoloaders come first with what both have.
-        \spl_autoload_register(static function (string $class) use ($files): void {
+        \spl_autoload_register(static function (string $class) use ($files, $before): void {
             if (isset($files[$class])) {
-                require $files[$class];
+                $kept = $before . \substr($files[$class], \strlen(__DIR__));
+                require $before !== '' && \is_file($kept) ? $kept : $files[$class];
             }
         });
 

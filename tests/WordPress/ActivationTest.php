@@ -218,6 +218,38 @@ final class ActivationTest extends TestCase
         \unlink($zip);
     }
 
+    public function testARequestUnderWayKeepsItsOwnCodeWhileAnUpdateReplacesIt(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $content = $this->site->site->content();
+        // A class of this version that the request needs when the next version is there, which has another one of the name.
+        $next = "$content/next";
+        \exec('cp -r ' . \escapeshellarg(BuiltPlugin::path()) . ' ' . \escapeshellarg($next), result_code: $code);
+        self::assertSame(0, $code);
+        \file_put_contents("$next/src/Admin/Contents.php", '<?php throw new Error("This is of the next version.");');
+        \file_put_contents("$next/classes.php", \preg_replace("/'' => '\w+'/", "'' => 'next'", (string) \file_get_contents("$next/classes.php")));
+        $this->site->site->account->receive($content);
+        $child = \pcntl_fork();
+        if ($child === 0) {
+            $said = $this->site->web('file_put_contents(WP_CONTENT_DIR . "/waits", ""); while (!is_file(WP_CONTENT_DIR . "/go")) { usleep(5_000); clearstatcache(); } return class_exists("Larder\\WordPress\\Admin\\Contents");', '/wp-admin/index.php');
+            \file_put_contents("$content/said", \json_encode($said));
+            \posix_kill((int) \getmypid(), \SIGKILL);
+        }
+        for ($end = \microtime(true) + 60; !\is_file("$content/waits") && \microtime(true) < $end; \clearstatcache()) {
+            \usleep(5_000);
+        }
+        $this->site->web('return Larder\WordPress\Activation::updating(true, ["plugin" => "larder/larder.php"]);');
+        \rename("$content/plugins/larder", "$content/old");
+        \rename($next, "$content/plugins/larder");
+        \touch("$content/go");
+        \pcntl_waitpid($child, $status);
+        self::assertSame('true', (string) @\file_get_contents("$content/said"), $this->site->site->errors());
+        self::assertCount(1, \glob("$content/larder-before-*") ?: []);
+        $this->site->web('Larder\WordPress\Activation::sweep(0); return 1;', '/wp-admin/index.php');
+        self::assertSame([], \glob("$content/larder-before-*"));
+    }
+
     public function testAnUpdateThatNeverEndedIsEnded(): void
     {
         $this->site = new PluginSite();

@@ -15,13 +15,19 @@ use Larder\System\WrongUser;
  * is taken away too while an update replaces the plugin's files, when it would do nothing, and is put back by a
  * request that runs the new code only.
  *
+ * Requests that have begun with the old code go on while an update replaces it, and may need a class that they have not loaded
+ * yet. So a copy of the old code stays beside for some minutes, which its own autoloader prefers.
+ *
  * A drop-in of ours that somebody else has replaced is not put back by itself: two plugins that both did would do so for
  * ever. It is remembered who it was, and said.
  */
 final class Activation
 {
-    /** Seconds after which an update that has not come to its end never will. */
+    /** Seconds after which an update that has not come to its end never will, and no request of before it goes on. */
     private const LONGEST = 300;
+
+    /** In wp-content, before the build's name (autoload.php): the code that an update replaces. */
+    public const BEFORE = '/larder-before-';
 
     public static function activate(): void
     {
@@ -93,6 +99,7 @@ final class Activation
             return;
         }
         Choices::follow();
+        self::sweep(self::LONGEST);
         $dropIn = DropIn::here();
         switch ($dropIn->state()) {
             case DropInState::Outdated:
@@ -123,8 +130,11 @@ final class Activation
      */
     public static function updating(mixed $response, array $what): mixed
     {
-        if (($what['plugin'] ?? '') === self::name() && DropIn::pages()->remove() && DropIn::here()->state()->isOurs() && DropIn::here()->remove()) {
-            Notes::put(['updating' => \time()]);
+        if (($what['plugin'] ?? '') === self::name()) {
+            self::keep();
+            if (DropIn::pages()->remove() && DropIn::here()->state()->isOurs() && DropIn::here()->remove()) {
+                Notes::put(['updating' => \time()]);
+            }
         }
 
         return $response;
@@ -139,14 +149,19 @@ final class Activation
     public static function updated(mixed $upgrader, array $what): void
     {
         if (($what['type'] ?? '') === 'plugin' && isset(Notes::all()['updating'])) {
+            // What is the same as before needs no copy.
+            DataDirectory::remove(\WP_CONTENT_DIR . self::BEFORE . self::build(\WP_PLUGIN_DIR . '/' . \basename(\dirname(__DIR__))));
             Notes::put(['updating' => 1]);
             \wp_schedule_single_event(\time(), Plugin::UPDATED);
+            // Once more, when nobody needs the old code any longer.
+            \wp_schedule_single_event(\time() + 4 * self::LONGEST, Plugin::UPDATED);
         }
     }
 
     /** After an update: puts the drop-in back. */
     public static function renew(): void
     {
+        self::sweep(self::LONGEST);
         if (isset(Notes::all()['updating'])) {
             $problem = self::enable();
             if ($problem !== '') {
@@ -154,6 +169,62 @@ final class Activation
                 self::tell($problem);
             }
         }
+    }
+
+    /**
+     * Removes the old code that updates have kept.
+     *
+     * @param int $age seconds that it stays
+     */
+    public static function sweep(int $age): void
+    {
+        foreach (\glob(\WP_CONTENT_DIR . self::BEFORE . '*') ?: [] as $folder) {
+            (int) \filemtime($folder) <= \time() - $age && DataDirectory::remove($folder);
+        }
+    }
+
+    private static function keep(): void
+    {
+        $plugin = \dirname(__DIR__);
+        $build = self::build($plugin);
+        if ($build !== '') {
+            Quietly::call(static function () use ($plugin, $build): void {
+                $folder = \WP_CONTENT_DIR . self::BEFORE . $build;
+                // Whole, or not at all. By the plugin's own name, after which the drop-in looks for it.
+                $new = $folder . '.' . \bin2hex(\random_bytes(6));
+                DataDirectory::remove($folder);
+                \mkdir($new) && self::copy($plugin, $new . '/' . \basename($plugin)) && \rename($new, $folder) || DataDirectory::remove($new);
+            });
+        }
+    }
+
+    /** What tells the plugin's files in a folder from those of another version; '' in the project that it is developed in. */
+    private static function build(string $plugin): string
+    {
+        // Read, for OPcache may have what was there before.
+        $list = Quietly::call(static fn(): string => (string) \file_get_contents("$plugin/classes.php"));
+
+        return \preg_match("/'' => '(\w+)'/", $list, $match) === 1 ? $match[1] : '';
+    }
+
+    /** Whether an update has replaced the code in a folder since this request has begun, which goes on by its copy. */
+    public static function isReplaced(string $plugin): bool
+    {
+        return \str_starts_with('/' . \basename(\dirname($plugin)), self::BEFORE) && self::build($plugin) !== self::build(\WP_PLUGIN_DIR . '/' . \basename($plugin));
+    }
+
+    private static function copy(string $from, string $to): bool
+    {
+        if (!\mkdir($to)) {
+            return false;
+        }
+        foreach (\array_diff(\scandir($from) ?: [], ['.', '..', 'assets', 'languages']) as $name) {
+            if (!(\is_dir("$from/$name") ? self::copy("$from/$name", "$to/$name") : \copy("$from/$name", "$to/$name"))) {
+                return false;
+            }
+        }
+
+        return true;
     }
 
     /** To an administrator, on the next page. */

@@ -58,6 +58,10 @@ final readonly class DropIn
     private static function folder(): string
     {
         $here = \dirname(__DIR__);
+        if (\str_starts_with('/' . \basename(\dirname($here)), Activation::BEFORE)) {
+            // Its copy, while an update goes on.
+            return \basename($here);
+        }
         $name = \dirname(\plugin_basename($here . '/larder.php'));
 
         return Quietly::call(static fn(): bool => \realpath(\WP_PLUGIN_DIR . '/' . $name) === \realpath($here)) ? $name : $here;
@@ -121,6 +125,10 @@ final readonly class DropIn
      */
     public function install(bool $replace = false): string
     {
+        if (Activation::isReplaced(\dirname(__DIR__))) {
+            // The new code puts its own there.
+            return '';
+        }
         $state = $this->state();
         if ($state === DropInState::Ours) {
             return '';

@@ -27,6 +27,7 @@ final class Uninstall
         Presence::remove(Site::current());
         Notes::remove();
         Choices::remove();
+        Activation::sweep(0);
         \wp_clear_scheduled_hook(Plugin::UPDATED);
         $directory = Site::current()->directory() ?? '';
         $directory === '' || Owner::expect($directory);

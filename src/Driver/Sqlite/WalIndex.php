@@ -28,7 +28,11 @@ final class WalIndex
     /** Bytes that no index reaches: it has a part for 16 MB of the write-ahead log. */
     private const MOST = 4 << 20;
 
-    /** @var list<resource> closing one would release the locks that SQLite holds on the same file */
+    /**
+     * @var list<resource> closing one would release the locks that SQLite holds on the same file
+     *
+     * @phpstan-ignore property.onlyWritten (kept open, and that is all)
+     */
     private static array $mended = [];
 
     private readonly string $file;
