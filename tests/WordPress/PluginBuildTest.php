@@ -63,6 +63,28 @@ final class PluginBuildTest extends TestCase
         self::assertSame(['done'], $answer);
     }
 
+    /** Not by their files' names, which an update may have removed. */
+    public function testEachBundleOfClassesIsFoundByTheAutoloader(): void
+    {
+        $list = require BuiltPlugin::path('classes.php');
+        self::assertIsArray($list);
+        $bundles = [];
+        foreach (self::files() as $file) {
+            $code = (string) \file_get_contents(BuiltPlugin::path($file));
+            \preg_match_all('~class_exists\\(\'(Larder.Classes.[^\']+)~', $code, $match);
+            \array_push($bundles, ...$match[1]);
+            if (\str_starts_with($file, 'lib/')) {
+                self::assertDoesNotMatchRegularExpression('~require __DIR__ \. \'[^\']*(?<!\.all|HttpDate)\.php\'~', $code, $file);
+            }
+        }
+        $bundles = \array_values(\array_unique($bundles));
+        self::assertGreaterThan(5, \count($bundles));
+        self::assertSame([], \array_diff($bundles, \array_keys($list)));
+        foreach ($bundles as $bundle) {
+            self::assertFileExists((string) $list[$bundle]);
+        }
+    }
+
     public function testItsLibraryKeepsAValueWithoutAnythingElse(): void
     {
         $directory = new TemporaryDirectory();

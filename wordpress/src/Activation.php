@@ -149,8 +149,6 @@ final class Activation
     public static function updated(mixed $upgrader, array $what): void
     {
         if (($what['type'] ?? '') === 'plugin' && isset(Notes::all()['updating'])) {
-            // What is the same as before needs no copy.
-            DataDirectory::remove(\WP_CONTENT_DIR . self::BEFORE . self::build(\WP_PLUGIN_DIR . '/' . \basename(\dirname(__DIR__))));
             Notes::put(['updating' => 1]);
             \wp_schedule_single_event(\time(), Plugin::UPDATED);
             // Once more, when nobody needs the old code any longer.
@@ -192,8 +190,8 @@ final class Activation
                 $folder = \WP_CONTENT_DIR . self::BEFORE . $build;
                 // Whole, or not at all. By the plugin's own name, after which the drop-in looks for it.
                 $new = $folder . '.' . \bin2hex(\random_bytes(6));
-                DataDirectory::remove($folder);
-                \mkdir($new) && self::copy($plugin, $new . '/' . \basename($plugin)) && \rename($new, $folder) || DataDirectory::remove($new);
+                // Requests of this build may be at it, after an update to the same one.
+                \is_dir($folder) ? \touch($folder) : \mkdir($new) && self::copy($plugin, $new . '/' . \basename($plugin)) && \rename($new, $folder) || DataDirectory::remove($new);
             });
         }
     }
