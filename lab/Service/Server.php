@@ -74,7 +74,7 @@ abstract class Server implements Service
     {
         if ($this->directory->isOwned()) {
             // In no time: nothing of theirs outlives them, and memcached takes a second to end in order.
-            $this->program?->stop($this->isMaster ? 5.0 : 0.05);
+            $this->program?->stop($this->isMaster ? 30.0 : 0.05);
             $this->program = null;
             isset($this->home) && $this->home->remove();
         }

@@ -26,6 +26,9 @@ final class Site
     public const USER = Installation::USER;
     public const PASSWORD = Installation::PASSWORD;
 
+    /** Seconds that a page under way has at a reload. On a busy machine it needs some of them, and without them it ends with 502. */
+    private const GRACE = 20;
+
     /** Of WordPress; with a slash at its end it is ABSPATH. */
     public readonly string $root;
 
@@ -58,7 +61,7 @@ final class Site
             $this->root = $this->directory->file('www');
             $this->line = new CommandLine($this->account, $this->root, $options->ini());
             $this->database = new MariaDbServer($this->directory, $installation->template($this->directory));
-            $this->fpm = new PhpFpmServer($this->directory, $this->account, $options->workers, $options->ini());
+            $this->fpm = new PhpFpmServer($this->directory, $this->account, $options->workers, $options->ini(), self::GRACE);
             $this->database->start();
             $this->release->copy($this->root);
             $this->account->receive($this->content());
