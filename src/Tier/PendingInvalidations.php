@@ -28,7 +28,8 @@ use Larder\System\WrongUser;
  * Processes add keys under the file's lock, which they hold for microseconds. The process that applies them holds a
  * second lock (the gate) for as long as the store takes, so that a store that hangs stops no process from adding.
  * If that file cannot be written either (the directory was deleted, or is read-only), a flag in another directory says
- * that something was lost, and everything is flushed when the store is back. Without a flag this process keeps the keys.
+ * that something was lost, and everything is flushed when the store is back, by one process, under a gate of the flag's.
+ * Without a flag this process keeps the keys.
  */
 final class PendingInvalidations
 {
