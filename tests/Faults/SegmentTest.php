@@ -29,6 +29,7 @@ final class SegmentTest extends FaultCase
     // Seen to fail: follow() that drops nothing.
     public function testItsFileIsDeletedWhileProcessesUseIt(): void
     {
+        $begun = \hrtime(true);
         $one = new Client($this->options);
         $one->call('set', 'k', 0);
         for ($i = 1; $i < 6; $i++) {
@@ -37,7 +38,10 @@ final class SegmentTest extends FaultCase
             self::assertSame($i - 1, $other->call('get', 'k'));
             self::assertFileExists($this->segment, 'it has one of its own now');
             self::assertTrue($other->call('set', 'k', $i));
-            self::assertSame($i - 1, $one->call('get', 'k'), 'its request goes on');
+            $seen = $one->call('get', 'k');
+            // After a second its request asks the journal by itself, and on a busy machine so much passes.
+            self::assertContains($seen, \hrtime(true) - $begun < 1_000_000_000 ? [$i - 1] : [$i - 1, $i], 'its request goes on');
+            $begun = \hrtime(true);
             $one->call('refresh');
             self::assertSame($i, $one->call('get', 'k'), 'by the journal');
             self::assertTrue($one->call('set', 'k', $i));
