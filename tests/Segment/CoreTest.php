@@ -56,6 +56,7 @@ final class CoreTest extends TestCase
         self::assertMatchesRegularExpression($right, $this->runCore(self::program(), $test, ['LARDER_SECONDS' => '1']));
     }
 
+    #[Group('slow')]
     public function testSlotExhaustion(): void
     {
         self::assertMatchesRegularExpression('/^14 processes, [1-7] with a slot$/m', $this->runCore(self::program('-DSEG_SLOTS=8'), 'slots'));
