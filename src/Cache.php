@@ -624,6 +624,7 @@ final class Cache
             throw $throwable;
         } finally {
             // The end of a fiber that nobody resumes. A signal's handler may throw on the way here, but not into the catch.
+            // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
             $isOpen && $this->rollBack();
         }
         $this->commitTransaction();

@@ -31,6 +31,9 @@ final class RequestHistory
     /** As a value of bounded life: nothing computed from it is stored. */
     public const UNSURE = 2;
 
+    /** As a miss, after which this request has filled the key: the next miss begins a view anew. */
+    private const FILLED = 3;
+
     /** More keys than this are not remembered one by one. */
     private const MANY = 50000;
 
@@ -79,11 +82,17 @@ final class RequestHistory
     /** Any key or marker that is not in $mine counts as changed at this moment. */
     private int $mineAll = 0;
 
-    /** @var array<string, array{int, int, int}> the same of the main program's last miss of a key */
+    /** @var array<string, array{int, int, int}> the same of the miss with which the main program's view of a key began */
     private array $missed = [];
 
-    /** @var ?\WeakMap<\Fiber<mixed, mixed, mixed, mixed>, array<string, array{int, int, int}>> the same of each fiber */
+    /** The moment of the main program's last change. */
+    private int $changedAt = 0;
+
+    /** @var ?\WeakMap<object, \ArrayObject<string, array{int, int, int}>> the same of each fiber */
     private ?\WeakMap $missedIn = null;
+
+    /** @var ?\WeakMap<object, int> the same of each fiber */
+    private ?\WeakMap $changedIn = null;
 
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
@@ -208,25 +217,35 @@ final class RequestHistory
     public function anew(string $key, int $position): int
     {
         $this->note($key, self::MISSED, $position);
-        $this->missedNow($key, $position);
+        $this->missedNow($key, $position, true);
 
         return $this->first[$key][1];
     }
 
     /**
-     * Where the calling fiber's view of a key begins from which it fills it: its own last miss of the key. Another fiber, or a
-     * computation in the middle, may have begun a newer one since.
+     * Where the calling fiber's view of a key began, from which it fills it: at its own first miss since it last changed
+     * anything or filled the key. Another fiber, or a call in the middle, may have begun a newer one since.
      *
      * @return array{int, int, int} how, position and moment; without a miss, now
      */
     public function beginning(string $key): array
     {
+        $this->isWatched = true;
         $fiber = \Fiber::getCurrent();
         $missed = $fiber === null ? $this->missed[$key] ?? null : $this->missedIn[$fiber][$key] ?? null;
+        if ($missed === null) {
+            return [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $this->moment];
+        }
+        if ($this->isShared) {
+            $missed[0] = self::FILLED;
+            if ($fiber === null) {
+                $this->missed[$key] = $missed;
+            } elseif (isset($this->missedIn[$fiber])) {
+                $this->missedIn[$fiber][$key] = $missed;
+            }
+        }
 
-        $this->isWatched = true;
-
-        return $missed ?? [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $this->moment];
+        return $missed;
     }
 
     /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
@@ -245,6 +264,14 @@ final class RequestHistory
     {
         if ($this->isWatched) {
             $this->mine[$key] = ++$this->moment;
+            $fiber = \Fiber::getCurrent();
+            if ($fiber === null) {
+                $this->changedAt = $this->moment;
+            } else {
+                $this->isShared = true;
+                $this->changedIn ??= new \WeakMap();
+                $this->changedIn[$fiber] = $this->moment;
+            }
             if (\count($this->mine) > self::MANY) {
                 $this->changeAll();
             }
@@ -415,30 +442,41 @@ final class RequestHistory
         }
     }
 
-    private function missedNow(string $key, int $position): void
+    /** @param bool $anew a view that has begun already begins anew */
+    private function missedNow(string $key, int $position, bool $anew = false): void
     {
         $this->isWatched = true;
+        $fiber = \Fiber::getCurrent();
+        $here = null;
+        if ($fiber === null) {
+            $before = $this->missed[$key] ?? null;
+            $changed = $this->changedAt;
+        } else {
+            $this->isShared = true;
+            $this->missedIn ??= new \WeakMap();
+            $here = $this->missedIn[$fiber] ??= new \ArrayObject();
+            $before = $here[$key] ?? null;
+            $changed = $this->changedIn[$fiber] ?? 0;
+        }
+        if ($before !== null && !$anew && $before[2] >= $changed && $before[0] !== self::FILLED) {
+            return;
+        }
         $missed = $this->first[$key];
         if ($missed[2] !== $this->moment) {
             $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
         }
-        $fiber = \Fiber::getCurrent();
-        if ($fiber === null) {
+        if ($here === null) {
             $this->missed[$key] = $missed;
             if (\count($this->missed) > self::MANY) {
                 $this->missed = [];
                 $this->lacksMisses = true;
             }
-
-            return;
-        }
-        $this->isShared = true;
-        $this->missedIn ??= new \WeakMap();
-        $this->missedIn[$fiber] ??= [];
-        $this->missedIn[$fiber][$key] = $missed;
-        if (\count($this->missedIn[$fiber]) > self::MANY) {
-            $this->missedIn[$fiber] = [];
-            $this->lacksMisses = true;
+        } else {
+            $here[$key] = $missed;
+            if (\count($here) > self::MANY) {
+                $here->exchangeArray([]);
+                $this->lacksMisses = true;
+            }
         }
     }
 

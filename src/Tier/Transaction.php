@@ -50,6 +50,7 @@ final class Transaction
         $this->adopt(\Fiber::getCurrent());
     }
 
+    /** @param ?\Fiber<mixed, mixed, mixed, mixed> $fiber */
     private function adopt(?\Fiber $fiber): void
     {
         $this->fiber = $fiber === null ? null : \WeakReference::create($fiber);

@@ -67,6 +67,11 @@ final class Model
         $this->inner = false;
     }
 
+    public function isTouched(string $key): bool
+    {
+        return isset($this->touched[$key]);
+    }
+
     /** A call in the middle has written. */
     public function wrote(string $key, string $text, bool $done): void
     {
