@@ -43,13 +43,13 @@ vendor/autoload.php: composer.json
 	@touch $@
 
 demo: setup ## show what Larder does, on real engines, in under two minutes
-	$(PHP) demo/run.php
+	@$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: two for each core)
-	bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
+	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
 
 test-slow: setup ## run what takes a processor for seconds: models, the C core by itself, kills at every step, the laboratory's subjects
-	bin/in-memory $(RUN_TESTS) --group slow --exclude-group long $(ARGS)
+	@bin/in-memory $(RUN_TESTS) --group slow --exclude-group long $(ARGS)
 
 test-long: setup ## run all of these, and the long ones, which take minutes each
 	$(PHPUNIT) --exclude-group wordpress --exclude-group web $(ARGS)
