@@ -49,7 +49,7 @@ final class PagePurgeCommand extends PageCommand
         if ($isAll ? $urls !== [] || $tags !== [] || $isExpired : $urls === [] && $tags === []) {
             throw new InvalidArgumentException($isAll ? 'With --all, name no URL and no tag, and not --expire.' : 'Name URLs or tags, or write --all.');
         }
-        $done = self::purge($cache, self::truth($place, $input), $input, $urls, $tags, $isExpired, $isAll);
+        $done = self::purge($cache, $input, $urls, $tags, $isExpired, $isAll);
         FastDoor::doubtOthers($cache);
         if ($input->getOption('json') === true) {
             Text::json($output, ['urls' => $urls, 'tags' => $tags, 'all' => $isAll, 'expired' => $isExpired, 'done' => $done]);
@@ -64,11 +64,11 @@ final class PagePurgeCommand extends PageCommand
      * @param list<string> $urls
      * @param list<string> $tags
      */
-    private static function purge(Cache $cache, Cache $truth, InputInterface $input, array $urls, array $tags, bool $isExpired, bool $isAll): bool
+    private static function purge(Cache $cache, InputInterface $input, array $urls, array $tags, bool $isExpired, bool $isAll): bool
     {
         $owners = self::owners($cache, $input);
         $isEverywhere = $isAll || $tags !== [] || \preg_grep('~^/(?!/)~', $urls) !== [];
-        $all = $isEverywhere ? new PageCache($cache, $owners->everywhere($truth, self::text($input, 'group') ?? '')) : null;
+        $all = $isEverywhere ? new PageCache($cache, $owners->everywhere()) : null;
         $done = true;
         if ($all !== null && ($isAll || $tags !== [])) {
             $done = match (true) {

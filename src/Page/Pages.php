@@ -28,7 +28,7 @@ use Larder\System\Quiet;
  *     w  by host name: how many may wait there
  *     n  by path and not by key: the last No-Vary-Search rule of a response
  *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line; and without one,
- *        that there are any
+ *        of which origins there are some
  *
  * Page and stamp carry the same tags, the stamp's with a mark in front. Invalidating a tag removes pages; with the mark it
  * expires them. Nothing that lies there is trusted to be what this class wrote.
@@ -63,6 +63,9 @@ final class Pages
     /** Files of the right to build where the cache cannot note one: pages of one file wait for each other. */
     private const LOCKS = 64;
     private const UNSHARED = '-build-unshared';
+
+    /** Origins whose options are noted: a visitor may make up hosts. */
+    private const ORIGINS = 256;
 
     /** Seconds that nobody waits for a page that could not be stored. */
     private const UNSTORED = 60;
@@ -416,7 +419,7 @@ final class Pages
     /** Whether the web has made a page with this cache, as far as it has noted. */
     public function isUsed(): bool
     {
-        return $this->notes->get('o') !== null;
+        return $this->origins() !== [];
     }
 
     /**
@@ -440,24 +443,12 @@ final class Pages
         return \is_array($noted) ? $noted : [];
     }
 
-    /**
-     * The origins that options are noted of. Reads the truth tier through.
-     *
-     * @param Cache  $cache as the page cache has it
-     * @param string $group in which $cache is; '': in none
-     *
-     * @return list<string>
-     */
-    public static function origins(Cache $cache, string $group): array
+    /** @return list<string> the origins that options are noted of, the last one first */
+    public function origins(): array
     {
-        $origins = [];
-        foreach ($cache->entries() as $key => $entry) {
-            if ($entry['group'] === \ltrim("$group/page-notes", '/') && \str_starts_with((string) $key, 'ohttp')) {
-                $origins[] = \substr((string) $key, 1);
-            }
-        }
+        $origins = $this->notes->get('o');
 
-        return $origins;
+        return \is_array($origins) ? \array_values(\array_filter($origins, \is_string(...))) : [];
     }
 
     /**
@@ -467,9 +458,13 @@ final class Pages
     public function noteOptions(string $origin, array $options, array $server): void
     {
         $noted = ['options' => $options, 'server' => $server];
-        if ($this->noted($origin) !== $noted) {
-            $this->notes->setMultiple(["o$origin" => $noted, 'o' => true], self::RULES);
+        if ($this->noted($origin) === $noted) {
+            return;
         }
+        $origins = [$origin, ...\array_diff($this->origins(), [$origin])];
+        $gone = \array_splice($origins, self::ORIGINS);
+        $this->notes->setMultiple(["o$origin" => $noted, 'o' => $origins], self::RULES);
+        $gone === [] || $this->notes->deleteMultiple(\array_map(static fn(string $origin): string => "o$origin", $gone));
     }
 
     /**

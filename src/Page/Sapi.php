@@ -70,6 +70,7 @@ final class Sapi
      */
     private static function statusOf(array $lines): ?int
     {
+        /** @var list<string> $set */
         $set = \str_contains(\PHP_SAPI, 'cgi') ? \preg_grep('/^Status:\s*[1-5]\d\d(?!\d)/i', $lines) : [];
 
         return $set ? (int) \ltrim(\substr((string) \end($set), \strlen('Status:'))) : null;

@@ -56,6 +56,22 @@ final class BudgetTest extends TestCase
         self::assertNull($pages->mark('http://shop.example/account/nobody'));
     }
 
+    /** Whoever asks under other names of the site makes a note of each. */
+    public function testAFloodOfHostsTakesNoRoom(): void
+    {
+        $cache = Cache::open('memory://');
+        $pages = new Pages($cache);
+        for ($i = 0; $i < 2_000; $i++) {
+            $pages->noteOptions("http://host$i.example", ['ttl' => $i], []);
+        }
+        self::assertLessThan(300, \count(\iterator_to_array($cache->entries())));
+        self::assertSame(['ttl' => 1_999], $pages->options('http://host1999.example'));
+        self::assertSame(['ttl' => 1_900], $pages->options('http://host1900.example'));
+        self::assertSame([], $pages->options('http://host0.example'));
+        self::assertContains('http://host1999.example', $pages->origins());
+        self::assertTrue($pages->isUsed());
+    }
+
     /** @see Pages::setMark() */
     public function testAMarkIsOfItsOwnPage(): void
     {

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Console\Page;
 
-use Larder\Cache;
 use Larder\Config\InvalidConfiguration;
 use Larder\Page\Pages;
 use Larder\Page\Proxies;
@@ -54,18 +53,15 @@ final readonly class OwnersOptions
     /**
      * Those for a purge that concerns all origins: it tells all their proxies.
      *
-     * @param Cache  $truth the cache's truth tier, which is read through
-     * @param string $group in which $truth is; '': in none
-     *
      * @return array<array-key, mixed>
      */
-    public function everywhere(Cache $truth, string $group): array
+    public function everywhere(): array
     {
         if ($this->given !== null) {
             return $this->given;
         }
         $proxies = [];
-        foreach (Pages::origins($truth, $group) as $origin) {
+        foreach ($this->pages->origins() as $origin) {
             $proxies = [...$proxies, ...Proxies::from($this->pages->options($origin)['proxies'] ?? [])->addresses];
         }
 

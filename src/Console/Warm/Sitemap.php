@@ -28,6 +28,7 @@ final readonly class Sitemap
         $text = (string) \preg_replace('/^\xEF\xBB\xBF/', '', $text);
         if (!\str_starts_with(\ltrim($text), '<')) {
             $lines = \array_filter(\array_map(\trim(...), \explode("\n", $text)), static fn(string $line): bool => $line !== '');
+            /** @var array<int, string> $wrong */
             $wrong = \preg_grep('~^https?://\S+$~iD', $lines, \PREG_GREP_INVERT) ?: [];
             if ($lines === [] || $wrong !== []) {
                 $which = $wrong === [] ? 'it is empty' : 'line ' . (\array_key_first($wrong) + 1) . ' is no URL: "' . Text::line(\reset($wrong), 100) . '"';

@@ -67,7 +67,7 @@ final class Address
 
             return null;
         }
-        [$port, $name] = isset($part[6]) ? [$part[6], $part[7]] : [\ltrim($part[3], ':') ?: ($part[1] === 'http' ? '80' : '443'), $part[2]];
+        [$port, $name] = isset($part[6], $part[7]) ? [$part[6], $part[7]] : [\ltrim($part[3], ':') ?: ($part[1] === 'http' ? '80' : '443'), $part[2]];
         $path = "$part[1]/$part[2]$part[3]:$port@$name$part[4]" . ($part['larder_end'] === '' ? '' : self::SLASH);
         $reason = \strlen($path) > self::LONGEST || \max(\array_map(\strlen(...), \explode('/', $path))) > self::LONGEST_SEGMENT ? 'its URL is too long' : self::flaw($lines, $headers);
 

@@ -60,7 +60,8 @@ final readonly class Patterns
         $names = \array_filter($names, static fn(string $name): bool => \preg_match('/^[\w.-]+(?:\*[\w.-]*)?$/D', $name) === 1);
 
         return '(?:' . \implode('|', \array_map(static function (string $name) use ($ends): string {
-            [$first, $last] = \explode('*', $name, 2) + [1 => null];
+            $parts = \explode('*', $name, 2);
+            [$first, $last] = [$parts[0], $parts[1] ?? null];
 
             // As Serve::matches() has it, so that there is one way to match.
             return \str_replace('.', '[.]', $first) . ($last === null ? '' : "[^$ends" . \addcslashes($last[0] ?? '', '-') . ']*+' . \str_replace('.', '[.]', $last));
