@@ -8,7 +8,6 @@ use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
 use Larder\Lab\Service\PhpFpmServer;
-use Larder\Lab\Service\Place;
 use Larder\Page\PageCache;
 use Larder\Tests\Page\Files\Site;
 use PHPUnit\Framework\Attributes\CoversNothing;
@@ -94,6 +93,11 @@ final class VirtualHostsTest extends TestCase
 
     private function ask(string $target, string $host): string
     {
-        return Place::answer('tcp://' . \implode(':', $this->nginx->address()), "GET $target HTTP/1.0\r\nHost: $host\r\n\r\n");
+        $socket = \stream_socket_client('tcp://' . \implode(':', $this->nginx->address()), timeout: 20.0);
+        self::assertIsResource($socket);
+        \stream_set_timeout($socket, 20);
+        \fwrite($socket, "GET $target HTTP/1.0\r\nHost: $host\r\n\r\n");
+
+        return (string) \stream_get_contents($socket);
     }
 }
