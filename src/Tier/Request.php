@@ -199,6 +199,7 @@ final class Request
             $this->view->leaveParent();
             $this->writer?->forget();
             $this->intents?->forget();
+            $this->transaction?->leaveParent();
             $this->transaction = null;
         }
     }

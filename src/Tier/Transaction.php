@@ -216,6 +216,14 @@ final class Transaction
         }
     }
 
+    /** In a forked child: the transaction is its parent's, and so is what was set or computed inside. */
+    public function leaveParent(): void
+    {
+        $this->rollBackTo();
+        $this->view->history->thaw();
+        $this->view->schedule();
+    }
+
     private function drop(string $key, Space $space): void
     {
         $this->view->copies($space)?->drop(\substr($key, \strlen($space->entries)));

@@ -348,4 +348,26 @@ abstract class Transactions extends TestCase
         });
         self::assertSame('new', $this->cache()->get('another'));
     }
+
+    // Seen to fail: the child read what its parent had not committed.
+    public function testAForkedChildIsInNoTransaction(): void
+    {
+        $cache = $this->cache();
+        $cache->begin();
+        $cache->set('k', 'not committed');
+        $cache->fill('f', 'not committed');
+        $seen = $this->inProcesses(1, static function () use ($cache): array {
+            $seen = [$cache->get('k'), $cache->get('f'), $cache->remember('r', static fn(): string => 'of the child')];
+            // A fiber's own may be the parent's only.
+            (new \Fiber(static fn(): bool => $cache->set('s', 'of the child')))->start();
+            $cache->commit();
+
+            return $seen;
+        });
+        self::assertSame([[null, null, 'of the child']], \array_values($seen));
+        $next = $this->cache();
+        self::assertSame(['of the child', 'of the child'], [$next->get('r'), $next->get('s')]);
+        $cache->rollBack();
+        self::assertNull($this->cache()->get('k'));
+    }
 }
