@@ -63,6 +63,7 @@ final class PageWrittenTest extends TestCase
             'an option of WordPress' => ['$wpdb->update($wpdb->options, ["option_value" => "Renamed"], ["option_name" => "blogname"]);', $all],
             'a note of a plugin' => ['$wpdb->update($wpdb->options, ["option_value" => "x" . mt_rand()], ["option_name" => "mailserver_pass"]);', []],
             'a table that no page shows' => ['$wpdb->insert("wp_log", ["n" => 1]);', []],
+            'when WordPress has closed its cache' => ['register_shutdown_function(static fn() => $wpdb->update($wpdb->posts, ["post_content" => "At last."], ["ID" => 1]));', $ofPost],
             'in a transaction' => ['$wpdb->query("START TRANSACTION"); $wpdb->update($wpdb->posts, ["post_content" => "In it."], ["ID" => 1]); $wpdb->query("COMMIT");', $ofPost],
             'by WordPress, as before' => ['wp_update_post(["ID" => 2, "post_content" => "By WordPress."]);', ['/sample-page/']],
             'a draft by WordPress' => ['wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', []],

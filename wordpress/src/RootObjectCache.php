@@ -84,6 +84,11 @@ final class RootObjectCache extends ObjectCache
         Owner::run(fn() => parent::outdate($group, $blog));
     }
 
+    public function written(bool $isDone): void
+    {
+        Owner::run(fn() => parent::written($isDone));
+    }
+
     public function beginTransaction(): void
     {
         Owner::run(fn() => parent::beginTransaction());

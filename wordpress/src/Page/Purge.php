@@ -6,6 +6,7 @@ namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
 use Larder\Page\Serve;
+use Larder\WordPress\Intents;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Owner;
 use Larder\WordPress\Replicas;
@@ -100,6 +101,8 @@ final class Purge
             return;
         }
         self::$isWatching = true;
+        // Plugins write when WordPress has closed its cache, too.
+        \register_shutdown_function(static fn() => \register_shutdown_function(Intents::finish(...)));
         foreach (self::HOOKS as $hook => [$method, $arguments]) {
             \add_action($hook, [self::class, $method], \PHP_INT_MAX, $arguments);
         }

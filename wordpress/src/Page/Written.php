@@ -7,6 +7,7 @@ namespace Larder\WordPress\Page;
 use Larder\Cache;
 use Larder\WordPress\Intent\Statement;
 use Larder\WordPress\ObjectCache;
+use Larder\WordPress\Owner;
 
 /**
  * What statements have changed of what pages show, where no action of WordPress says so: SQL of a plugin's own.
@@ -105,7 +106,7 @@ final class Written
         self::$left = self::$last = [];
         foreach ($left as $blog => $kinds) {
             // Asked anew, for a page may show one of them by now.
-            $kinds['table'] = isset($kinds['table']) ? \array_intersect_key($kinds['table'], self::tables(true)) : [];
+            $kinds['table'] = isset($kinds['table']) ? \array_intersect_key($kinds['table'], Owner::run(static fn(): array => self::tables(true))) : [];
             $tables = \array_keys($kinds['table']);
             unset($kinds['table']);
             \array_map(static fn(int|string $table) => Purge::table((string) $table), $tables);
