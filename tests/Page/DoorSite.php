@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Page;
 
 use Larder\Cache;
+use Larder\Lab\Service\Silence;
 use Larder\Page\PageCache;
 use Larder\Tests\Support\FastCgiResponse;
 use Larder\Tests\Support\FpmServer;
@@ -117,8 +118,9 @@ final class DoorSite
     /** The directory of the site's constants. */
     public function place(): ?string
     {
+        // Another test's may vanish meanwhile.
         foreach (\glob('/dev/shm/larder-serve-' . \posix_geteuid() . '-*/constants.php') ?: [] as $file) {
-            if (\str_contains((string) \file_get_contents($file), $this->fpm->directory->path)) {
+            if (\str_contains((string) Silence::of(static fn(): string|false => \file_get_contents($file)), $this->fpm->directory->path)) {
                 return \dirname($file);
             }
         }
