@@ -329,7 +329,7 @@ final class PageCacheTest extends TestCase
         self::assertSame('hit', PageSite::did($this->site->get('/sample-page/')));
         // What the product's page shows of a variation changes with that.
         $this->site->warm($paths);
-        $this->site->web('$GLOBALS["wpdb"]->query("UPDATE {$GLOBALS["wpdb"]->posts} SET menu_order = 3 WHERE post_name = \'red-bowl\'"); do_action("woocommerce_updated_product_price", get_posts(["post_type" => "product_variation", "name" => "red-bowl"])[0]->ID); return 1;');
+        $this->site->web('$id = get_posts(["post_type" => "product_variation", "name" => "red-bowl"])[0]->ID; $GLOBALS["wpdb"]->update($GLOBALS["wpdb"]->posts, ["menu_order" => 3], ["ID" => $id]); clean_post_cache($id); do_action("woocommerce_updated_product_price", $id); return 1;');
         self::assertSame(['/product/bowl/'], $this->site->purged($paths));
     }
 

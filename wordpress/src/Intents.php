@@ -177,6 +177,12 @@ final class Intents
         foreach ($statement->tables as $name) {
             [$table, $blog] = $this->tables->find($name) ?? ['', 0];
             $keys = $table === '' ? [] : ($statement->verb === '' || $blog !== 0 ? null : $this->changes()->of($statement, $table, $database, $this->isReal));
+            try {
+                // Before the cache forgets what the rows were.
+                Page\Written::note($statement, $table, $name, $keys, $blog);
+            } catch (\Throwable) {
+                // The values count for more than the pages do.
+            }
             foreach ($keys ?? [] as $group => $names) {
                 $names = \array_values(\array_unique(\array_filter($names, static fn(string $name): bool => \trim($name) !== '')));
                 if ($names !== []) {
@@ -184,7 +190,6 @@ final class Intents
                     $this->cache->intend((string) $group, ...$names);
                 }
             }
-            Page\Written::note($statement, $table, $name, $keys, $blog);
             foreach ($keys === null ? Tables::groups($table) : [] as $group) {
                 $groups[$blog][$group] = true;
             }

@@ -165,7 +165,26 @@ final class Purge
     /** Nothing else is said of an attachment, which is in no list of its own. */
     public static function attached(mixed $id): void
     {
-        Written::told('listed', self::number($id));
+        self::listed(self::number($id));
+    }
+
+    private static function listed(int $id): void
+    {
+        Written::told('listed', $id);
+        Written::told('moved', $id);
+    }
+
+    /** By a statement of somebody's own. */
+    public static function moved(\WP_Post $before): void
+    {
+        $after = \get_post($before->ID);
+        if (!$after instanceof \WP_Post) {
+            self::deleted($before->ID, $before);
+
+            return;
+        }
+        self::updated($after->ID, $after, $before);
+        self::transitioned($after->post_status, $before->post_status, $after);
     }
 
     public static function updated(mixed $id, mixed $after, mixed $before): void
@@ -187,7 +206,7 @@ final class Purge
 
     public static function transitioned(mixed $new, mixed $old, mixed $post): void
     {
-        $post instanceof \WP_Post && Written::told('listed', $post->ID);
+        $post instanceof \WP_Post && self::listed($post->ID);
         if ($post instanceof \WP_Post && $post->post_type !== 'revision' && $new !== $old && (self::isPublic($new) || self::isPublic($old))) {
             self::post($post);
             self::link($post);
@@ -197,7 +216,7 @@ final class Purge
 
     public static function deleted(mixed $id, mixed $post): void
     {
-        Written::told('listed', self::number($id));
+        self::listed(self::number($id));
         if ($post instanceof \WP_Post && $post->post_type !== 'revision') {
             self::post($post);
             self::link($post);

@@ -14,7 +14,8 @@ use Larder\WordPress\Owner;
  *
  * WordPress's functions write first and say so then. So a statement is noted, Purge's hook takes the note back, which knows
  * better which pages show the change, and what is left after a second or at the request's end is purged: the pages of one
- * post or user where the rows are known, and nothing that lists depend on has changed, and else all of the site.
+ * post, comment or user where the rows are known, with the lists where it is known what the post was before, and else all of
+ * the site.
  *
  * Pages also show what a plugin or theme has read from tables of its own (Shown). These pages carry the table's name, and any
  * write to the table purges them. Most tables no page shows: a list of those that some page does is kept in the cache.
@@ -44,6 +45,9 @@ final class Written
 
     /** @var array<int, array<string, array<array-key, true>>> by blog, kind and name: what was written and not purged yet; '' where the name is not known */
     private static array $left = [];
+
+    /** @var array<int, array<array-key, \WP_Post>> by blog and id, what posts were before the first statement that changed them */
+    private static array $before = [];
 
     /** @var list<array{int, string, int|string}> what the last statement has added to it */
     private static array $last = [];
@@ -102,8 +106,8 @@ final class Written
     /** Purges what nobody has told of. */
     public static function settle(): void
     {
-        $left = self::$left;
-        self::$left = self::$last = [];
+        [$left, $before] = [self::$left, self::$before];
+        self::$left = self::$last = self::$before = [];
         foreach ($left as $blog => $kinds) {
             // Asked anew, for a page may show one of them by now.
             $kinds['table'] = isset($kinds['table']) ? \array_intersect_key($kinds['table'], Owner::run(static fn(): array => self::tables(true))) : [];
@@ -123,6 +127,7 @@ final class Written
                         'network' => Purge::siteOption((string) $name),
                         'user' => Purge::user($name),
                         'comment' => Purge::commentOf($name),
+                        'moved' => Purge::moved($before[$blog][$name]),
                         default => Purge::postOf($name),
                     };
                 }
@@ -171,7 +176,13 @@ final class Written
                 break;
             case 'posts':
                 foreach ($ids('posts') as $id) {
-                    self::add($blog, self::isListed($statement, $table) ? 'listed' : 'post', $id);
+                    $isListed = self::isListed($statement, $table);
+                    $before = $isListed && $id !== '' ? \wp_cache_get((int) $id, 'posts') : false;
+                    // With what it was before, lists can be told.
+                    if (\is_object($before)) {
+                        self::$before[$blog][$id] ??= new \WP_Post($before);
+                    }
+                    self::add($blog, $isListed ? (isset(self::$before[$blog][$id]) ? 'moved' : 'listed') : 'post', $id);
                 }
                 break;
             case 'postmeta':
