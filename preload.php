@@ -86,6 +86,7 @@ foreach ([
     Larder\Tier\Near\Near::class,
     Larder\Tier\Near\SegmentNear::class,
     Larder\Tier\PendingInvalidations::class,
+    Larder\Tier\PlainHitPath::class,
     Larder\Tier\PurgeCounters::class,
     Larder\Tier\Reader::class,
     Larder\Tier\Remember::class,

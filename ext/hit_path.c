@@ -1,12 +1,14 @@
 /*
- * The trait Larder\Tier\HitPath: get() of the library's Cache, which uses it (src/Tier/HitPath.php says the same in PHP).
+ * The interface Larder\Tier\HitPath: a class that implements it and uses the library's trait PlainHitPath has this get()
+ * in the place of the trait's, which says the same in PHP (src/Tier/PlainHitPath.php).
  *
  * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
  * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
  * and lookup().
  *
- * A trait, and not a parent: PHP makes no lazy objects of a class that extends one in C (Zend/zend_lazy_objects.c), and
- * frameworks make such of their services.
+ * Not a parent in C, of whose children PHP makes no lazy objects (Zend/zend_lazy_objects.c), as frameworks do of their
+ * services; nor a trait in C, with which PHP 8.2 cannot preload. A method in C of a class in PHP is what each enum has
+ * (Zend/zend_enum.c).
  *
  * What this knows of a property is its declared type, and even that only until code in PHP has run: it may have unset
  * the property. So whoever reads one asks for its type first. What is not as it should be is the library's to answer:
@@ -24,10 +26,17 @@
 #endif
 #include "php_larder.h"
 
-/* The properties, in the order of larder.stub.php. */
+/* The properties of PlainHitPath, in its order. */
 enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED, PASSED, PROPERTIES };
-static const char *const names[PROPERTIES] = {
-	"values", "own", "due", "ends", "current", "version", "segment", "nearPrefix", "floorAt", "ceilingAt", "nearHits", "free", "endings", "ahead", "compared", "passed",
+static const struct {
+	const char *name;
+	uint32_t type;
+} declared[PROPERTIES] = {
+	{"values", MAY_BE_ARRAY}, {"own", MAY_BE_ARRAY}, {"due", MAY_BE_LONG}, {"ends", MAY_BE_LONG}, {"current", MAY_BE_LONG}, {"version", MAY_BE_LONG},
+	/* And the class Larder\Segment. */
+	{"segment", MAY_BE_NULL},
+	{"nearPrefix", MAY_BE_STRING}, {"floorAt", MAY_BE_LONG}, {"ceilingAt", MAY_BE_LONG}, {"nearHits", MAY_BE_LONG}, {"free", MAY_BE_LONG},
+	{"endings", MAY_BE_ARRAY}, {"ahead", MAY_BE_LONG}, {"compared", MAY_BE_LONG}, {"passed", MAY_BE_ARRAY},
 };
 
 /* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
@@ -103,18 +112,23 @@ static inline bool is_array(const zval *value)
 	return EXPECTED(Z_TYPE_P(value) == IS_ARRAY);
 }
 
+/* Whether it is the trait's property of this number: protected, which its name says ("\0*\0"), and of the type that is known here. */
+static bool is_declared(const zend_property_info *info, int number)
+{
+	const char *name = declared[number].name;
+
+	return info && ZSTR_LEN(info->name) == strlen(name) + 3 && memcmp(ZSTR_VAL(info->name), "\0*", 3) == 0 && strcmp(ZSTR_VAL(info->name) + 3, name) == 0
+		&& ZEND_TYPE_PURE_MASK(info->type) == declared[number].type && ZEND_TYPE_HAS_NAME(info->type) == (number == SEGMENT)
+		&& (number != SEGMENT || zend_string_equals_literal_ci(ZEND_TYPE_NAME(info->type), "Larder\\Segment"));
+}
+
 /* Which property of a class is the trait's first; -1: they are not in a row. */
 static int first_of(const zend_class_entry *class)
 {
 	for (int first = 0; first + PROPERTIES <= class->default_properties_count; first++) {
 		int number = 0;
-		for (; number < PROPERTIES; number++) {
-			const zend_property_info *info = class->properties_info_table[first + number];
-			/* "\0*\0" before the name: protected. */
-			if (!info || ZSTR_LEN(info->name) != strlen(names[number]) + 3 || memcmp(ZSTR_VAL(info->name), "\0*", 3) != 0
-				|| strcmp(ZSTR_VAL(info->name) + 3, names[number]) != 0) {
-				break;
-			}
+		while (number < PROPERTIES && is_declared(class->properties_info_table[first + number], number)) {
+			number++;
 		}
 		if (number == PROPERTIES) {
 			return first;
@@ -124,18 +138,13 @@ static int first_of(const zend_class_entry *class)
 	return -1;
 }
 
-bool larder_is_hit_path(const zend_class_entry *trait)
-{
-	return first_of(trait) == 0;
-}
-
 /* Notes where this class has the properties. False: an exception is thrown. */
 static zend_never_inline bool look_at_class(const zend_class_entry *class)
 {
 	int first = first_of(class);
 
 	if (first < 0) {
-		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Tier\\HitPath itself: leave that to the trait", ZSTR_VAL(class->name));
+		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Tier\\PlainHitPath itself: leave that to the trait", ZSTR_VAL(class->name));
 		return false;
 	}
 	LARDER_G(hit_class) = class;
@@ -500,7 +509,7 @@ static zend_never_inline zend_object *find_constructed(zend_object *object, cach
 	return object;
 }
 
-ZEND_METHOD(Larder_Tier_HitPath, get)
+static ZEND_NAMED_FUNCTION(get_in_c)
 {
 	zend_string *key;
 	zval *fallback = NULL, *others;
@@ -533,4 +542,37 @@ ZEND_METHOD(Larder_Tier_HitPath, get)
 	if (UNEXPECTED(found)) {
 		OBJ_RELEASE(found);
 	}
+}
+
+/*
+ * When a class is linked, once its traits are bound: it gets this get() in the place of a trait's. A get() of its own stays,
+ * for calls of it may be compiled already; and one that looks at other properties than are known here.
+ */
+static int implemented(zend_class_entry *interface, zend_class_entry *class)
+{
+	const zend_internal_function *declared_get = zend_hash_str_find_ptr(&interface->function_table, ZEND_STRL("get"));
+	const zend_function *plain = zend_hash_find_ptr(&class->function_table, declared_get->function_name);
+
+	if (class->type != ZEND_USER_CLASS || !plain || plain->type != ZEND_USER_FUNCTION || plain->common.scope != class || !(plain->common.fn_flags & ZEND_ACC_TRAIT_CLONE)) {
+		return SUCCESS;
+	}
+	for (int number = 0; number < PROPERTIES; number++) {
+		if (!is_declared(zend_hash_str_find_ptr(&class->properties_info, declared[number].name, strlen(declared[number].name)), number)) {
+			return SUCCESS;
+		}
+	}
+	zend_internal_function *get = zend_arena_alloc(&CG(arena), sizeof *get);
+	memcpy(get, declared_get, sizeof *get);
+	get->handler = get_in_c;
+	get->scope = class;
+	get->fn_flags = (get->fn_flags & ~ZEND_ACC_ABSTRACT) | ZEND_ACC_ARENA_ALLOCATED;
+	get->prototype = plain->common.prototype;
+	zend_hash_update_ptr(&class->function_table, get->function_name, get);
+
+	return SUCCESS;
+}
+
+void larder_register_hit_path(zend_class_entry *interface)
+{
+	interface->interface_gets_implemented = implemented;
 }

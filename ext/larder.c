@@ -40,8 +40,9 @@ PHP_INI_END()
 static PHP_MINIT_FUNCTION(larder)
 {
 	REGISTER_INI_ENTRIES();
+	larder_register_class();
 
-	return larder_register_class() ? SUCCESS : FAILURE;
+	return SUCCESS;
 }
 
 static PHP_MSHUTDOWN_FUNCTION(larder)

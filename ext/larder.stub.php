@@ -128,41 +128,13 @@ function append($file, string $record, int $longest): int {}
 
 namespace Larder\Tier {
 
-/** The library's trait of this name, which says what all of it means (src/Tier/HitPath.php): the same properties in the same order. */
-trait HitPath
+/** The library's interface of this name, which says what it is for (src/Tier/HitPath.php). */
+interface HitPath
 {
     /** @var int */
-    protected const RUN = 0;
+    public const RUN = 0;
 
-    /** @var array<array-key, mixed> */
-    protected array $values;
-
-    /** @var array<array-key, int> */
-    protected array $own;
-    protected int $due;
-    protected int $ends;
-    protected int $current;
-    protected int $version = 0;
-    protected ?\Larder\Segment $segment = null;
-    protected string $nearPrefix = '';
-    protected int $floorAt = 0;
-    protected int $ceilingAt = 0;
-    protected int $nearHits = 0;
-    protected int $free = 0;
-
-    /** @var array<array-key, int> */
-    protected array $endings;
-    protected int $ahead;
-    protected int $compared;
-
-    /** @var array<array-key, true> */
-    protected array $passed;
-
-    public function get(string $key, mixed $default = null): mixed {}
-
-    abstract protected function check(): void;
-
-    abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed;
+    public function get(string $key, mixed $default = null): mixed;
 }
 
 }

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: a693383dbd354c0bfda86dd57d9b06bf2fdd8cfc */
+ * Stub hash: 67f24b8f0f47a448cb08efc911dbf189985fc3d2 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 3, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
@@ -80,15 +80,6 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Larder_Tier_HitPath_get arginfo_class_Larder_Segment_get
 
-#define arginfo_class_Larder_Tier_HitPath_check arginfo_class_Larder_Segment_release
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Tier_HitPath_lookup, 0, 2, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, default, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, below, _IS_BOOL, 1, "true")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, copy, IS_MIXED, 0, "false")
-ZEND_END_ARG_INFO()
-
 
 ZEND_FUNCTION(Larder_append);
 ZEND_METHOD(Larder_Segment, __construct);
@@ -108,7 +99,6 @@ ZEND_METHOD(Larder_Segment, raise);
 ZEND_METHOD(Larder_Segment, drop);
 ZEND_METHOD(Larder_Segment, stats);
 ZEND_METHOD(Larder_Segment, check);
-ZEND_METHOD(Larder_Tier_HitPath, get);
 
 
 static const zend_function_entry ext_functions[] = {
@@ -145,9 +135,7 @@ static const zend_function_entry class_Larder_SegmentException_methods[] = {
 
 
 static const zend_function_entry class_Larder_Tier_HitPath_methods[] = {
-	ZEND_ME(Larder_Tier_HitPath, get, arginfo_class_Larder_Tier_HitPath_get, ZEND_ACC_PUBLIC)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, check, arginfo_class_Larder_Tier_HitPath_check, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, lookup, arginfo_class_Larder_Tier_HitPath_lookup, ZEND_ACC_PROTECTED|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, get, arginfo_class_Larder_Tier_HitPath_get, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -177,111 +165,13 @@ static zend_class_entry *register_class_Larder_Tier_HitPath(void)
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "HitPath", class_Larder_Tier_HitPath_methods);
-	class_entry = zend_register_internal_class_ex(&ce, NULL);
-	class_entry->ce_flags |= ZEND_ACC_TRAIT;
+	class_entry = zend_register_internal_interface(&ce);
 
 	zval const_RUN_value;
 	ZVAL_LONG(&const_RUN_value, 0);
 	zend_string *const_RUN_name = zend_string_init_interned("RUN", sizeof("RUN") - 1, 1);
-	zend_declare_class_constant_ex(class_entry, const_RUN_name, &const_RUN_value, ZEND_ACC_PROTECTED, NULL);
+	zend_declare_class_constant_ex(class_entry, const_RUN_name, &const_RUN_value, ZEND_ACC_PUBLIC, NULL);
 	zend_string_release(const_RUN_name);
-
-	zval property_values_default_value;
-	ZVAL_UNDEF(&property_values_default_value);
-	zend_string *property_values_name = zend_string_init("values", sizeof("values") - 1, 1);
-	zend_declare_typed_property(class_entry, property_values_name, &property_values_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
-	zend_string_release(property_values_name);
-
-	zval property_own_default_value;
-	ZVAL_UNDEF(&property_own_default_value);
-	zend_string *property_own_name = zend_string_init("own", sizeof("own") - 1, 1);
-	zend_declare_typed_property(class_entry, property_own_name, &property_own_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
-	zend_string_release(property_own_name);
-
-	zval property_due_default_value;
-	ZVAL_UNDEF(&property_due_default_value);
-	zend_string *property_due_name = zend_string_init("due", sizeof("due") - 1, 1);
-	zend_declare_typed_property(class_entry, property_due_name, &property_due_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_due_name);
-
-	zval property_ends_default_value;
-	ZVAL_UNDEF(&property_ends_default_value);
-	zend_string *property_ends_name = zend_string_init("ends", sizeof("ends") - 1, 1);
-	zend_declare_typed_property(class_entry, property_ends_name, &property_ends_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_ends_name);
-
-	zval property_current_default_value;
-	ZVAL_UNDEF(&property_current_default_value);
-	zend_string *property_current_name = zend_string_init("current", sizeof("current") - 1, 1);
-	zend_declare_typed_property(class_entry, property_current_name, &property_current_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_current_name);
-
-	zval property_version_default_value;
-	ZVAL_LONG(&property_version_default_value, 0);
-	zend_string *property_version_name = zend_string_init("version", sizeof("version") - 1, 1);
-	zend_declare_typed_property(class_entry, property_version_name, &property_version_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_version_name);
-
-	zend_string *property_segment_class_Larder_Segment = zend_string_init("Larder\\Segment", sizeof("Larder\\Segment")-1, 1);
-	zval property_segment_default_value;
-	ZVAL_NULL(&property_segment_default_value);
-	zend_string *property_segment_name = zend_string_init("segment", sizeof("segment") - 1, 1);
-	zend_declare_typed_property(class_entry, property_segment_name, &property_segment_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_segment_class_Larder_Segment, 0, MAY_BE_NULL));
-	zend_string_release(property_segment_name);
-
-	zval property_nearPrefix_default_value;
-	ZVAL_EMPTY_STRING(&property_nearPrefix_default_value);
-	zend_string *property_nearPrefix_name = zend_string_init("nearPrefix", sizeof("nearPrefix") - 1, 1);
-	zend_declare_typed_property(class_entry, property_nearPrefix_name, &property_nearPrefix_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
-	zend_string_release(property_nearPrefix_name);
-
-	zval property_floorAt_default_value;
-	ZVAL_LONG(&property_floorAt_default_value, 0);
-	zend_string *property_floorAt_name = zend_string_init("floorAt", sizeof("floorAt") - 1, 1);
-	zend_declare_typed_property(class_entry, property_floorAt_name, &property_floorAt_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_floorAt_name);
-
-	zval property_ceilingAt_default_value;
-	ZVAL_LONG(&property_ceilingAt_default_value, 0);
-	zend_string *property_ceilingAt_name = zend_string_init("ceilingAt", sizeof("ceilingAt") - 1, 1);
-	zend_declare_typed_property(class_entry, property_ceilingAt_name, &property_ceilingAt_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_ceilingAt_name);
-
-	zval property_nearHits_default_value;
-	ZVAL_LONG(&property_nearHits_default_value, 0);
-	zend_string *property_nearHits_name = zend_string_init("nearHits", sizeof("nearHits") - 1, 1);
-	zend_declare_typed_property(class_entry, property_nearHits_name, &property_nearHits_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_nearHits_name);
-
-	zval property_free_default_value;
-	ZVAL_LONG(&property_free_default_value, 0);
-	zend_string *property_free_name = zend_string_init("free", sizeof("free") - 1, 1);
-	zend_declare_typed_property(class_entry, property_free_name, &property_free_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_free_name);
-
-	zval property_endings_default_value;
-	ZVAL_UNDEF(&property_endings_default_value);
-	zend_string *property_endings_name = zend_string_init("endings", sizeof("endings") - 1, 1);
-	zend_declare_typed_property(class_entry, property_endings_name, &property_endings_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
-	zend_string_release(property_endings_name);
-
-	zval property_ahead_default_value;
-	ZVAL_UNDEF(&property_ahead_default_value);
-	zend_string *property_ahead_name = zend_string_init("ahead", sizeof("ahead") - 1, 1);
-	zend_declare_typed_property(class_entry, property_ahead_name, &property_ahead_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_ahead_name);
-
-	zval property_compared_default_value;
-	ZVAL_UNDEF(&property_compared_default_value);
-	zend_string *property_compared_name = zend_string_init("compared", sizeof("compared") - 1, 1);
-	zend_declare_typed_property(class_entry, property_compared_name, &property_compared_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_compared_name);
-
-	zval property_passed_default_value;
-	ZVAL_UNDEF(&property_passed_default_value);
-	zend_string *property_passed_name = zend_string_init("passed", sizeof("passed") - 1, 1);
-	zend_declare_typed_property(class_entry, property_passed_name, &property_passed_default_value, ZEND_ACC_PROTECTED, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
-	zend_string_release(property_passed_name);
 
 	return class_entry;
 }

@@ -773,14 +773,11 @@ ZEND_METHOD(Larder_Segment, open)
 	((segment_object *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(segment_object, std)))->segment = one->segment;
 }
 
-bool larder_register_class(void)
+void larder_register_class(void)
 {
 	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	segment_class = register_class_Larder_Segment();
-	if (!larder_is_hit_path(register_class_Larder_Tier_HitPath())) {
-		zend_error(E_CORE_WARNING, "larder: the trait of larder.stub.php has other properties than hit_path.c looks at");
-		return false;
-	}
+	larder_register_hit_path(register_class_Larder_Tier_HitPath());
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);
@@ -792,6 +789,4 @@ bool larder_register_class(void)
 		registered = true;
 		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	}
-
-	return true;
 }

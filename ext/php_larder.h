@@ -27,15 +27,15 @@ ZEND_EXTERN_MODULE_GLOBALS(larder)
 
 /* larder_segment.c */
 extern zend_class_entry *larder_exception_class;
-bool larder_register_class(void);
+void larder_register_class(void);
 void larder_print_opened(void);
 void larder_enter_all(void);
 void larder_leave_all(void);
 void larder_keep_stream_names(void);
 void larder_close_all(zend_larder_globals *globals);
 
-/* hit_path.c. Whether the trait has the properties that it is used with. */
-bool larder_is_hit_path(const zend_class_entry *trait);
+/* hit_path.c */
+void larder_register_hit_path(zend_class_entry *interface);
 
 /* What is in a Larder\Segment under the key; if nothing is, *to stays as it was. False: an exception is thrown. */
 bool larder_fetch(zend_object *object, const char *key, uint32_t length, zval *to);

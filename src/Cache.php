@@ -18,6 +18,7 @@ use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use Larder\Tier\Near\ApcuNear;
 use Larder\Tier\Near\SegmentNear;
+use Larder\Tier\PlainHitPath;
 use Larder\Tier\Report;
 use Larder\Tier\Request;
 use Larder\Tier\RequestTier;
@@ -26,7 +27,7 @@ use Larder\Tier\Transaction;
 use Larder\Tier\Verdict;
 use Larder\Tier\View;
 
-// Before this class, which uses one of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
+// Before this class, which needs two of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
 \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
 
 /**
@@ -41,12 +42,12 @@ use Larder\Tier\View;
  * already expired.
  *
  * This file is longer than others because it holds the whole public interface, its documentation and the way of a get. That
- * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's,
- * which the extension has in C.
+ * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's;
+ * the extension has one in C.
  */
-final class Cache
+final class Cache implements HitPath
 {
-    use HitPath;
+    use PlainHitPath;
 
     /** Nanoseconds. Gets that follow one another so closely on average are a loop that does nothing else: see RUN. */
     private const CLOSE = 500;

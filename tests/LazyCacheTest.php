@@ -36,7 +36,9 @@ final class LazyCacheTest extends TestCase
         $ghost = (new \ReflectionClass(Cache::class))->newLazyGhost(function (Cache $ghost): void {
             $cache = $this->open();
             // Cache's constructor is its own; what open() would give it is in another object.
-            (function () use ($cache): void { $this->__construct($cache->request, $cache->space); })->bindTo($ghost, Cache::class)();
+            (function () use ($cache): void {
+                $this->__construct($cache->request, $cache->space);
+            })->bindTo($ghost, Cache::class)();
         });
         self::assertSame(0, $this->opened);
         self::assertUsable($ghost);

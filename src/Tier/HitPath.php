@@ -4,87 +4,22 @@ declare(strict_types=1);
 
 namespace Larder\Tier;
 
-use Larder\Segment;
-
 /**
- * The way of a hit, which most calls of a cache take: Cache::get(), and what it looks at.
+ * What Cache implements so that the extension puts its own get() in the place of that of PlainHitPath (ext/hit_path.c).
  *
- * The extension declares this trait too, with get() in C (ext/hit_path.c); then nobody loads this file. Both hold the same
- * properties in the same order, and Cache uses whichever is there. Whoever changes what is declared here gives the trait
- * another name, in both places: a server may have an extension that is older or newer than the library.
+ * The extension declares this interface too; then nobody loads this file. Whoever changes it, or a property of PlainHitPath,
+ * gives it another name, in both places: a server may have an extension that is older or newer than the library.
  *
- * A trait, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),
- * as frameworks do of their services.
+ * An interface, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),
+ * as frameworks do of their services. Nor a trait in C: with one, PHP 8.2 does not preload (preload_fix_trait_op_array()).
  */
-trait HitPath
+interface HitPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1
      * check it. In C it costs next to nothing, so each get checks it there and RUN is 0.
      */
-    protected const RUN = 31;
+    public const RUN = 31;
 
-    /** Gets after which check() looks whether they were such a loop. */
-    private const STREAK = 512;
-
-    /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
-    protected array $values;
-
-    /** @var array<array-key, int> the request tier's $own, by reference */
-    protected array $own;
-
-    /** The view's $due and the request tier's, by reference. */
-    protected int $due;
-    protected int $ends;
-
-    /** The view's $version, by reference; and the one for which Cache::derive() has set what follows. */
-    protected int $current;
-    protected int $version = 0;
-
-    /** The nearest tier, if it is the segment. */
-    protected ?Segment $segment = null;
-
-    /** What a key begins with in the nearest tier, if that is the segment or APCu; '': it is neither, or cannot be read now. */
-    protected string $nearPrefix = '';
-
-    /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
-    protected int $floorAt = 0;
-    protected int $ceilingAt = 0;
-    protected int $nearHits = 0;
-
-    /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -STREAK. */
-    protected int $free = 0;
-
-    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for copies in the nearest tier that expire */
-    protected array $endings;
-
-    /** Truth's, by reference: by how many milliseconds its store's clock is ahead of hrtime(), which is known until $compared. */
-    protected int $ahead;
-    protected int $compared;
-
-    /** @var array<array-key, true> the request tier's $passed, by reference */
-    protected array $passed;
-
-    public function get(string $key, mixed $default = null): mixed
-    {
-        if (--$this->free < 0
-            && ($this->free === -1 || $this->free <= -self::STREAK || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) {
-            $this->check();
-        }
-
-        return $this->values[$key] ?? $this->lookup($key, $default);
-    }
-
-    /** Checks the clock: drops expired copies, and once a second asks the journal what others changed. */
-    abstract protected function check(): void;
-
-    /**
-     * Answers what is no copy in $values.
-     *
-     * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only
-     *                     about what it can tell by itself. The caller passes the request itself as
-     *                     default, since no cache can hold it
-     * @param mixed $copy  what the segment or APCu holds for the key; null: nothing; false: it was not asked
-     */
-    abstract protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed;
+    public function get(string $key, mixed $default = null): mixed;
 }

@@ -6,7 +6,6 @@ namespace Larder\Tests\Tier;
 
 use Larder\Cache;
 use Larder\Tests\Support\Process;
-use Larder\Tier\HitPath;
 use Larder\Tier\InvalidKey;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -227,35 +226,34 @@ abstract class Hits extends TestCase
         (new \ReflectionClass(Cache::class))->newInstanceWithoutConstructor()->get('k');
     }
 
-    /** Seen to fail: a property more in the library. */
+    /** Seen to fail: a property more in the library, or of another type: then the get() in PHP stays. */
     #[RequiresPhpExtension('larder')]
-    public function testBothImplementationsDeclareTheSame(): void
+    public function testTheExtensionPutsItsOwnInItsPlace(): void
     {
-        self::assertTrue((new \ReflectionClass(HitPath::class))->isInternal());
         $code = <<<'PHP'
-            $class = new ReflectionClass(Larder\Tier\HitPath::class);
+            $method = new ReflectionMethod(Larder\Cache::class, 'get');
+            $interface = new ReflectionClass(Larder\Tier\HitPath::class);
+            $declared = static fn(ReflectionMethod $method): array => [(string) $method->getReturnType(), array_map(strval(...), $method->getParameters()), $method->isPublic()];
             echo json_encode([
-                $class->isInternal(),
-                array_map(static fn(ReflectionProperty $property): array => [$property->getModifiers(), $property->name, (string) $property->getType(), $property->hasDefaultValue(), $property->getDefaultValue()], $class->getProperties()),
-                array_map(static fn(ReflectionMethod $method): array => [$method->getModifiers(), $method->name, (string) $method->getReturnType(), array_map(strval(...), $method->getParameters())], $class->getMethods()),
+                [$method->isInternal(), $interface->isInternal(), Larder\Tier\HitPath::RUN],
+                [$method->class, $declared($method), $declared($interface->getMethod('get')), array_keys($interface->getConstants())],
             ]), "\n";
             PHP;
-        [$isInternal, $properties, $methods] = self::declared($code, []);
-        [$isWithout, $others, $otherMethods] = self::declared($code, ['PHP_INI_SCAN_DIR' => '/nonexistent']);
-        self::assertSame([true, false], [$isInternal, $isWithout]);
-        self::assertNotSame([], $properties);
-        self::assertSame(\strtolower(\serialize([$others, $otherMethods])), \strtolower(\serialize([$properties, $methods])));
+        [$with, $declared] = self::declared($code, []);
+        [$without, $others] = self::declared($code, ['PHP_INI_SCAN_DIR' => '/nonexistent']);
+        self::assertSame([[true, true, 0], [false, false, 31]], [$with, $without]);
+        self::assertSame(\strtolower(\serialize($others)), \strtolower(\serialize($declared)));
     }
 
     /**
      * @param array<string, string> $environment
      *
-     * @return array{bool, list<array<mixed>>, list<array<mixed>>}
+     * @return array{list<mixed>, list<mixed>}
      */
     private static function declared(string $code, array $environment): array
     {
         $process = Process::snippet($code, environment: $environment);
-        /** @var array{bool, list<array<mixed>>, list<array<mixed>>} */
+        /** @var array{list<mixed>, list<mixed>} */
         return \json_decode((string) $process->line(), true, flags: \JSON_THROW_ON_ERROR);
     }
 }
