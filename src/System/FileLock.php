@@ -54,16 +54,16 @@ final class FileLock
     }
 
     /**
-     * Locks an open file.
+     * Locks an open file exclusively.
      *
      * @param resource $handle
      * @param float    $seconds how long to wait for another process; 0: one try
      * @param int<1, 2> $kind   LOCK_EX, or LOCK_SH for one that others may share
      */
-    public static function take($handle, float $seconds, int $kind = \LOCK_EX): bool
+    public static function take($handle, float $seconds): bool
     {
         $backoff = null;
-        while (!\flock($handle, $kind | \LOCK_NB)) {
+        while (!\flock($handle, \LOCK_EX | \LOCK_NB)) {
             if ($seconds <= 0.0 || !($backoff ??= new Backoff($seconds))->wait()) {
                 return false;
             }

@@ -107,9 +107,10 @@ final class FaultTest extends TestCase
         $clean = \implode(' ', $site->account->words()) . ' sh -c ' . \escapeshellarg("for file in {$this->directory()}/*/larder.db*; do $command \"\$file\"; done") . ' 2>&1';
         foreach ([1, 2] as $again) {
             $workers = $site->fpm->workers();
-            $this->underLoad(static fn() => \exec($clean));
+            // Whoever reads in that very moment from what SQLite has mapped is killed (docs/operator.md).
+            $this->underLoad(static fn() => \exec($clean), false);
             $this->fresh();
-            self::assertSame($workers, $site->fpm->workers(), 'None was killed.');
+            self::assertNotSame([], \array_intersect($workers, $site->fpm->workers()), 'The others are not.');
         }
         self::rest();
         $this->fresh();

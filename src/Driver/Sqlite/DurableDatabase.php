@@ -107,16 +107,9 @@ final class DurableDatabase
         $pid = Process::id();
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
-        $index = new WalIndex($this->file);
-        Connection::isKept($pdo) && $index->mend();
-        Connection::resume($pdo) || $index->opening("$this->file.gate", $this->timeout, fn() => Connection::setUp(
-            $pdo,
-            $this->application,
-            $this->timeout,
-            $this->logPages,
-            self::OLDEST,
-            $this->isFull ? 'FULL' : 'NORMAL',
-        ));
+        Connection::isKept($pdo) && (new WalIndex($this->file))->mend();
+        Connection::resume($pdo)
+            || Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
 
         return $this->connection = new Connection($pdo, $pid, $isKept);
     }

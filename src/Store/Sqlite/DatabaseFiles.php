@@ -19,7 +19,7 @@ use Larder\System\Quiet;
  *     larder.db, -wal, -shm     SQLite's own; for the last one see WalIndex
  *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first
  *     tail.<epoch>              the change log
- *     larder.lock               locked while a connection is first opened (shared), and while files are replaced: SQLite opens
+ *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
  *                               database and write-ahead log one after the other, and must not get them from two
  *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
  *                               which the newest epoch began.
@@ -138,22 +138,6 @@ final class DatabaseFiles
         } finally {
             $lock->release();
         }
-    }
-
-    /**
-     * Runs $work, in which SQLite opens the files, while no other process replaces them.
-     *
-     * @template T
-     * @param float         $timeout seconds
-     * @param \Closure(): T $work
-     *
-     * @return T
-     *
-     * @throws Failure if the lock could not be taken in time
-     */
-    public function opening(float $timeout, \Closure $work): mixed
-    {
-        return $this->index->opening($this->directory . '/larder.lock', $timeout, $work);
     }
 
     /**

@@ -59,7 +59,7 @@ final class Opening
     }
 
     /**
-     * Opens the database beside others that do so, so that a hundred processes can open at once. This is the usual case: there is
+     * Opens the database without the lock, so that a hundred processes can open at once. This is the usual case: there is
      * nothing to create or to heal. If another process ends the epoch meanwhile, the change counter is deleted, as for every
      * process that has the database open already.
      */
@@ -73,12 +73,10 @@ final class Opening
         }
         $this->files->inspect('-wal', '-shm');
         try {
-            $database = $this->files->opening($this->timeout, function () use ($pid, $inode): ?Database {
-                $pdo = $this->connect($pid, $inode);
-                $this->setUp($pdo);
+            $pdo = $this->connect($pid, $inode);
+            $this->setUp($pdo);
 
-                return $this->current($pdo, $pid, $inode, MachineBoot::current());
-            });
+            $database = $this->current($pdo, $pid, $inode, MachineBoot::current());
 
             return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
         } catch (\PDOException) {
@@ -124,10 +122,8 @@ final class Opening
             $inode = $this->files->inode();
             $this->files->inspect('', '-wal', '-shm');
             try {
-                $this->files->index->unseal();
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
-                $this->files->index->seal();
                 $database = $this->current($pdo, $pid, $inode, $boot);
                 if ($database === null) {
                     // The database may be behind, an older release's, a restored backup, or half removed.

@@ -235,7 +235,8 @@ final class SqliteStore implements Appending, ReadsOne
     public function settle(string $writer, array &$bounded = []): array
     {
         // A request begins in a process that has the database open: the directory may have been deleted since, or a file in it.
-        if ($this->database !== null && ($this->files->endIfCut($this->timeout) || !$this->database->counter->exists() || !$this->database->changeLog->exists())) {
+        // Without its counter the epoch has ended already, and what lies there is another's.
+        if ($this->database !== null && (!$this->database->counter->exists() || !$this->database->changeLog->exists() || $this->files->endIfCut($this->timeout))) {
             $this->database = $this->writing = null;
             // Nobody applies what was appended since the directory was moved away. In its place others' values may stand by
             // now, which may be older.

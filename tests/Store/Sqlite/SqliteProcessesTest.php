@@ -29,20 +29,6 @@ final class SqliteProcessesTest extends TestCase
         \array_map(static fn(string $file): bool => !\is_file($file) || \unlink($file), $this->answers);
     }
 
-    public function testTheIndexIsSealedHoweverManyOpenItAtOnce(): void
-    {
-        $store = new SqliteStore($this->directory, 8 << 20, 5.0);
-        self::put($store, 'k', 'v');
-        for ($round = 0; $round < 5; $round++) {
-            $this->inProcesses(8, fn(int $i) => self::put(new SqliteStore($this->directory, 8 << 20, 5.0), "k$i", "v$round"));
-            \clearstatcache();
-            self::assertSame(0o400, (int) \fileperms("$this->directory/larder.db-shm") & 0o777);
-            for ($i = 0; $i < 8; $i++) {
-                self::assertSame("v$round", self::get($store, "k$i"));
-            }
-        }
-    }
-
     #[TestWith([1.5])]
     public function testAFollowerMissesNoChangeOfWritersThatAreKilled(float $seconds): void
     {
