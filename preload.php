@@ -33,6 +33,7 @@ foreach ([
     Larder\Driver\Redis\PhpRedisConnection::class,
     Larder\Driver\Sqlite\Connection::class,
     Larder\Driver\Sqlite\DurableDatabase::class,
+    Larder\Driver\Sqlite\WalIndex::class,
     Larder\Queue\Message::class,
     Larder\Queue\MessageId::class,
     Larder\Queue\PushLog::class,

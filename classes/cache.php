@@ -26,6 +26,7 @@ declare(strict_types=1);
     && !\class_exists('larder\tier\invalidkey', false)
     && !\interface_exists('larder\tier\near\near', false)
     && !\class_exists('larder\tier\pendinginvalidations', false)
+    && !\trait_exists('larder\tier\plainhitpath', false)
     && !\class_exists('larder\tier\request', false)
     && !\class_exists('larder\tier\requesthistory', false)
     && !\class_exists('larder\tier\requesttier', false)

@@ -43,9 +43,11 @@ final class Choices
     /** Whether the requests' keys of the last time are read at once, or figures are counted, as wp-config.php says; null: it says nothing. */
     public static function fixed(string $name): ?bool
     {
-        $constant = 'LARDER_' . \strtoupper($name);
-
-        return \defined($constant) ? (bool) \constant($constant) : null;
+        return match ($name) {
+            'prefetch' => \defined('LARDER_PREFETCH') ? (bool) \constant('LARDER_PREFETCH') : null,
+            'statistics' => \defined('LARDER_STATISTICS') ? (bool) \constant('LARDER_STATISTICS') : null,
+            default => null,
+        };
     }
 
     /**

@@ -107,7 +107,7 @@ final class DurableDatabase
         $pid = Process::id();
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
-        Connection::isKept($pdo) && (new WalIndex($this->file))->mend();
+        Connection::isKept($pdo) && WalIndex::mend($this->file);
         Connection::resume($pdo)
             || Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
 

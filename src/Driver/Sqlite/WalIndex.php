@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Sqlite;
 
-use Larder\System\Failure;
-use Larder\System\FileLock;
 use Larder\System\Quiet;
 
 /**
@@ -30,32 +28,24 @@ final class WalIndex
      */
     private static array $mended = [];
 
-    private readonly string $file;
-
-    public function __construct(string $database)
-    {
-        $this->file = "$database-shm";
-    }
-
     /** Whether another program has removed it or cut it short. Ask only while this process has the database open. */
-    public function isCut(): bool
+    public static function isCut(string $database): bool
     {
         \clearstatcache();
+        $file = "$database-shm";
 
-        return !\is_file($this->file) || \filesize($this->file) < self::PART;
+        return !\is_file($file) || \filesize($file) < self::PART;
     }
 
     /** Makes the file as long as what processes have mapped, with zeros, from which SQLite sees that it must make the index anew. */
-    public function mend(): void
+    public static function mend(string $database): void
     {
-        if (!$this->isCut()) {
+        if (!self::isCut($database)) {
             return;
         }
-        Quiet::call(function (): void {
-            if (!\is_file($this->file)) {
-                return;
-            }
-            $handle = \fopen($this->file, 'r+e');
+        Quiet::call(static function () use ($database): void {
+            // Not a mode that makes the file.
+            $handle = \fopen("$database-shm", 'r+e');
             if ($handle !== false) {
                 \ftruncate($handle, self::MOST);
                 self::$mended[] = $handle;

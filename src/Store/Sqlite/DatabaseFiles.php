@@ -30,7 +30,6 @@ final class DatabaseFiles
 {
     public readonly string $database;
     public readonly SqliteWatch $watch;
-    public readonly WalIndex $index;
 
     /**
      * Each epoch's positions lie above those of all earlier epochs, so that a position of an earlier epoch is older than
@@ -50,7 +49,6 @@ final class DatabaseFiles
         $this->directory = $absolute ? $directory : \getcwd() . '/' . $directory;
         $this->database = $this->directory . '/larder.db';
         $this->watch = new SqliteWatch($this->directory);
-        $this->index = new WalIndex($this->database);
     }
 
     public function counter(string $epoch): ChangeCounter
@@ -149,12 +147,12 @@ final class DatabaseFiles
      */
     public function endIfCut(float $timeout): bool
     {
-        if (!$this->index->isCut()) {
+        if (!WalIndex::isCut($this->database)) {
             return false;
         }
         $this->locked($timeout, function (): void {
             // If another process has removed the database, it has ended the epoch.
-            if ($this->inode() !== 0 && $this->index->isCut()) {
+            if ($this->inode() !== 0 && WalIndex::isCut($this->database)) {
                 $this->clear(true);
             }
         });
@@ -178,7 +176,7 @@ final class DatabaseFiles
                 }
             }
             // Processes that have it mapped live on.
-            $this->index->mend();
+            WalIndex::mend($this->database);
             foreach (['', '-wal'] as $part) {
                 $keep && \is_file($this->database) && \rename($this->database . $part, $this->database . '.damaged' . $part);
             }
