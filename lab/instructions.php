@@ -52,6 +52,8 @@ if ($operation !== 'write' && !$isWordPress) {
     in_array($near, ['', 'none'], true) || $open()->getMultiple($keys);
 }
 if ($isWordPress) {
+    // Where the plugin looks for what its owner has chosen.
+    define('WP_CONTENT_DIR', sys_get_temp_dir());
     require dirname(__DIR__) . '/wordpress/functions.php';
     $GLOBALS['wp_object_cache'] = new ObjectCache($cache);
     foreach ($operation === 'write' ? [] : $keys as $key) {
