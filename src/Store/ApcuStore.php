@@ -43,7 +43,6 @@ final class ApcuStore implements Store
     private const LARGE = 65_536;
 
     private readonly FileLock $lock;
-    private readonly WriteConditions $judge;
     private string $epoch = '';
     private int $end = 0;
     private int $done = 0;
@@ -76,7 +75,6 @@ final class ApcuStore implements Store
         }
         $this->lock = new FileLock('apcu', $lockFile, $timeout);
         $this->known = new JournalIndex(0);
-        $this->judge = new WriteConditions(fn(string $key): ?Record => $this->fetch($key)[0], $this->cover(...));
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -186,7 +184,8 @@ final class ApcuStore implements Store
         $key = $change->key;
         $name = "$this->prefix.$this->epoch.r.$key";
         [$record, $isOver] = $this->fetch($key);
-        $conflict = $this->judge->conflict($change, $record);
+        // Made anew each time: two objects that refer to each other would keep their file open.
+        $conflict = (new WriteConditions(fn(string $key): ?Record => $this->fetch($key)[0], $this->cover(...)))->conflict($change, $record);
         if ($conflict === null && $change->body !== null && \strlen($change->body) > self::LARGE && \strlen($change->body) > $this->room() >> 1) {
             // APCu would drop everything before it finds that this body is too large (apc_cache.c, default expunge).
             $conflict = [-1, '', '', null];

@@ -84,6 +84,23 @@ final class FileStoreTest extends StoreContract
         return (string) \end($logs);
     }
 
+    /** Seen to fail: its files stayed open until PHP collected garbage, and a process of many caches had none left to open. */
+    public function testItsFilesAreClosedWithIt(): void
+    {
+        $open = static fn(): int => \count(\scandir('/proc/self/fd') ?: []);
+        \gc_disable();
+        try {
+            $before = $open();
+            $store = $this->store();
+            self::put($store, 'k', 'v');
+            self::assertGreaterThan($before, $open());
+            unset($store);
+            self::assertSame($before, $open());
+        } finally {
+            \gc_enable();
+        }
+    }
+
     #[TestWith([0])]
     // Seen to fail: directories were made that nobody could enter.
     #[TestWith([0o777])]
