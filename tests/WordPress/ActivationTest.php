@@ -4,6 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
+use Larder\Lab\Service\Directory;
+use Larder\Lab\Service\NginxServer;
+use Larder\Lab\Service\PhpFpmServer;
+use Larder\Lab\WordPress\Browser;
+use Larder\Lab\WordPress\Request;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\System\DisabledFunctionsTest;
 use Larder\WordPress\Activation;
@@ -159,6 +164,43 @@ final class ActivationTest extends TestCase
         $this->site->delete();
         self::assertSame([], $this->site->left());
         self::assertSame('', $this->site->site->errors());
+    }
+
+    /** Larder cannot do without these: then each page is WordPress's own, says why in the log, and what it changes is not forgotten. */
+    public function testAFunctionThatTheHostTakesAwayLaterLeavesNothingStale(): void
+    {
+        $this->site = new PluginSite();
+        $this->site->activate();
+        $site = $this->site->site;
+        $address = \implode(':', $site->nginx->address());
+        foreach (['chmod', 'fileowner', 'fileperms', 'lstat', 'touch', 'clearstatcache', 'sys_get_temp_dir'] as $function) {
+            $servers = Directory::temporary()->open();
+            \chmod($servers->path, 0o711);
+            $prepend = $servers->file('host.php');
+            \file_put_contents($prepend, "<?php \$_SERVER['HTTP_HOST'] = '$address';");
+            $fpm = new PhpFpmServer($servers, $site->account, 1, ['auto_prepend_file' => $prepend, 'disable_functions' => $function] + $site->options->ini());
+            $fpm->start();
+            $nginx = new NginxServer($servers, $site->account, $site->root, (string) $fpm->address()['socket']);
+            $nginx->start();
+            try {
+                $browser = new Browser('http://' . \implode(':', $nginx->address()));
+                foreach (['there', 'gone'] as $plugin) {
+                    self::assertNotSame('', $this->site->title(), 'The cache has the old one.');
+                    $plugin === 'there' || \rename($site->content('plugins/larder'), $site->content('gone'));
+                    $value = "Changed without $function, $plugin";
+                    $response = $browser->ask(new Request('/?larder_test=' . \rawurlencode(\base64_encode("update_option('blogname', '$value'); return get_option('blogname');"))));
+                    $plugin === 'there' || \rename($site->content('gone'), $site->content('plugins/larder'));
+                    self::assertSame([200, \json_encode($value)], [$response->status, $response->body], "$function, $plugin");
+                    self::assertSame($value, $this->site->title());
+                }
+            } finally {
+                $nginx->stop();
+                $fpm->stop();
+                $servers->remove();
+            }
+        }
+        self::assertSame([], \preg_grep('~fatal|^(?!\[[^]]+\] Larder: .*disabled in fpm-fcgi)~i', \array_filter(\explode("\n", $site->errors()))));
+        \file_put_contents(\dirname($site->root) . '/debug.log', '');
     }
 
     public function testADropInThatIsNotUsedSaysSo(): void

@@ -51,7 +51,9 @@ if (!defined('ABSPATH')) {
     }
     $table = isset($GLOBALS['table_prefix']) ? $GLOBALS['table_prefix'] : '';
     $name = '/larder-' . substr(hash('sha256', $site . (is_string($table) ? $table : '')), 0, 32) . '-away';
-    $marks = [WP_CONTENT_DIR . '/.larder-away', '/var/tmp' . $name, rtrim(sys_get_temp_dir(), '/') . $name];
+    // Hosts disable any function (disable_functions), and this must work without it: then Larder itself may not.
+    $temporary = function_exists('sys_get_temp_dir') ? rtrim(sys_get_temp_dir(), '/') : '/tmp';
+    $marks = [WP_CONTENT_DIR . '/.larder-away', '/var/tmp' . $name, $temporary . $name];
     $directories = isset($GLOBALS['larder_directories']) ? $GLOBALS['larder_directories'] : [];
     foreach (is_array($directories) ? $directories : [] as $directory) {
         $marks[] = (is_string($directory) ? $directory : '') . '/away';
@@ -59,7 +61,7 @@ if (!defined('ABSPATH')) {
     // One more for this request, as long as it goes on: it may have sent a statement that is not done yet.
     $own = '-' . bin2hex(random_bytes(6));
     // Root's could be written by root alone.
-    $owner = is_dir(WP_CONTENT_DIR . '/uploads') ? fileowner(WP_CONTENT_DIR . '/uploads') : fileowner(WP_CONTENT_DIR);
+    $owner = function_exists('fileowner') ? fileowner(is_dir(WP_CONTENT_DIR . '/uploads') ? WP_CONTENT_DIR . '/uploads' : WP_CONTENT_DIR) : 0;
     $mark = static function (bool $ends = false) use ($marks, $own, $owner): void {
         static $last = 0;
         if ($last !== time() || $ends) {
@@ -69,16 +71,24 @@ if (!defined('ABSPATH')) {
             });
             foreach ($marks as $file) {
                 // Where all users may write, somebody may have put a link there, to a file of this user's.
-                clearstatcache();
-                lstat($file) || fopen($file, 'x');
-                $stat = lstat($file);
-                $isShared = (fileperms(dirname($file)) & 02) !== 0;
-                $user = function_exists('posix_geteuid') ? posix_geteuid() : -1;
-                if (!$stat || ($stat['mode'] & 0170000) !== 0100000 || ($isShared && ($stat['nlink'] > 1 || ($user >= 0 && $stat['uid'] !== $user && $stat['uid'] !== $owner)))) {
+                !function_exists('clearstatcache') || clearstatcache();
+                if (function_exists('lstat')) {
+                    lstat($file) || !function_exists('fopen') || fopen($file, 'x');
+                    $stat = lstat($file);
+                    $isShared = !function_exists('fileperms') || (fileperms(dirname($file)) & 02) !== 0;
+                    $user = function_exists('posix_geteuid') ? posix_geteuid() : -1;
+                    if (!$stat ? $isShared || function_exists('fopen') : ($stat['mode'] & 0170000) !== 0100000 || ($isShared && ($stat['nlink'] > 1 || ($user >= 0 && $stat['uid'] !== $user && $stat['uid'] !== $owner)))) {
+                        continue;
+                    }
+                } elseif ($file !== $marks[0]) {
                     continue;
                 }
                 file_put_contents($file, $own . microtime());
-                $ends ? unlink($file . $own) : touch($file . $own);
+                if (!$ends) {
+                    file_put_contents($file . $own, microtime());
+                } elseif (function_exists('unlink')) {
+                    unlink($file . $own);
+                }
                 foreach ([$file, $file . $own] as $roots) {
                     if ($owner && function_exists('chown') && fileowner($roots) === 0) {
                         chown($roots, $owner);

@@ -359,7 +359,7 @@ final class Presence
     /** @return list<string> */
     private static function temporary(): array
     {
-        return \array_values(\array_unique(['/var/tmp', \rtrim(\sys_get_temp_dir(), '/')]));
+        return \array_values(\array_unique(['/var/tmp', \function_exists('sys_get_temp_dir') ? \rtrim(\sys_get_temp_dir(), '/') : '/tmp']));
     }
 
     /** Tells sites apart by what no other user knows; as in the drop-in. */
