@@ -43,9 +43,9 @@ final class Choices
     /** Whether the requests' keys of the last time are read at once, or figures are counted, as wp-config.php says; null: it says nothing. */
     public static function fixed(string $name): ?bool
     {
-        return match ($name) {
-            'prefetch' => \defined('LARDER_PREFETCH') ? (bool) \constant('LARDER_PREFETCH') : null,
-            'statistics' => \defined('LARDER_STATISTICS') ? (bool) \constant('LARDER_STATISTICS') : null,
+        return match (true) {
+            $name === 'prefetch' && \defined('LARDER_PREFETCH') => (bool) \constant('LARDER_PREFETCH'),
+            $name === 'statistics' && \defined('LARDER_STATISTICS') => (bool) \constant('LARDER_STATISTICS'),
             default => null,
         };
     }
