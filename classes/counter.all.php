@@ -67,7 +67,7 @@ final class DurableDatabase { private const OLDEST = '3.35.0'; private ?Connecti
 namespace Larder\Driver\Sqlite {
 use Larder\System\Quiet; 
 if (!\class_exists('larder\driver\sqlite\walindex', false)) {
-final class WalIndex { private const PART = 32_768; private const MOST = 4 << 20; private static array $mended = []; public static function isCut(string $database): bool { \clearstatcache(); $file = "$database-shm"; return !\is_file($file) || \filesize($file) < self::PART; } public static function mend(string $database): void { if (!self::isCut($database)) { return; } Quiet::call(static function () use ($database): void { $handle = \fopen("$database-shm", 'r+e'); if ($handle !== false) { \ftruncate($handle, self::MOST); self::$mended[] = $handle; } }); } }
+final class WalIndex { private const PART = 32_768; private const MOST = 4 << 20; private static array $mended = []; public static function isCut(string $database): bool { \clearstatcache(); $file = "$database-shm"; return \is_file($file) && \filesize($file) < self::PART; } public static function mend(string $database): void { if (!self::isCut($database)) { return; } Quiet::call(static function () use ($database): void { $handle = \fopen("$database-shm", 'r+e'); if ($handle !== false) { \ftruncate($handle, self::MOST); self::$mended[] = $handle; } }); } }
 }
 }
 namespace Larder\System {

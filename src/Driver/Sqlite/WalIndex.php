@@ -28,13 +28,13 @@ final class WalIndex
      */
     private static array $mended = [];
 
-    /** Whether another program has removed it or cut it short. Ask only while this process has the database open. */
+    /** Whether another program has cut it short. Ask only while this process has the database open: then SQLite does not. */
     public static function isCut(string $database): bool
     {
         \clearstatcache();
         $file = "$database-shm";
 
-        return !\is_file($file) || \filesize($file) < self::PART;
+        return \is_file($file) && \filesize($file) < self::PART;
     }
 
     /** Makes the file as long as what processes have mapped, with zeros, from which SQLite sees that it must make the index anew. */
