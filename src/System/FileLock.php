@@ -58,7 +58,6 @@ final class FileLock
      *
      * @param resource $handle
      * @param float    $seconds how long to wait for another process; 0: one try
-     * @param int<1, 2> $kind   LOCK_EX, or LOCK_SH for one that others may share
      */
     public static function take($handle, float $seconds): bool
     {
