@@ -122,7 +122,7 @@ final class ChangeLog
     /**
      * False: not appended, since another process is appending, the disk is full, or the file has been deleted with its epoch,
      * or cut by another program.
-     * A file whose directory was moved away is still there: SqliteStore::settle() finds out.
+     * By the extension it is appended also where the directory was moved away: SqliteStore::settle() finds out.
      */
     public function append(Change $change): bool
     {
@@ -168,10 +168,11 @@ final class ChangeLog
         }
         Quiet::begin();
         try {
-            $stat = \fstat($file);
+            \clearstatcache();
+            $size = SqliteWatch::size($this->path);
             \fseek($file, 0);
             [$generation, $end] = self::parts((string) \fread($file, self::HEADER));
-            if ($stat === false || $stat['nlink'] === 0 || $end < self::HEADER || $end > $stat['size'] || $end >= self::LONGEST) {
+            if ($end < self::HEADER || $end > $size || $end >= self::LONGEST) {
                 return 0;
             }
             $record = \pack('NN', \strlen($rest), self::sum($generation, $rest)) . $rest;
