@@ -12,9 +12,6 @@ use Larder\Segment;
  */
 trait PlainHitPath
 {
-    /** Gets after which check() looks whether they were such a loop. */
-    private const STREAK = 512;
-
     /** @var array<array-key, mixed> the request tier's $values, by reference: a hit is an array look-up */
     protected array $values;
 
@@ -40,7 +37,7 @@ trait PlainHitPath
     protected int $ceilingAt = 0;
     protected int $nearHits = 0;
 
-    /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -STREAK. */
+    /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -512. */
     protected int $free = 0;
 
     /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for copies in the nearest tier that expire */
@@ -55,8 +52,9 @@ trait PlainHitPath
 
     public function get(string $key, mixed $default = null): mixed
     {
+        // After 512 gets check() looks whether they were such a loop. Not a constant: PHP looks it up at each get in a trait.
         if (--$this->free < 0
-            && ($this->free === -1 || $this->free <= -self::STREAK || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) {
+            && ($this->free === -1 || $this->free <= -512 || ($now = \hrtime(true)) >= $this->due || $now >= $this->ends)) {
             $this->check();
         }
 
