@@ -82,13 +82,16 @@ final class RequestHistory
     /** Any key or marker that is not in $mine counts as changed at this moment. */
     private int $mineAll = 0;
 
-    /** @var array<string, array{int, int, int}> the same of the miss with which the main program's view of a key began */
+    /**
+     * @var array<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}> the same of the miss with which the main
+     *      program's view of a key began, and of the oldest one before that it has not filled since
+     */
     private array $missed = [];
 
     /** The moment of the main program's last change. */
     private int $changedAt = 0;
 
-    /** @var ?\WeakMap<object, \ArrayObject<string, array{int, int, int}>> the same of each fiber */
+    /** @var ?\WeakMap<object, \ArrayObject<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}>> the same of each fiber */
     private ?\WeakMap $missedIn = null;
 
     /** @var ?\WeakMap<object, int> the same of each fiber */
@@ -237,15 +240,16 @@ final class RequestHistory
             return [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $this->moment];
         }
         if ($this->isShared) {
-            $missed[0] = self::FILLED;
+            // What was in the middle of an older computation fills first.
+            $next = $missed[3] ?? [self::FILLED, $missed[1], $missed[2]];
             if ($fiber === null) {
-                $this->missed[$key] = $missed;
+                $this->missed[$key] = $next;
             } elseif (isset($this->missedIn[$fiber])) {
-                $this->missedIn[$fiber][$key] = $missed;
+                $this->missedIn[$fiber][$key] = $next;
             }
         }
 
-        return $missed;
+        return [$missed[0], $missed[1], $missed[2]];
     }
 
     /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
@@ -464,6 +468,11 @@ final class RequestHistory
         $missed = $this->first[$key];
         if ($missed[2] !== $this->moment) {
             $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
+        }
+        if ($before !== null && $before[0] !== self::FILLED && $before[2] < $changed) {
+            // What has changed the key meanwhile may have done so in the middle of a computation, which still goes on.
+            $missed[3] = $before[3] ?? [$before[0], $before[1], $before[2]];
+            $this->isShared = true;
         }
         if ($here === null) {
             $this->missed[$key] = $missed;

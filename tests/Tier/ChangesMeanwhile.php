@@ -135,6 +135,22 @@ trait ChangesMeanwhile
         }
     }
 
+    // Seen to fail: the handler's own read began another view of the key, by which the fill outside was judged.
+    public function testAFillIsNotStoredOverAnOwnChangeByAHandlerThatFillsItAnew(): void
+    {
+        foreach (self::changes() as $what => $change) {
+            if (!\in_array($what, ['set', 'setMultiple', 'update', 'refresh'], true)) {
+                $root = $this->request();
+                $group = $root->group('g');
+                $group->get('k');
+                $change($root);
+                $group->get('k') ?? $group->fill('k', 'new', 0, ['t']);
+                self::assertFalse($group->fill('k', 'old', 0, ['t']), $what);
+                $this->holdsNothingOld($what, $root);
+            }
+        }
+    }
+
     public function testOwnChangesBeforeNeverCount(): void
     {
         foreach (self::changes() as $what => $change) {

@@ -89,7 +89,7 @@ final class RequestTierTest extends TestCase
         self::assertSame(['later', 'never'], \array_keys($this->copies->values));
         self::assertGreaterThan(\hrtime(true) + 20_000_000_000, $this->copies->due);
         // That it was read stays known: a set of it is judged by that.
-        self::assertSame([RequestHistory::SEEN, 10], $this->history->reference('e::ends'));
+        self::assertSame([RequestHistory::SEEN, 10, 0], $this->history->reference('e::ends'));
         $this->copies->drop('later');
         $this->copies->expire();
         self::assertSame(\PHP_INT_MAX, $this->copies->due);
@@ -139,7 +139,7 @@ final class RequestTierTest extends TestCase
         }
         // Forgetting which ones went, everything counts as read at the start.
         $this->history->miss('e::k0', 15);
-        self::assertSame([RequestHistory::SEEN, 10], $this->history->reference('e::k0'));
+        self::assertSame([RequestHistory::SEEN, 10, 0], $this->history->reference('e::k0'));
     }
 
     public function testTrimKeepsTheNewerHalf(): void
