@@ -388,13 +388,15 @@ final class Drill
         [$text, $value] = $this->value($key);
         $this->model->begin([$key => $text]);
         $fiber = new \Fiber(function () use ($key, $value): void {
-            $this->cache->get($key);
-            \Fiber::suspend();
-            $this->cache->fill($key, $value);
+            // A call in its middle may have set the key: then there is nothing to compute.
+            if ($this->cache->get($key) === null) {
+                \Fiber::suspend();
+                $this->cache->fill($key, $value);
+            }
         });
         $fiber->start();
         $this->meanwhile($key, $change);
-        $fiber->resume();
+        $fiber->isTerminated() || $fiber->resume();
         $this->model->undo();
         $this->model->end(true);
         $this->model->maybeLost($key);
