@@ -7,14 +7,22 @@ namespace Larder\Codec;
 /** A value that cannot be stored without changing it: closures, resources, objects that refuse to be serialized. */
 final class NotStorable extends \InvalidArgumentException
 {
+    /** Characters of the path and of what is said, at most: a value may be nested thousands of levels deep. */
+    private const LONGEST = 200;
+
     /** @param string $path where in the value, as it would be written in PHP: "['user']['file']"; '' for the value itself */
     public static function at(string $path, string $what, ?\Throwable $cause = null): self
     {
         return new self(
-            'This value cannot be cached: ' . ($path === '' ? 'it' : $path) . ' ' . $what
-            . '. Store what it was made from instead, or take it out before caching.',
+            'This value cannot be stored: ' . ($path === '' ? 'it' : self::short($path)) . ' ' . self::short($what)
+            . '. Store what it was made from instead, or take it out first.',
             0,
             $cause,
         );
+    }
+
+    private static function short(string $text): string
+    {
+        return \strlen($text) <= self::LONGEST ? $text : \substr($text, 0, self::LONGEST >> 1) . '…' . \substr($text, -(self::LONGEST >> 1));
     }
 }

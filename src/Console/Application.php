@@ -82,6 +82,15 @@ final class Application extends Symfony
         return $status;
     }
 
+    /** Nobody answers a question who does not sit at a terminal. */
+    protected function configureIO(InputInterface $input, OutputInterface $output): void
+    {
+        parent::configureIO($input, $output);
+        if (!\defined('STDIN') || !\stream_isatty(\STDIN)) {
+            $input->setInteractive(false);
+        }
+    }
+
     /** `bench compare` is typed as two words, and has options and help of its own. */
     public function run(?InputInterface $input = null, ?OutputInterface $output = null): int
     {

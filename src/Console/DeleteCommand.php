@@ -22,7 +22,7 @@ final class DeleteCommand extends CacheCommand
             ->addArgument('key', InputArgument::REQUIRED | InputArgument::IS_ARRAY, 'One or more keys')
             ->setHelp(<<<'HELP'
                 Removes keys. The next web request sees that. Fills that other processes computed before are not stored.
-                A missing key is no error.
+                A missing key is no error: it counts as deleted all the same.
 
                   <info>%command.full_name% greeting</info>
                   <info>%command.full_name% --group=users 41 42 43</info>
@@ -32,11 +32,17 @@ final class DeleteCommand extends CacheCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $keys = self::words($input->getArgument('key'));
+        $found = \count(\array_filter($keys, $cache->has(...)));
         $done = $cache->deleteMultiple($keys);
         if ($input->getOption('json') === true) {
-            Text::json($output, ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'done' => $done]);
+            Text::json($output, ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'found' => $found, 'done' => $done]);
         } else {
-            $output->writeln($done ? 'deleted' : 'not deleted');
+            $output->writeln(match (true) {
+                !$done => 'not deleted',
+                $found === 0 => 'nothing was there',
+                $found < \count($keys) => "deleted; $found of " . \count($keys) . ' were there',
+                default => 'deleted',
+            });
         }
 
         return $done ? Application::OK : Application::NOT_DONE;

@@ -25,6 +25,8 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('doctor', 'Say what this machine offers, what is wrong, and the fix')]
 final class DoctorCommand extends Command
 {
+    private const ORDER = ['fail' => 0, 'warn' => 1, 'ok' => 2, 'note' => 3];
+
     protected function configure(): void
     {
         $this
@@ -53,19 +55,22 @@ final class DoctorCommand extends Command
         Quiet::begin();
         try {
             foreach (self::look($place, $status) as $finding) {
-                $findings[] = $finding->document();
+                $findings[] = $finding;
                 if ($finding->level === 'fail' && $status === Application::OK) {
                     $status = Application::NOT_DONE;
-                }
-                if (!$json) {
-                    self::show($finding, $output);
                 }
             }
         } finally {
             Quiet::end();
         }
+        // What is wrong first. The order is otherwise that of the checks (usort() is stable).
+        \usort($findings, static fn(Finding $one, Finding $other): int => self::ORDER[$one->level] <=> self::ORDER[$other->level]);
         if ($json) {
-            Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => $findings]);
+            Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => \array_map(static fn(Finding $finding): array => $finding->document(), $findings)]);
+        } else {
+            foreach ($findings as $finding) {
+                self::show($finding, $output);
+            }
         }
 
         return $status;
@@ -94,7 +99,7 @@ final class DoctorCommand extends Command
 
     private static function show(Finding $finding, OutputInterface $output): void
     {
-        $mark = ['ok' => '<info> ok </info>', 'warn' => '<comment>warn</comment>', 'fail' => '<error>fail</error>'][$finding->level] ?? '';
+        $mark = ['ok' => '<info> ok </info>', 'warn' => '<comment>warn</comment>', 'fail' => '<error>fail</error>'][$finding->level] ?? '  - ';
         $output->writeln($mark . ' ' . \str_pad($finding->subject, 15) . ' ' . OutputFormatter::escape($finding->text));
         if ($finding->fix !== '') {
             $output->writeln(\str_repeat(' ', 21) . '-> ' . OutputFormatter::escape($finding->fix));

@@ -41,8 +41,8 @@ final class SetCommand extends CacheCommand
     {
         $key = self::argument($input, 'key');
         $ttl = self::text($input, 'ttl') ?? '0';
-        if (\preg_match('/^-?\d{1,18}$/D', $ttl) !== 1) {
-            throw new InvalidArgumentException('The ttl "' . $ttl . '" must be a whole number of seconds. Write for example --ttl=3600.');
+        if (\preg_match('/^\d{1,18}$/D', $ttl) !== 1) {
+            throw new InvalidArgumentException('The ttl "' . $ttl . '" must be a whole number of seconds, 0 for no expiry. Write for example --ttl=3600.');
         }
         $done = $cache->set($key, self::value($input), (int) $ttl, self::words($input->getOption('tag')));
         if ($input->getOption('json') === true) {

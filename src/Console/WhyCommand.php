@@ -37,7 +37,7 @@ final class WhyCommand extends CacheCommand
         $rows = $cache->inspect($key);
         $found = \in_array(true, \array_column($rows, 'found'), true);
         if ($input->getOption('json') === true) {
-            Text::json($output, ['key' => Text::document($key)['value'], 'found' => $found, 'tiers' => $rows]);
+            Text::json($output, ['key' => Text::document($key)['value'], 'found' => $found, 'reason' => $found ? null : self::reason($rows), 'tiers' => $rows]);
 
             return $found ? Application::OK : Application::NOT_DONE;
         }
@@ -55,7 +55,27 @@ final class WhyCommand extends CacheCommand
             ]);
         }
         $table->render();
+        $found || $output->writeln(self::reason($rows));
 
         return $found ? Application::OK : Application::NOT_DONE;
+    }
+
+    /** @param list<array{kind: string, position: ?int, ...}> $rows none of which has it; the last one is the truth's */
+    private static function reason(array $rows): string
+    {
+        $truth = \end($rows);
+        $kind = $truth['kind'] ?? '';
+        $at = isset($truth['position']) ? ' (position ' . $truth['position'] . ' in the journal)' : '';
+
+        return match ($kind) {
+            'absent' => 'It is not there: it has not been stored since it was last deleted, swept after its end, or evicted for want of room, or since the cache last began empty.',
+            'deleted' => "It was deleted$at, and has not been stored since.",
+            'dropped by a conflict' => "It was dropped$at: somebody wrote it who had read an older state than another writer. The next reader computes it.",
+            'an intent stands' => "Somebody has announced$at that what it is computed from changes, and nobody may store it until that has ended.",
+            'expired' => 'Its time to live has ended.',
+            'flushed or invalidated' => "It was stored$at, and afterwards its group was flushed or one of its tags invalidated.",
+            'not readable' => 'What is stored cannot be read here: it was signed with another secret, needs a class or an extension that is missing, or is damaged.',
+            default => 'The truth tier cannot be reached.',
+        };
     }
 }

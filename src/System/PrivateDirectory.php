@@ -114,7 +114,7 @@ final class PrivateDirectory
         $me = Ownership::user();
         $owner = \fileowner($path);
         if ($owner === false) {
-            throw Failure::because($path, 'the owner of the cache directory cannot be read');
+            throw Failure::because($path, 'the owner of the directory cannot be read');
         }
         if ($owner !== $me) {
             throw WrongUser::of($path, $owner);
@@ -192,7 +192,7 @@ final class PrivateDirectory
 
         throw Failure::because(
             $path,
-            'the cache directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
+            'the directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
             . '. To fix it, type: install -d -m 700 -o ' . Ownership::name(Ownership::user()) . ' ' . WrongUser::quoted($path),
         );

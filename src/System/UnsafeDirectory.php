@@ -11,6 +11,6 @@ final class UnsafeDirectory extends \RuntimeException
     {
         $printable = (string) \preg_replace('/[\x00-\x1F\x7F]/', '?', $path);
 
-        return new self('The cache directory "' . $printable . '" ' . $wrong . '. To fix it, ' . $instead . '.');
+        return new self('The directory "' . $printable . '" ' . $wrong . '. To fix it, ' . $instead . '.');
     }
 }

@@ -26,7 +26,7 @@ final class WrongUser extends \RuntimeException
         $name = Ownership::name($owner);
         $me = Ownership::name(Ownership::user());
         $command = self::command($name);
-        $message = 'The cache directory "' . $directory . '" belongs to ' . $name . ', and this process runs as ' . $me . '. ';
+        $message = 'The directory "' . $directory . '" belongs to ' . $name . ', and this process runs as ' . $me . '. ';
 
         return new self(
             $message . ($command === ''

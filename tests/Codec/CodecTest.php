@@ -317,4 +317,22 @@ final class CodecTest extends TestCase
         $this->expectExceptionMessage($advice);
         Codec::create($serializer, $compressor, $threshold);
     }
+
+    /** Seen to fail: 12 kB of brackets. */
+    public function testTheMessageOfADeepValueIsShort(): void
+    {
+        $deep = static fn(): int => 1;
+        for ($level = 0; $level < 500; $level++) {
+            $deep = ["a key of level $level" => $deep];
+        }
+        try {
+            Codec::create('php', 'none')->encode($deep);
+            self::fail('It was stored.');
+        } catch (NotStorable $e) {
+            self::assertLessThan(500, \strlen($e->getMessage()));
+            self::assertStringContainsString("['a key of level 499']", $e->getMessage());
+            self::assertStringContainsString("['a key of level 0']", $e->getMessage());
+            self::assertStringNotContainsString('cach', $e->getMessage(), 'A queue says this too.');
+        }
+    }
 }

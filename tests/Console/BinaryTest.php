@@ -93,6 +93,11 @@ final class BinaryTest extends TestCase
         self::assertSame(2, $this->larder(['get'])->status);
         self::assertSame(2, $this->larder(['get', 'k', '--dsn=rediz://h'])->status);
         self::assertSame(2, $this->larder(['nonsense'])->status);
+        // Seen to fail: without a terminal it asked a question, whose answer it took for a no.
+        $misspelt = $this->larder(['gett', 'x']);
+        self::assertSame([2, ''], [$misspelt->status, $misspelt->output]);
+        self::assertStringNotContainsString('[no]', $misspelt->errors);
+        self::assertStringContainsString('Did you mean', $misspelt->errors);
         self::assertSame(4, $this->larder(['get', 'k', '--dsn=memcached://' . $this->root->path . '/nobody.sock'])->status);
         self::assertSame(2, $this->larder(['get', 'k'], dsn: 'nonsense')->status, 'LARDER_DSN is read');
     }

@@ -50,12 +50,12 @@ final class DoctorTest extends TestCase
         self::assertIsArray($document['findings']);
         foreach ($document['findings'] as $finding) {
             self::assertIsArray($finding);
-            self::assertContains($finding['level'], ['ok', 'warn', 'fail']);
+            self::assertContains($finding['level'], ['ok', 'note', 'warn', 'fail']);
             self::assertIsString($finding['level']);
             self::assertIsString($finding['subject']);
             self::assertIsString($finding['text']);
             self::assertIsString($finding['fix']);
-            self::assertSame($finding['level'] === 'ok', $finding['fix'] === '', 'a fix where it is needed: ' . $finding['subject']);
+            self::assertSame(\in_array($finding['level'], ['ok', 'note'], true), $finding['fix'] === '', 'a fix where it is needed: ' . $finding['subject']);
             $findings[$finding['subject']] = ['level' => $finding['level'], 'text' => $finding['text'], 'fix' => $finding['fix']];
         }
 
@@ -132,6 +132,22 @@ final class DoctorTest extends TestCase
         [$status, $findings] = $this->doctor('sqlite://' . $this->root->path . '/cache');
         self::assertSame(1, $status);
         self::assertStringContainsString('kept-12345678 is a symbolic link', $findings['foreign file']['text']);
+    }
+
+    /** Seen to fail: it began with an inventory, in which what is not loaded was "ok". */
+    public function testWhatIsWrongComesFirstAndWhatIsMissingIsNotOk(): void
+    {
+        $application = new Application();
+        $application->setAutoExit(false);
+        $tester = new ApplicationTester($application);
+        $tester->run(['command' => 'doctor', '--dsn' => 'memory://']);
+        $marks = \array_values(\array_filter(\array_map(static fn(string $line): string => \trim(\substr($line, 0, 4)), \explode("\n", $tester->getDisplay()))));
+        $order = ['fail' => 0, 'warn' => 1, 'ok' => 2, '-' => 3];
+        $sorted = $marks;
+        \usort($sorted, static fn(string $one, string $other): int => $order[$one] <=> $order[$other]);
+        self::assertSame($sorted, $marks);
+        self::assertContains('warn', $marks);
+        self::assertDoesNotMatchRegularExpression('/^ ok .*not loaded/m', $tester->getDisplay());
     }
 
     public function testItIsReadableOnATerminal(): void
@@ -231,11 +247,11 @@ final class DoctorTest extends TestCase
     {
         $code = 'foreach (Larder\Console\Doctor\Machine::findings(Larder\Config\Options::from("file:///d")) as $f) { echo $f->subject, ": ", $f->text, " ", $f->fix, "\n"; }';
         $output = Child::php($code, options: ['-n'])->output;
-        if (\extension_loaded('redis') && !\str_contains($output, 'redis: not loaded')) {
-            self::markTestSkipped('redis is compiled into this PHP');
+        if (\extension_loaded('apcu') && !\str_contains($output, 'apcu: not loaded')) {
+            self::markTestSkipped('apcu is compiled into this PHP');
         }
 
-        self::assertMatchesRegularExpression('/^redis: not loaded.*apt install php-redis.*pecl install redis/m', $output);
+        self::assertMatchesRegularExpression('/^apcu: not loaded.*apt install php-apcu.*pecl install apcu/m', $output);
         self::assertMatchesRegularExpression('/^pdo_sqlite: not loaded.*apt install php-sqlite3/m', $output);
         self::assertMatchesRegularExpression('/^opcache: not loaded.*apt install php-opcache/m', $output);
     }

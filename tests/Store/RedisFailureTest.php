@@ -226,6 +226,22 @@ final class RedisFailureTest extends RedisFixture
         }
     }
 
+    /**
+     * Seen to fail: the server's words, with the whole script in them, and no advice.
+     *
+     * @param class-string<Connection> $connection
+     */
+    #[DataProvider('connections')]
+    public function testACommandThatTheServerDoesNotHave(string $connection): void
+    {
+        $this->server = new RedisServer(config: ['rename-command' => 'EVAL ""']);
+        $store = $this->store($connection);
+        $message = self::failure(fn() => $store->read(['k']))->getMessage();
+        self::assertStringContainsString('unknown command', $message);
+        self::assertStringContainsString('rename-command', $message);
+        self::assertLessThan(300, \strlen($message));
+    }
+
     /** @param class-string<Connection> $connection */
     #[DataProvider('connections')]
     public function testADatabaseOfItsOwn(string $connection): void

@@ -122,7 +122,7 @@ final class Health
         $lines = [];
         $apcu = self::options()?->near?->scheme === 'apcu';
         foreach (self::findings() as $finding) {
-            if ($finding->level !== 'ok' && ($apcu || !\in_array($finding->subject, self::APCU, true))) {
+            if (\in_array($finding->level, ['warn', 'fail'], true) && ($apcu || !\in_array($finding->subject, self::APCU, true))) {
                 $worst = $finding->level === 'fail' ? 'critical' : ($worst === 'good' ? 'recommended' : $worst);
                 $lines[] = $finding->subject . ': ' . $finding->text . '. ' . self::fix($finding);
             }
@@ -315,7 +315,7 @@ final class Health
         foreach (self::findings() as $number => $finding) {
             $fields['doctor_' . $number] = self::field(
                 $finding->subject,
-                \trim(($finding->level === 'ok' ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->fix === '' ? '' : '. ' . self::fix($finding))),
+                \trim((\in_array($finding->level, ['ok', 'note'], true) ? '' : \strtoupper($finding->level) . ': ') . $finding->text . ($finding->fix === '' ? '' : '. ' . self::fix($finding))),
                 true,
             );
         }

@@ -8,7 +8,7 @@ namespace Larder\Console\Doctor;
 final readonly class Finding
 {
     private function __construct(
-        /** ok, warn or fail. */
+        /** ok, note (neither good nor bad), warn or fail. */
         public string $level,
         public string $subject,
         public string $text,
@@ -18,6 +18,11 @@ final readonly class Finding
     public static function ok(string $subject, string $text): self
     {
         return new self('ok', $subject, $text, '');
+    }
+
+    public static function note(string $subject, string $text): self
+    {
+        return new self('note', $subject, $text, '');
     }
 
     public static function warn(string $subject, string $text, string $fix): self

@@ -120,7 +120,7 @@ final class Folder
     {
         $mount = Mount::of($path);
         if ($mount === null) {
-            yield Finding::ok('file system', 'not known: /proc/self/mountinfo cannot be read');
+            yield Finding::note('file system', 'not known: /proc/self/mountinfo cannot be read');
         } elseif ($mount->isNetwork()) {
             yield Finding::warn(
                 'file system',

@@ -35,7 +35,7 @@ final class Machine
             } elseif ($name === 'pdo_sqlite' && $options->truth->scheme === 'file' || $name === 'posix') {
                 yield Finding::warn($name, 'not loaded: ' . $purpose, Extension::advice($name));
             } else {
-                yield Finding::ok($name, 'not loaded: ' . $purpose . '. ' . Extension::advice($name));
+                yield Finding::note($name, 'not loaded: ' . $purpose . '. ' . Extension::advice($name));
             }
         }
         $predis = \class_exists(\Predis\Client::class);

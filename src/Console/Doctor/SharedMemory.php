@@ -35,7 +35,7 @@ final class SharedMemory
         } elseif (!SegmentPlace::isUsable()) {
             yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' is older than this library needs', 'Rebuild it (type "make ext" where Larder is) and restart php-fpm.');
         } elseif ($options->near?->scheme !== 'segment') {
-            yield Finding::ok('segment', 'not used: ' . match (true) {
+            yield Finding::note('segment', 'not used: ' . match (true) {
                 $options->near !== null => 'near=' . $options->near->scheme . ' takes its place',
                 $options->withoutApcu => 'the configuration says near=apcu, which is switched off here',
                 $options->disk === null && $options->far === null => 'no tier outlives the process, so there is nothing to copy',
@@ -59,7 +59,7 @@ final class SharedMemory
 
         return $options->segment === 'missing'
             ? Finding::warn('segment', 'the configuration says near=segment, but this PHP (' . \PHP_SAPI . ') does not load the extension larder: values come from the next tier', Extension::advice('larder'))
-            : Finding::ok('segment', 'not used: the extension larder is not loaded');
+            : Finding::note('segment', 'not used: the extension larder is not loaded');
     }
 
     /** An ini file that would load the extension. */

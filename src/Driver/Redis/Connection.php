@@ -253,8 +253,14 @@ abstract class Connection
             // Before AUTH a server takes only a few arguments a command (networking.c, processMultibulkBuffer).
             $kind = 'NOAUTH';
         }
+        if (\str_contains($error, 'unknown command')) {
+            // The server repeats the arguments: of EVAL that is a whole script.
+            $error = \explode(', with args', $error)[0];
+            $kind = 'unknown';
+        }
         $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
+            'unknown' => '; remove its rename-command from the server\'s configuration',
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
