@@ -30,7 +30,13 @@ final class Queue
     /** A DSN without options. */
     private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
 
+    /** Nanoseconds between two looks for dead messages that have stayed long enough. */
+    private const LOOK = 60_000_000_000;
+
     private ?Transport $transport = null;
+
+    /** hrtime() of the next look. */
+    private int $kept = 0;
 
     /**
      * @param ?PushLog $log where most messages go, so that what else is here need not be loaded for a push
@@ -39,7 +45,7 @@ final class Queue
 
     /**
      * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, predis://…), or an array with "dsn"
-     *                                            and options: `limit` (waiting messages; 1,000,000), `attempts` (5), `secret`
+     *                                            and options: `limit` (waiting messages; 1,000,000), `attempts` (5), `keep` (seconds that the dead stay), `secret`
      * @param string                      $name   of the queue
      *
      * @throws InvalidConfiguration
@@ -168,6 +174,8 @@ final class Queue
     /** @return Stats figures for people */
     public function stats(): array
     {
+        $this->forgetDead();
+
         return $this->transport()->stats();
     }
 
@@ -182,6 +190,8 @@ final class Queue
     /** @return list<array{id: string, body: mixed, attempts: int, error: string, at: int}> the oldest first; `at` is a Unix time */
     public function dead(int $limit = 100): array
     {
+        $this->forgetDead();
+
         return \array_map(function (array $dead): array {
             $error = null;
             $body = $this->decode($this->options(), $dead['body'], $error);
@@ -201,6 +211,29 @@ final class Queue
     public function retryDead(string ...$ids): int
     {
         return $this->transport()->retryDead(\array_values($ids));
+    }
+
+    /**
+     * Removes dead messages for good.
+     *
+     * @param int|float $age seconds since they died, at least
+     * @param string    $ids without any, all of that age
+     *
+     * @return int how many
+     */
+    public function removeDead(int|float $age = 0, string ...$ids): int
+    {
+        return $this->transport()->removeDead(\array_values($ids), Seconds::milliseconds('age', $age));
+    }
+
+    /** Removes the dead that have stayed as long as the option "keep" says. Looks once a minute. */
+    private function forgetDead(): void
+    {
+        $keep = $this->options()->keep;
+        if ($keep > 0 && ($now = \hrtime(true)) >= $this->kept) {
+            $this->kept = $now + self::LOOK;
+            $this->transport()->removeDead([], $keep);
+        }
     }
 
     /** Removes all messages that wait. @return int how many */
@@ -262,6 +295,7 @@ final class Queue
             $acknowledged = [];
             // If all were dead letters, others may be due behind them.
             if ($claims === []) {
+                $this->forgetDead();
                 $left = $wait === 0 ? 0 : \intdiv($end - \hrtime(true), 1_000_000);
                 if ($left <= 0) {
                     return [];

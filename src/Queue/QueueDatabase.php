@@ -24,6 +24,13 @@ final class QueueDatabase
     /** Pages of the write-ahead log. */
     private const LOG = 1_000;
 
+    /** Pages that are free, and times the pages in use, from which on the file is made smaller. */
+    private const MANY = 1_000;
+    private const MOSTLY = 3;
+
+    /** Pages in use with which that would keep the others waiting for too long: 40 MB. */
+    private const MOST = 10_000;
+
     /**
      * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
      * which a message is ready, free again, or died (milliseconds). The table `waiting`
@@ -97,6 +104,37 @@ final class QueueDatabase
         $this->database->rollBack($connection);
 
         return $this->explained($error);
+    }
+
+    /**
+     * Gives the disk back what a backlog has taken that is drained by now: by itself SQLite keeps the pages for later messages.
+     * Only a small part of the file is still in use then, so that this costs little. If another process uses the database, that
+     * one does it later, when it has nothing to do.
+     */
+    public function shrink(): void
+    {
+        $held = Signals::hold();
+        Quiet::begin();
+        try {
+            $connection = $this->database->connection();
+            $free = $connection->number('PRAGMA freelist_count');
+            if ($free < self::MANY) {
+                return;
+            }
+            $used = $connection->number('PRAGMA page_count') - $free;
+            if ($free < self::MOSTLY * $used || $used > self::MOST) {
+                return;
+            }
+            $connection->waiting(1, 'VACUUM');
+            $connection->waiting(1, 'PRAGMA wal_checkpoint(TRUNCATE)');
+        } catch (\PDOException|Failure $error) {
+            if (!$error instanceof \PDOException || Connection::isDamage($error)) {
+                throw $this->explained($error);
+            }
+        } finally {
+            Quiet::end();
+            unset($held);
+        }
     }
 
     private function explained(\Throwable $error): \Throwable

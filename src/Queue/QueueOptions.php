@@ -17,7 +17,7 @@ use Larder\System\Failure;
 /** The options of a queue, checked; every default stands here. */
 final readonly class QueueOptions
 {
-    private const KNOWN = ['dsn', 'limit', 'attempts', 'secret', 'synchronous', 'timeout', 'persistent'];
+    private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent'];
 
     private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'zmq+ipc', 'zmq+tcp'];
 
@@ -27,7 +27,7 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept) {}
+    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -66,7 +66,7 @@ final readonly class QueueOptions
             throw NotSupported::synchronous($dsn->scheme);
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']));
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0);
     }
 
     public function transport(string $name): Transport

@@ -329,6 +329,25 @@ final class RedisScript
         return {#list, waiting}
         LUA;
 
+    /**
+     * ARGV: milliseconds since they died, at least; how many at the most; ids of the dead, or none for the oldest. Gives how many
+     * it has removed.
+     */
+    public const REMOVE_DEAD = self::COMMON . <<<'LUA'
+        local before, count = clock() - ARGV[1], 0
+        local list = {unpack(ARGV, 3)}
+        if #list == 0 then list = redis.call('ZRANGEBYSCORE', base .. ':x', '-inf', before, 'LIMIT', 0, ARGV[2]) end
+        for _, id in ipairs(list) do
+          local died = redis.call('ZSCORE', base .. ':x', id)
+          if died and tonumber(died) <= before then
+            redis.call('ZREM', base .. ':x', id)
+            remove(id)
+            count = count + 1
+          end
+        end
+        return count
+        LUA;
+
     /** ARGV: how many messages outside the lists at the most; then as for STATS. Gives how many it has removed, and how many are left. */
     public const PURGE = self::COMMON . <<<'LUA'
         promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))

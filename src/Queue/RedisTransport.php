@@ -140,7 +140,7 @@ final class RedisTransport implements Transport
     {
         $ids = $ids === []
             ? self::texts($this->send(['ZRANGE', "$this->base:x", '0', '-1']))
-            : \array_map(fn(string $id): string => \str_starts_with($id, "$this->queue-") ? \substr($id, \strlen($this->queue) + 1) : '', $ids);
+            : $this->inside($ids);
 
         $count = 0;
         for ($i = 0; $i < \count($ids); $i += self::STEP) {
@@ -152,6 +152,34 @@ final class RedisTransport implements Transport
         }
 
         return $count;
+    }
+
+    public function removeDead(array $ids, int $age): int
+    {
+        $count = 0;
+        if ($ids === []) {
+            do {
+                $some = self::number($this->run(RedisScript::REMOVE_DEAD, [(string) $age, (string) self::STEP]));
+                $count += $some;
+            } while ($some === self::STEP);
+
+            return $count;
+        }
+        foreach (\array_chunk($this->inside($ids), self::STEP) as $some) {
+            $count += self::number($this->run(RedisScript::REMOVE_DEAD, [(string) $age, '0', ...$some]));
+        }
+
+        return $count;
+    }
+
+    /**
+     * @param list<string> $ids as users know them
+     *
+     * @return list<string> those of this queue, as the scripts know them; '' for others
+     */
+    private function inside(array $ids): array
+    {
+        return \array_map(fn(string $id): string => \str_starts_with($id, "$this->queue-") ? \substr($id, \strlen($this->queue) + 1) : '', $ids);
     }
 
     public function purge(): int

@@ -275,6 +275,19 @@ final class SqliteTransport implements Transport
         return $count;
     }
 
+    public function removeDead(array $ids, int $age): int
+    {
+        return $this->database->run(function (Connection $connection) use ($ids, $age): int {
+            $now = self::now();
+            $this->expire($connection, $now);
+            if ($ids === []) {
+                return self::run($connection, 'DELETE FROM dead WHERE due <= ?', [$now - $age]);
+            }
+
+            return \array_sum(\array_map(static fn(string $id): int => self::run($connection, 'DELETE FROM dead WHERE id = ? AND due <= ?', [$id, $now - $age]), $ids));
+        });
+    }
+
     public function purge(): int
     {
         return $this->look(function (Connection $connection): int {
@@ -302,6 +315,7 @@ final class SqliteTransport implements Transport
             $state['paused'] === 0 && self::number($connection, 'SELECT EXISTS (SELECT 1 FROM ready)') === 1,
             \min($state['expires'], $state['due']),
         ]);
+        $isReady || $this->database->shrink();
         $isReady || $this->waiters->wait((int) \max(1, \min($milliseconds, $next - self::now())));
     }
 

@@ -75,6 +75,16 @@ interface Transport
      */
     public function retryDead(array $ids): int;
 
+    /**
+     * Removes dead messages for good.
+     *
+     * @param list<string> $ids none: all
+     * @param int          $age milliseconds since they died, at least
+     *
+     * @return int how many
+     */
+    public function removeDead(array $ids, int $age): int;
+
     /** Removes all that waits. @return int how many */
     public function purge(): int;
 

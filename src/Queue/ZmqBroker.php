@@ -185,6 +185,7 @@ final class ZmqBroker
                 'stats' => ['ok', ...\array_map(static fn(int|bool|float|null $value): string => $value === null ? '' : (string) (\is_bool($value) ? (int) $value : $value), \array_values($queue->stats($number(0, 1))))],
                 'dead' => ['ok', ...\array_merge(...\array_map(static fn(array $dead): array => [$dead['id'], (string) $dead['attempts'], (string) $dead['at'], $dead['error'], $dead['body']], $queue->dead($number(0), $number(1, 1))))],
                 'retry' => ['ok', (string) $queue->retryDead(\array_slice($arguments, 1), $number(0, 1))],
+                'remove' => ['ok', (string) $queue->removeDead(\array_slice($arguments, 1), $number(0))],
                 'purge' => ['ok', (string) $queue->purge($number(0, 1))],
                 'pause' => ['ok', (string) (int) $queue->pause($number(0) === 1)],
                 'wait' => $this->wait($queue, $name, $from, $request, $number(0), $number(1, 1)),

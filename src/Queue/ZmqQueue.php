@@ -188,6 +188,18 @@ final class ZmqQueue
         return $count;
     }
 
+    /** @param list<string> $ids */
+    public function removeDead(array $ids, int $age): int
+    {
+        $before = self::now() - $age;
+        $dead = \array_filter($ids === [] ? $this->dead : \array_intersect_key($this->dead, \array_flip($ids)), fn(string $id): bool => $this->messages[$id]->due <= $before, \ARRAY_FILTER_USE_KEY);
+        foreach (\array_keys($dead) as $id) {
+            $this->remove($this->messages[$id]);
+        }
+
+        return \count($dead);
+    }
+
     private function isKeyTaken(ZmqMessage $message): bool
     {
         return $message->key !== null && isset($this->keys[$message->key]);
@@ -268,7 +280,7 @@ final class ZmqQueue
     {
         $message->error = $error === '' ? $message->error : $error;
         $message->died = (int) (\microtime(true) * 1000);
-        $this->enter($message, self::DEAD, 0);
+        $this->enter($message, self::DEAD, self::now());
     }
 
     private function enter(ZmqMessage $message, int $state, int $due): void

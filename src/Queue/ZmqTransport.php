@@ -103,6 +103,11 @@ final class ZmqTransport implements Transport
         return (int) ($this->ask('retry', [self::number($this->limit), ...$ids])[0] ?? 0);
     }
 
+    public function removeDead(array $ids, int $age): int
+    {
+        return (int) ($this->ask('remove', [self::number($age), ...$ids])[0] ?? 0);
+    }
+
     public function purge(): int
     {
         return (int) ($this->ask('purge', [$this->attempts()])[0] ?? 0);

@@ -64,6 +64,23 @@ final class QueueCommandsTest extends TestCase
         self::assertSame([], $this->json('queue:dead', ['mail']));
     }
 
+    public function testTheDeadAreRemoved(): void
+    {
+        $ids = $this->queue->pushMany(['a', 'b', 'c']);
+        while (($message = $this->queue->pop()) !== null) {
+            $message->bury('no');
+        }
+        foreach ([['--delete'], ['--delete', '--older-than=soon'], ['--delete', '--all', $ids[0]]] as $mistake) {
+            self::assertSame(2, $this->larder(['queue:dead', 'mail', ...$mistake])->status, \implode(' ', $mistake));
+        }
+        self::assertSame(['queue' => 'mail', 'removed' => 0], $this->json('queue:dead', ['mail', '--delete', '--older-than=7d']));
+        self::assertSame([], $this->json('queue:dead', ['mail', '--older-than=90s']));
+        self::assertSame("1 removed\n", $this->larder(['queue:dead', 'mail', $ids[1], '--delete'])->output);
+        self::assertSame(1, $this->larder(['queue:dead', 'mail', $ids[1], '--delete'])->status);
+        self::assertSame("2 removed\n", $this->larder(['queue:dead', 'mail', '--delete', '--all'])->output);
+        self::assertSame([], $this->json('queue:dead', ['mail']));
+    }
+
     public function testPauseResumeAndPurge(): void
     {
         $this->queue->pushMany(['a', 'b']);

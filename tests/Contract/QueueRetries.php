@@ -214,6 +214,33 @@ trait QueueRetries
         self::assertSame(0, $queue->retryDead());
     }
 
+    public function testTheDeadCanBeRemoved(): void
+    {
+        $queue = $this->queue();
+        $ids = $queue->pushMany([1, 2, 3, 4, 'waits']);
+        foreach ($queue->popMany(4) as $message) {
+            $message->bury('bad');
+        }
+        self::assertSame(0, $queue->removeDead(3600), 'None is so old.');
+        self::assertSame(0, $queue->removeDead(0, 'unknown', "\x00", '', $ids[4]));
+        self::assertSame(0, $queue->removeDead(3600, $ids[0]));
+        self::assertSame(2, $queue->removeDead(0, $ids[1], $ids[1], $ids[2]));
+        self::assertSame([1, 4], \array_column($queue->dead(), 'body'));
+        self::assertSame(2, $this->queue()->removeDead());
+        self::assertSame([[], 0, ['waits'], 0], [$queue->dead(), $queue->stats()['dead'], self::drain($queue), $queue->retryDead()]);
+    }
+
+    public function testTheDeadStayAsLongAsTheOptionSays(): void
+    {
+        $this->queue()->push('body');
+        self::next($this->queue())->bury('bad');
+        self::assertCount(1, $this->queue('mail', ['keep' => 3600])->dead());
+        for ($end = \hrtime(true) + 10_000_000_000; $this->queue('mail', ['keep' => 0.05])->dead() !== [] && \hrtime(true) < $end;) {
+            \usleep(10_000);
+        }
+        self::assertSame([], $this->queue()->dead());
+    }
+
     public function testADeadMessageStaysDeadWhereItsKeyWaits(): void
     {
         $queue = $this->queue();

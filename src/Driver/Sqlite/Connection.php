@@ -337,11 +337,12 @@ class Connection
         $usual = $this->number('PRAGMA busy_timeout');
         self::leave($this->pdo(), self::CHANGED);
         $this->run("PRAGMA busy_timeout=$milliseconds");
-        $value = $this->number($sql);
-        $this->run("PRAGMA busy_timeout=$usual");
-        self::leave($this->pdo(), self::READY);
-
-        return $value;
+        try {
+            return $this->number($sql);
+        } finally {
+            $this->run("PRAGMA busy_timeout=$usual");
+            self::leave($this->pdo(), self::READY);
+        }
     }
 
     /** Notes what the next request of this process would find. */
