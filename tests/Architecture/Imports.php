@@ -21,8 +21,9 @@ final class Imports
     private const ROWS = [
         'System' => [],
         'Codec' => ['System'],
-        'Driver\Memcached' => ['System'],
-        'Driver\Redis' => ['System'],
+        'Driver' => [],
+        'Driver\Memcached' => ['System', 'Driver'],
+        'Driver\Redis' => ['System', 'Driver'],
         'Driver\Sqlite' => ['System'],
         'Store\Journal' => ['System'],
         'Store' => ['System', 'Store\Journal'],

@@ -48,6 +48,11 @@ final class FarServer
         return $this->server instanceof RedisServer ? $this->server : throw new \LogicException('It is a memcached.');
     }
 
+    public function socket(): string
+    {
+        return $this->server instanceof RedisServer ? $this->server->socket : $this->server->address[0];
+    }
+
     /** Nothing listens there any more. */
     public function kill(): void
     {

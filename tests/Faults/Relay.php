@@ -6,7 +6,10 @@ namespace Larder\Tests\Faults;
 
 use Larder\Tests\Support\Process;
 
-/** A TCP port that leads to a unix socket, in a process of its own: a network that can be cut and mended while the server lives on. */
+/**
+ * A TCP port that leads to a unix socket, in a process of its own: a network that can be cut and mended while the server lives
+ * on. Once a client has sent the word "slowly", all answers come a byte at a time.
+ */
 final class Relay
 {
     private const PROGRAM = <<<'PHP'
@@ -14,6 +17,8 @@ final class Relay
         echo "ready\n";
         $other = [];
         $streams = [];
+        $fromServer = [];
+        $slowly = false;
         while (true) {
             $ready = [$listener, ...$streams];
             $none = null;
@@ -27,6 +32,7 @@ final class Relay
                         $streams[(int) $server] = $server;
                         $other[(int) $client] = $server;
                         $other[(int) $server] = $client;
+                        $fromServer[(int) $server] = true;
                     }
                     continue;
                 }
@@ -36,10 +42,18 @@ final class Relay
                 }
                 $bytes = fread($stream, 65536);
                 if ($bytes === '' || $bytes === false) {
-                    unset($streams[(int) $stream], $streams[(int) $to], $other[(int) $stream], $other[(int) $to]);
+                    unset($streams[(int) $stream], $streams[(int) $to], $other[(int) $stream], $other[(int) $to], $fromServer[(int) $stream], $fromServer[(int) $to]);
                     fclose($stream);
                     fclose($to);
+                } elseif ($slowly && isset($fromServer[(int) $stream])) {
+                    foreach (str_split($bytes) as $byte) {
+                        usleep(20_000);
+                        if (!@fwrite($to, $byte)) {
+                            break;
+                        }
+                    }
                 } else {
+                    $slowly = $slowly || str_contains($bytes, 'slowly');
                     fwrite($to, $bytes);
                 }
             }

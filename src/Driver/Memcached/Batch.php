@@ -169,8 +169,9 @@ final class Batch
         try {
             // A failing socket raises a warning; a Failure is thrown instead.
             $sent = \hrtime(true);
+            $end = $this->servers->end();
             foreach ($this->commands as $server => $bytes) {
-                $this->servers->at($server)->send($bytes, $this->repeatable);
+                $this->servers->at($server)->send($bytes, $this->repeatable, $end);
             }
             foreach ($this->expected as $server => $numbers) {
                 $connection = $this->servers->at($server);

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Memcached;
 
+use Larder\Driver\Disconnected;
+use Larder\Driver\Socket;
 use Larder\System\Failure;
 use Larder\System\Process;
 
@@ -18,14 +20,10 @@ use Larder\System\Process;
  */
 final class Connection
 {
-    /** Bytes that no line of an answer reaches: the longest names a key, percent-encoded. */
-    private const LINE = 4096;
-
     /** Bytes of the largest item that a server can be told to take (memcached: -I). */
     private const LARGEST = 1 << 30;
 
-    /** @var ?resource */
-    private $stream = null;
+    private ?Socket $socket = null;
 
     private int $pid = 0;
 
@@ -35,7 +33,10 @@ final class Connection
     /** Commands to send again on another socket if this one turns out to be closed; '': they must not be repeated. */
     private string $again = '';
 
-    /** @param float $timeout seconds, for connecting and for each wait */
+    /** hrtime() at which the call ends. */
+    private int $end = 0;
+
+    /** @param float $timeout seconds for a call */
     public function __construct(
         private readonly string $host,
         private readonly int $port,
@@ -44,22 +45,33 @@ final class Connection
 
     public function __clone()
     {
-        $this->stream = null;
+        $this->socket = null;
     }
 
-    /** @param bool $repeatable the bytes may be sent twice: then a restarted server, or one that closes idle sockets, is no failure */
-    public function send(string $bytes, bool $repeatable): void
+    /**
+     * @param bool $repeatable the bytes may be sent twice: then a restarted server, or one that closes idle sockets, is no failure
+     * @param int  $end        hrtime() at which all answers must be there
+     */
+    public function send(string $bytes, bool $repeatable, int $end): void
     {
         if ($this->busy || $this->pid !== Process::id()) {
             $this->drop();
         }
-        $this->again = '';
-        if ($this->stream === null) {
-            $this->open();
-        } elseif ($repeatable) {
-            $this->again = $bytes;
+        $this->end = $end;
+        $this->again = $this->socket !== null && $repeatable ? $bytes : '';
+        try {
+            $socket = $this->socket ?? $this->open();
+            $this->busy = true;
+            $socket->send($bytes, $end);
+        } catch (Disconnected $e) {
+            $this->repeat($e);
         }
-        $this->put($bytes);
+    }
+
+    /** Gives the call more time, for an answer that goes on and on. */
+    public function extend(int $end): void
+    {
+        $this->socket?->extend($this->end = $end);
     }
 
     /** Notes that all answers have been read. */
@@ -71,20 +83,18 @@ final class Connection
     /** One line of an answer, without its end. */
     public function line(): string
     {
-        $line = $this->stream === null ? false : \fgets($this->stream, self::LINE);
-        if ($line === false && $this->again !== '' && $this->closed()) {
-            $bytes = $this->again;
-            $this->again = '';
-            $this->open();
-            $this->put($bytes);
-            $line = \fgets($this->stream ?? throw $this->failure('closed'), self::LINE);
+        try {
+            try {
+                $line = $this->socket()->line();
+            } catch (Disconnected $e) {
+                $line = $this->repeat($e)->line();
+            }
+        } catch (Disconnected $e) {
+            throw $this->failure($e->getMessage());
         }
         $this->again = '';
-        if ($line === false || !\str_ends_with($line, "\n")) {
-            throw $this->failure('no answer');
-        }
 
-        return \rtrim($line, "\r\n");
+        return $line;
     }
 
     /**
@@ -101,14 +111,14 @@ final class Connection
                 continue;
             }
             $size = (int) ($word[3] ?? -1);
-            if ($word[0] !== 'VALUE' || !isset($word[4]) || $size < 0 || $size > self::LARGEST || $this->stream === null) {
+            if ($word[0] !== 'VALUE' || !isset($word[4]) || $size < 0 || $size > self::LARGEST) {
                 throw $this->failure('answered "' . \substr($line, 0, 80) . '"');
             }
-            $value = \stream_get_contents($this->stream, $size + 2);
-            if ($value === false || \strlen($value) !== $size + 2) {
-                throw $this->failure('broke off');
+            try {
+                $items[$word[1]] = [$this->socket()->bytes($size), $word[4]];
+            } catch (Disconnected $e) {
+                throw $this->failure($e->getMessage());
             }
-            $items[$word[1]] = [\substr($value, 0, $size), $word[4]];
         }
     }
 
@@ -131,65 +141,47 @@ final class Connection
     public function drop(): void
     {
         $this->busy = false;
-        if ($this->stream !== null) {
-            \fclose($this->stream);
-            $this->stream = null;
-        }
+        $this->socket?->close();
+        $this->socket = null;
     }
 
     public function failure(string $what): Failure
     {
-        if ($this->stream !== null && \stream_get_meta_data($this->stream)['timed_out']) {
-            $what = 'no answer within ' . $this->timeout . ' s';
-        }
         $this->drop();
 
         return Failure::because('memcached', $this->host . ($this->port === 0 ? '' : ':' . $this->port) . ' ' . $what);
     }
 
-    private function open(): void
+    private function socket(): Socket
+    {
+        return $this->socket ?? throw $this->failure('closed');
+    }
+
+    /** @throws Disconnected */
+    private function open(): Socket
     {
         $this->drop();
         $this->pid = Process::id();
-        $stream = \stream_socket_client(
-            $this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port,
-            $code,
-            $message,
-            $this->timeout,
-            \STREAM_CLIENT_CONNECT,
-            // Small packets must not wait for each other's acknowledgement (RFC 1122, section 4.2.3.4).
-            \stream_context_create(['socket' => ['tcp_nodelay' => true]]),
-        );
-        if ($stream === false) {
-            throw $this->failure('cannot be reached: ' . $message);
-        }
-        \stream_set_timeout($stream, (int) $this->timeout, (int) (\fmod($this->timeout, 1.0) * 1e6));
-        \stream_set_chunk_size($stream, 65536);
-        $this->stream = $stream;
+
+        return $this->socket = Socket::open($this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port, $this->end, $this->timeout);
     }
 
-    private function put(string $bytes): void
+    /** Sends the commands again on another socket, if they may be and the server has closed this one. A late server may still answer. */
+    private function repeat(Disconnected $cause): Socket
     {
-        $this->busy = true;
-        $stream = $this->stream ?? throw $this->failure('closed');
-        $sent = \fwrite($stream, $bytes);
-        if ($sent === \strlen($bytes)) {
-            return;
-        }
-        if ($this->again === '' || !$this->closed()) {
-            throw $this->failure('does not listen');
-        }
+        $bytes = $this->again;
         $this->again = '';
-        $this->open();
-        $stream = $this->stream;
-        if ($stream === null || \fwrite($stream, $bytes) !== \strlen($bytes)) {
-            throw $this->failure('does not listen');
+        if ($bytes === '' || $cause->isLate) {
+            throw $this->failure($cause->getMessage());
         }
-    }
+        try {
+            $socket = $this->open();
+            $this->busy = true;
+            $socket->send($bytes, $this->end);
 
-    /** Whether the server has closed the socket, or the socket is broken; a mere time-out does not count. */
-    private function closed(): bool
-    {
-        return $this->stream !== null && !\stream_get_meta_data($this->stream)['timed_out'];
+            return $socket;
+        } catch (Disconnected $e) {
+            throw $this->failure($e->getMessage());
+        }
     }
 }

@@ -19,13 +19,22 @@ final class Servers
     /** The server that holds the journal. */
     public readonly int $log;
 
+    /** hrtime() at which the call ends that began last: see begin(). */
+    private int $end = 0;
+
+    /** Nanoseconds. */
+    private readonly int $timeout;
+
     /** @var list<string> */
     private readonly array $names;
 
     /** @var non-empty-list<Connection> */
     private readonly array $connections;
 
-    /** @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0 */
+    /**
+     * @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0
+     * @param float                    $timeout seconds for a call
+     */
     public function __construct(array $servers, string $name, float $timeout)
     {
         $names = $connections = [];
@@ -36,10 +45,25 @@ final class Servers
         if ($connections === []) {
             throw Failure::because('memcached', 'no server is named; write memcached://host:port');
         }
+        $this->timeout = (int) ($timeout * 1e9);
         $this->names = $names;
         $this->connections = $connections;
         $this->count = \count($names);
         $this->log = $this->of($name);
+    }
+
+    /** Begins a call: all its round trips together have one time-out. */
+    public function begin(): void
+    {
+        $this->end = \hrtime(true) + $this->timeout;
+    }
+
+    /** hrtime() at which a round trip that begins now must have ended. */
+    public function end(): int
+    {
+        $now = \hrtime(true);
+
+        return $this->end > $now ? $this->end : $now + $this->timeout;
     }
 
     /**

@@ -69,6 +69,7 @@ final class Dump
     {
         $sum = ['curr_items' => 0, 'bytes' => 0, 'limit_maxbytes' => 0];
         for ($server = 0; $server < $this->servers->count; $server++) {
+            $this->servers->begin();
             $batch = new Batch($this->servers);
             $batch->stats($server);
             $batch->run();
@@ -83,12 +84,13 @@ final class Dump
     /** @return iterable<string> the lines of the answer */
     private function ask(int $server, string $command): iterable
     {
+        $this->servers->begin();
         // A socket of its own, since the crawler occupies it until it has ended.
         $connection = $this->servers->another($server);
         Quiet::begin();
         try {
             for ($try = 0; ; $try++) {
-                $connection->send($command . "\r\n", false);
+                $connection->send($command . "\r\n", false, $this->servers->end());
                 $line = $connection->line();
                 if (!\str_starts_with($line, 'BUSY') || $try === self::TRIES) {
                     break;
@@ -100,6 +102,8 @@ final class Dump
                     throw $connection->failure('answered "' . \substr($line, 0, 80) . '" to ' . $command);
                 }
                 yield $line;
+                // The caller has taken its time, and the server has many keys.
+                $connection->extend($this->servers->end());
                 $line = $connection->line();
             }
         } finally {

@@ -102,6 +102,7 @@ final class JournaledWrite
                 $outcomes += $decided;
                 $changes = \array_diff_key($changes, $outcomes);
                 $begun = \hrtime(true);
+                $this->servers->begin();
             }
         }
 
@@ -164,6 +165,8 @@ final class JournaledWrite
         $begun = \hrtime(true);
         for ($wait = 0; $this->undecided($changes, $look); $wait++) {
             if ($wait === self::WAITS) {
+                // The time so far went by for another writer, and the server has its own.
+                $this->servers->begin();
                 $this->healer()->shutGaps($look->window);
             } elseif ($wait > self::WAITS && \hrtime(true) - $begun > $this->patience * 1e9) {
                 break;

@@ -59,7 +59,7 @@ final class MemcachedStore implements Store
      * @param list<array{string, int}> $servers host and port; the path of a unix socket has port 0. All processes must
      *                                          name the same servers (in any order)
      * @param string                   $prefix  of all keys
-     * @param float                    $timeout seconds, for connecting and for each wait
+     * @param float                    $timeout seconds for a call
      */
     public function __construct(array $servers, string $prefix, float $timeout)
     {
@@ -74,6 +74,7 @@ final class MemcachedStore implements Store
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $log = $this->log;
+        $this->servers->begin();
         $begun = \hrtime(true);
         for ($wait = 0; ; $wait++) {
             [$top] = $this->look([]);
@@ -127,6 +128,7 @@ final class MemcachedStore implements Store
                 $writer = $change->writer;
             }
             if (!$change->logged) {
+                $this->servers->begin();
                 $outcomes[$i] = $this->unlogged->apply($change);
                 continue;
             }
@@ -146,6 +148,8 @@ final class MemcachedStore implements Store
 
     public function now(): int
     {
+        $this->servers->begin();
+
         return $this->log->now();
     }
 
@@ -165,9 +169,11 @@ final class MemcachedStore implements Store
     public function each(): iterable
     {
         if ($this->log->epoch === '') {
+            $this->servers->begin();
             $this->log->open();
         }
         foreach ((new Dump($this->servers, $this->keys))->names() as $names) {
+            $this->servers->begin();
             $batch = new Batch($this->servers);
             $batch->records($names);
             $batch->run();
@@ -193,7 +199,12 @@ final class MemcachedStore implements Store
      */
     private function logged(array $changes): array
     {
-        return $changes === [] ? [] : $this->logged->apply($changes);
+        if ($changes === []) {
+            return [];
+        }
+        $this->servers->begin();
+
+        return $this->logged->apply($changes);
     }
 
     /**
@@ -203,6 +214,7 @@ final class MemcachedStore implements Store
      */
     private function some(array $keys): Snapshot
     {
+        $this->servers->begin();
         [$top, $items] = $this->look($keys);
         if ($top > $this->log->end) {
             // The end lags behind. Settled positions beyond it may count if the records are read after the slots.

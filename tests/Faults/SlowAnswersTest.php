@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Faults;
+
+use Larder\Cache;
+use PHPUnit\Framework\Attributes\DataProvider;
+
+/** A far server, or a network before it, that sends its answers a byte at a time: each byte gives a mere read time-out anew. */
+final class SlowAnswersTest extends FaultCase
+{
+    private ?FarServer $server = null;
+    private ?Relay $relay = null;
+
+    protected function tearDown(): void
+    {
+        parent::tearDown();
+        $this->relay?->cut();
+        $this->server?->end();
+    }
+
+    /**
+     * Seen to fail: each byte gave the server the whole time-out anew, and a get took 8 seconds.
+     *
+     * @param \Closure(Cache): mixed $call
+     */
+    #[DataProvider('bounded')]
+    public function testAnswersThatComeByteByByteAreGivenUpAfterOneTimeOut(string $scheme, \Closure $call): void
+    {
+        $cache = $this->behindASlowRelay($scheme, 200);
+        $start = \hrtime(true);
+        self::assertEmpty($call($cache));
+        // A busy machine has its time too; the answers take longer.
+        self::assertLessThan(0.75, (\hrtime(true) - $start) / 1e9);
+        self::assertStringContainsString('going on without it', $this->log->lines[0] ?? '');
+    }
+
+    /** @return iterable<string, array{string, \Closure(Cache): mixed}> */
+    public static function bounded(): iterable
+    {
+        foreach (['memcached'] as $scheme) {
+            foreach (self::calls() as $name => $call) {
+                yield "$name, $scheme" => [$scheme, $call];
+            }
+        }
+    }
+
+    /** @return array<string, \Closure(Cache): mixed> */
+    private static function calls(): array
+    {
+        return [
+            'get' => static fn(Cache $cache): mixed => $cache->get('slowly'),
+            'delete' => static fn(Cache $cache): mixed => $cache->delete('slowly'),
+        ];
+    }
+
+    /** @param positive-int $bytes half of those that the key "slowly" holds */
+    private function behindASlowRelay(string $scheme, int $bytes): Cache
+    {
+        $this->server = FarServer::start($scheme);
+        $this->keptFile($this->server->options());
+        self::assertTrue($this->open($this->server->options())->set('slowly', \bin2hex(\random_bytes($bytes))));
+        $this->relay = new Relay($this->server->socket());
+        $options = ['far' => "$scheme://127.0.0.1:{$this->relay->port}", 'near' => 'none', 'timeout' => 0.25];
+        $this->keptFile($options);
+        $cache = $this->open($options);
+        $cache->get('other');
+
+        return $cache;
+    }
+}
