@@ -69,7 +69,7 @@ final class Assembly
             new Truth(
                 new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($truth, $options, $spare, $spare ? null : $runtime)),
                 $name,
-                new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$spare/lost-$mark"),
+                new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$spare/lost-$mark", $options->timeout),
                 $failureLog,
                 \bin2hex(\random_bytes(6)),
                 // What another server purges in a far tier moves no counter here.

@@ -44,7 +44,7 @@ final class PurgeCounter
     private const SLOTS = 1 << 22;
 
     /** Seconds that a purger waits for a process that holds the lock alone, which lasts microseconds. */
-    private const PATIENCE = 0.5;
+    private const PATIENCE = 0.25;
 
     public function __construct(public readonly string $path) {}
 

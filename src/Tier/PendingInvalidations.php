@@ -42,8 +42,11 @@ final class PendingInvalidations
     private const ALL = "\xFF\xFF\xFF\xFF";
     private const ESCAPED = ['\\' => '\\\\', "\n" => '\\n'];
 
-    /** Seconds to wait for the lock, which is held for microseconds. A process that does not get it must flush everything. */
-    private const PATIENCE = 0.5;
+    /**
+     * Seconds to wait for the lock at least, even if the store has taken all of the call's time. The lock is held for
+     * microseconds, and a process that does not get it must flush everything.
+     */
+    private const LEAST = 0.05;
     /** Seconds for which this process no longer waits for the lock after it failed to get it: the holder has stopped. */
     private const REST = 2.0;
     /** Seconds to wait for the gate: its holder applies keys, for as long as the store takes. */
@@ -64,10 +67,11 @@ final class PendingInvalidations
     private int $rest = 0;
 
     /**
-     * @param ?string $file  null: no directory can hold it
-     * @param ?string $spare the flag: a file in another private directory; null: none
+     * @param ?string $file    null: no directory can hold it
+     * @param ?string $spare   the flag: a file in another private directory; null: none
+     * @param float   $timeout seconds that a call may wait, for the store and then for the lock
      */
-    public function __construct(private readonly ?string $file, private readonly ?string $spare = null) {}
+    public function __construct(private readonly ?string $file, private readonly ?string $spare = null, private readonly float $timeout = 0.5) {}
 
     public function where(): string
     {
@@ -95,32 +99,34 @@ final class PendingInvalidations
 
     /**
      * @param list<string> $keys
+     * @param ?int         $begun hrtime() when the call began that has failed; null: just now
      *
      * @return bool false: only this process's memory holds them
      */
-    public function keep(array $keys): bool
+    public function keep(array $keys, ?int $begun = null): bool
     {
+        $begun ??= (int) \hrtime(true);
         foreach ($keys as $key) {
             $this->own[$key] = true;
         }
-        if ($this->write()) {
+        if ($this->write($begun)) {
             return true;
         }
         if (\count($this->own) > self::MOST) {
             $this->own = ['f:' => true];
         }
 
-        return $this->flag();
+        return $this->flag($begun);
     }
 
-    private function write(): bool
+    private function write(int $begun): bool
     {
         if ($this->file === null) {
             return false;
         }
-        \is_file($this->file) || $this->prepare($this->file, \hrtime(true) < $this->rest ? 0.0 : self::PATIENCE);
+        \is_file($this->file) || $this->prepare($this->file, $this->patience($begun));
         $handle = FileLock::file($this->file);
-        if ($handle === null || !$this->lock($handle)) {
+        if ($handle === null || !$this->lock($handle, $begun)) {
             return false;
         }
         Quiet::begin();
@@ -188,6 +194,7 @@ final class PendingInvalidations
      */
     public function apply(\Closure $apply): bool
     {
+        $begun = (int) \hrtime(true);
         if ($this->own !== []) {
             $own = $this->own;
             $this->own = [];
@@ -199,7 +206,7 @@ final class PendingInvalidations
                 throw $thrown;
             }
         }
-        if ($this->isFlagged() && $this->isPrivate() && !$this->flush($apply)) {
+        if ($this->isFlagged() && $this->isPrivate() && !$this->flush($apply, $begun)) {
             return false;
         }
         \clearstatcache();
@@ -215,7 +222,7 @@ final class PendingInvalidations
         $isDone = false;
         try {
             for ($round = 0; $round < self::ROUNDS; $round++) {
-                if (!$this->lock($handle)) {
+                if (!$this->lock($handle, $begun)) {
                     return false;
                 }
                 $bytes = self::used($handle);
@@ -233,7 +240,7 @@ final class PendingInvalidations
 
             return false;
         } finally {
-            if (!$isDone && $done !== self::ALL && $this->lock($handle)) {
+            if (!$isDone && $done !== self::ALL && $this->lock($handle, $begun)) {
                 // All keys must be applied again, so a key that is in the file need not be added a second time.
                 self::put($handle, 4, "\0\0\0\0");
             }
@@ -257,16 +264,24 @@ final class PendingInvalidations
      * Takes the file's lock. Waits only once for a holder that has stopped.
      *
      * @param resource $handle
+     * @param int      $begun  hrtime() when the call began
      */
-    private function lock($handle): bool
+    private function lock($handle, int $begun): bool
     {
-        $now = \hrtime(true);
-        if (FileLock::take($handle, $now < $this->rest ? 0.0 : self::PATIENCE)) {
+        if (FileLock::take($handle, $this->patience($begun))) {
             return true;
         }
-        $this->rest = $now + (int) ((self::PATIENCE + self::REST) * 1e9);
+        $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
 
         return false;
+    }
+
+    /** Seconds for which a call that began then may wait for a lock. */
+    private function patience(int $begun): float
+    {
+        $now = \hrtime(true);
+
+        return $now < $this->rest ? 0.0 : \max(self::LEAST, $this->timeout - ($now - $begun) / 1e9);
     }
 
     private function isFlagged(): bool
@@ -291,7 +306,7 @@ final class PendingInvalidations
      * Puts the flag: nobody else knows which keys changed, so everything counts as changed. Its size says how often it was put,
      * so that a process that has flushed everything meanwhile leaves it.
      */
-    private function flag(): bool
+    private function flag(int $begun): bool
     {
         if ($this->spare === null || !$this->isPrivate()) {
             return false;
@@ -301,7 +316,7 @@ final class PendingInvalidations
             if ($handle === null) {
                 return false;
             }
-            $this->lock($handle);
+            $this->lock($handle, $begun);
             $stat = (array) \fstat($handle);
             // Takes no room, so a full disk does not refuse it.
             $isPut = \ftruncate($handle, \max(0, $stat['size'] ?? 0) + 1);
@@ -321,7 +336,7 @@ final class PendingInvalidations
      *
      * @param \Closure(non-empty-list<string>): void $apply
      */
-    private function flush(\Closure $apply): bool
+    private function flush(\Closure $apply, int $begun): bool
     {
         $gate = FileLock::file($this->spare . '.gate');
         if ($gate === null || !FileLock::take($gate, self::GATE)) {
@@ -332,7 +347,7 @@ final class PendingInvalidations
                 $times = (int) \filesize((string) $this->spare);
                 $apply(['f:']);
                 // A flag that cannot be removed would flush again and again.
-                if (!$this->lower($times) || $round === self::ROUNDS) {
+                if (!$this->lower($times, $begun) || $round === self::ROUNDS) {
                     return false;
                 }
             }
@@ -344,10 +359,10 @@ final class PendingInvalidations
     }
 
     /** Removes the flag, unless somebody has put it again since its size was this. */
-    private function lower(int $times): bool
+    private function lower(int $times, int $begun): bool
     {
         $handle = FileLock::file((string) $this->spare);
-        if ($handle === null || !$this->lock($handle)) {
+        if ($handle === null || !$this->lock($handle, $begun)) {
             return false;
         }
         $isDone = ((\fstat($handle)['size'] ?? 0) !== $times) || Quiet::remove((string) $this->spare);

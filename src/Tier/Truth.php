@@ -198,13 +198,13 @@ final class Truth
      */
     public function write(array $changes, array $invalidated = []): ?array
     {
+        $start = \hrtime(true);
         if ($this->breaker->until !== 0 && !$this->reachable()) {
-            $this->keep($invalidated);
+            $this->keep($invalidated, $start);
 
             return null;
         }
         $this->calls++;
-        $start = \hrtime(true);
         try {
             $this->writes += \count($changes);
             $outcomes = $this->put($changes);
@@ -222,7 +222,7 @@ final class Truth
 
             return null;
         } catch (Failure $failure) {
-            $this->keep($invalidated);
+            $this->keep($invalidated, $start);
 
             return $this->failed($failure);
         } finally {
@@ -442,6 +442,7 @@ final class Truth
         while ($this->deferred !== []) {
             $keys = $this->deferred;
             $this->deferred = [];
+            $start = (int) \hrtime(true);
             try {
                 $this->invalidate($keys, $this->writer);
             } catch (StoreBusy) {
@@ -450,16 +451,19 @@ final class Truth
 
                 return;
             } catch (Failure $failure) {
-                $this->keep($keys);
+                $this->keep($keys, $start);
                 $this->failed($failure);
             }
         }
     }
 
-    /** @param list<string> $keys */
-    private function keep(array $keys): void
+    /**
+     * @param list<string> $keys
+     * @param int          $begun hrtime() when the call began that has failed: it has one time-out, for the store and for this
+     */
+    private function keep(array $keys, int $begun): void
     {
-        if ($keys !== [] && !$this->pending->keep($keys)) {
+        if ($keys !== [] && !$this->pending->keep($keys, $begun)) {
             $this->failureLog->report($this->name, 'an invalidation could not be recorded, and only this process keeps it: there is no file for it in ' . $this->pending->where());
         }
         $markers = \array_values(\array_filter($keys, Markers::is(...)));
@@ -489,7 +493,7 @@ final class Truth
         // No second wait for a time-out.
         $keys = $this->deferred;
         $this->deferred = [];
-        $this->keep($keys);
+        $this->keep($keys, 0);
         $this->errors++;
         $this->breaker->trip();
         $this->failureLog->report($this->name, $failure->getMessage() . '; going on without it');
