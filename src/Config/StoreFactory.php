@@ -99,7 +99,7 @@ final class StoreFactory
     /**
      * A connection to Redis by its extension or, if that is not loaded, by Predis.
      *
-     * @param float $timeout seconds for connecting and for each answer
+     * @param float $timeout seconds for a call, connecting included: see Connection::begin()
      * @param bool  $isKept  whether PHP keeps the connection for its process's next request
      */
     public static function redis(Dsn $dsn, float $timeout, bool $isKept = false): PhpRedisConnection|PredisConnection

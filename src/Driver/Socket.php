@@ -121,6 +121,22 @@ final class Socket
     }
 
     /**
+     * @return string at least one byte, and at most so many
+     *
+     * @throws Disconnected
+     */
+    public function some(int $most): string
+    {
+        if ($this->at === \strlen($this->buffer)) {
+            $this->fill();
+        }
+        $bytes = \substr($this->buffer, $this->at, $most);
+        $this->at += \strlen($bytes);
+
+        return $bytes;
+    }
+
+    /**
      * @return string so many bytes, without the line's end that follows them
      *
      * @throws Disconnected

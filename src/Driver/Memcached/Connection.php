@@ -62,7 +62,7 @@ final class Connection
         try {
             $socket = $this->socket ?? $this->open();
             $this->busy = true;
-            $socket->send($bytes, $end);
+            $socket->send($bytes, $this->end);
         } catch (Disconnected $e) {
             $this->repeat($e);
         }
@@ -163,7 +163,14 @@ final class Connection
         $this->drop();
         $this->pid = Process::id();
 
-        return $this->socket = Socket::open($this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port, $this->end, $this->timeout);
+        $this->socket = Socket::open($this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port, $this->end, $this->timeout);
+        $now = \hrtime(true);
+        if ($now >= $this->end) {
+            // Nothing limits the look-up of a name, so the call may be over its time.
+            $this->end = $now + (int) ($this->timeout * 1e9);
+        }
+
+        return $this->socket;
     }
 
     /** Sends the commands again on another socket, if they may be and the server has closed this one. A late server may still answer. */

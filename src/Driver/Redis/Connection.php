@@ -41,6 +41,14 @@ abstract class Connection
     private int $process = 0;
     /** hrtime() of the last use: of its beginning or its end. */
     public int $used = 0;
+    /** Nanoseconds. */
+    protected readonly int $timeout;
+    /** hrtime() at which the round trip under way must have ended. */
+    protected int $until = 0;
+    /** Whether it may have less than the whole time-out, or the last one had. */
+    protected bool $isShort = false;
+    /** hrtime() at which the call must have ended that began last: see begin(). */
+    private int $end = 0;
     private readonly bool $forks;
 
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
@@ -48,17 +56,41 @@ abstract class Connection
     final public function __construct(protected readonly Endpoint $endpoint)
     {
         $this->forks = Process::forks();
+        $this->timeout = (int) ($endpoint->timeout * 1e9);
     }
 
     /**
-     * Connects. Throws the library's exceptions.
+     * Begins a call: all its round trips together have one time-out. Who begins one before each call may rely on that; who never
+     * does has a time-out for each round trip.
+     */
+    final public function begin(): void
+    {
+        $this->end = (int) \hrtime(true) + $this->timeout;
+    }
+
+    /** Seconds, above zero, that the round trip under way has left. */
+    final protected function left(): float
+    {
+        return \max(0.001, ($this->until - (int) \hrtime(true)) / 1e9);
+    }
+
+    /** Begins a round trip. */
+    private function start(): void
+    {
+        $now = (int) \hrtime(true);
+        $this->until = $this->end > $now ? $this->end : $now + $this->timeout;
+        $this->isShort = true;
+    }
+
+    /**
+     * Connects, by $until. Throws the library's exceptions.
      *
      * @return bool whether the greeting has been said
      */
     abstract protected function open(): bool;
 
     /**
-     * Sends all commands at once and reads all replies.
+     * Sends all commands at once and reads all replies, by $until as far as the library can.
      *
      * @param non-empty-list<non-empty-list<string>> $commands
      * @param int                                    $attempts so many of the first commands may be refused
@@ -72,7 +104,7 @@ abstract class Connection
     abstract protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array;
 
     /**
-     * Sends one command and reads its reply.
+     * Sends one command and reads its reply, by $until as far as the library can.
      *
      * @param non-empty-list<string> $command
      *
@@ -152,14 +184,18 @@ abstract class Connection
         Quiet::begin();
         try {
             // Inside the try, since a signal handler may throw right after it.
+            $this->start();
             $replies = $attempts === 0 && \count($commands) === 1 ? [$this->exchangeOne($commands[0])] : $this->exchange($commands, $attempts);
+            $this->used = (int) \hrtime(true);
+            if ($this->used > $this->until) {
+                throw $this->late();
+            }
         } catch (\Throwable $e) {
             $this->close();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
             Quiet::end();
         }
-        $this->used = (int) \hrtime(true);
         $this->busy = false;
 
         return $replies;
@@ -169,12 +205,13 @@ abstract class Connection
      * Does what ready() and run() do for one command, as long as the connection is the one with this number.
      *
      * @param non-empty-list<string> $command
+     * @param bool                   $begins  whether a call begins by it; false: it belongs to the one that begin() began
      *
      * @return mixed the reply, null for a script that the server does not know; false: nothing was sent, call ready() first
      *
      * @throws Failure
      */
-    final public function ask(array $command, int $number): mixed
+    final public function ask(array $command, int $number, bool $begins = true): mixed
     {
         $now = (int) \hrtime(true);
         if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
@@ -183,7 +220,15 @@ abstract class Connection
         $this->busy = true;
         Quiet::begin();
         try {
+            if ($begins) {
+                $this->until = $this->end = $now + $this->timeout;
+            } else {
+                $this->start();
+            }
             $reply = $this->exchangeOne($command);
+            if (\hrtime(true) > $this->until) {
+                throw $this->late();
+            }
         } catch (\Throwable $e) {
             $this->close();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
@@ -231,6 +276,15 @@ abstract class Connection
         \register_shutdown_function(function (): void {
             $this->busy && $this->close();
         });
+    }
+
+    /**
+     * The failure of a call whose replies have come after its end. The library has waited longer than it should, so the server
+     * counts as one that does not answer: who asked leaves it alone for a while.
+     */
+    private function late(): Failure
+    {
+        return $this->failure('no answer within ' . $this->endpoint->timeout . ' s');
     }
 
     final public function failure(string $what, ?\Throwable $cause = null): Failure
@@ -290,8 +344,11 @@ abstract class Connection
         $this->process = Process::id();
         Quiet::begin();
         try {
+            $this->start();
             $greeting = $this->open() ? [] : $this->endpoint->greeting();
             if ($greeting !== []) {
+                // Nothing limits the look-up of a name, so the call may be over its time.
+                $this->start();
                 $this->exchange($greeting, 0);
             }
         } catch (\Throwable $e) {

@@ -10,9 +10,11 @@ use Larder\System\Process;
 /**
  * A connection by the extension "redis" (phpredis), version 5.3 or newer.
  *
- * The time-out does not limit one wait: if the server stops in the middle of a value, phpredis waits as long as the
- * connection stands (seen in 5.3.7; library.c, redis_sock_read_bulk_reply, reads on after a time-out). That needs a value
- * larger than the socket's buffers, and a hanging server usually stops between replies.
+ * What limits a call. Its read time-out is what is left of the call's time. But phpredis lets it count anew for each packet
+ * of a reply, and in the middle of a value it reads on after a time-out, as long as the connection stands (seen in 5.3.7;
+ * library.c, redis_sock_read_bulk_reply). So a server or a network that sends a byte now and then can hold one call for as
+ * many time-outs as the reply has bytes, and one that stops within a value for ever. No other call waits then: a reply after
+ * the call's end counts as a failure, which closes the connection. PredisConnection has no such gap.
  */
 final class PhpRedisConnection extends Connection
 {
@@ -21,8 +23,8 @@ final class PhpRedisConnection extends Connection
 
     private ?\Redis $redis = null;
 
-    /** Replies among which the time-out is shared now. */
-    private int $shares = 1;
+    /** Seconds for which phpredis now waits for each reply. */
+    private float $limit = 0.0;
 
     protected function open(): bool
     {
@@ -70,7 +72,7 @@ final class PhpRedisConnection extends Connection
     {
         $e = $this->endpoint;
 
-        return [$e->socket ?? ($e->tls ? 'tls://' : '') . $e->host, $e->socket === null ? $e->port : 0, $e->timeout, $kept, 0, $e->timeout];
+        return [$e->socket ?? ($e->tls ? 'tls://' : '') . $e->host, $e->socket === null ? $e->port : 0, $this->left(), $kept, 0, $e->timeout];
     }
 
     private function use(\Redis $redis): void
@@ -79,35 +81,41 @@ final class PhpRedisConnection extends Connection
         // options that were set before it. phpredis sets TCP_NODELAY by itself (library.c, redis_sock_connect).
         $redis->setOption(\Redis::OPT_MAX_RETRIES, 0);
         $redis->setOption(\Redis::OPT_TCP_KEEPALIVE, 1);
-        // One that was kept has its last user's.
+        // One that was kept has its last user's time-out.
         $this->endpoint->isKept && $redis->setOption(\Redis::OPT_READ_TIMEOUT, $this->endpoint->timeout);
         $this->redis = $redis;
-        $this->shares = 1;
+        $this->limit = $this->endpoint->timeout;
     }
 
     /**
-     * phpredis waits up to the time-out for each reply of a pipeline, even after it has waited in vain for the one before. So
-     * a few replies share the time-out, and before many this asks the server whether it answers at all.
+     * Lets phpredis wait for what is left of the call's time. It waits as long for each reply of a pipeline, even after it has
+     * waited in vain for the one before. So a few replies share the time, and before many this asks the server whether it
+     * answers at all.
      */
-    private function share(\Redis $redis, int $replies): void
+    private function limit(\Redis $redis, int $replies): void
     {
         if ($replies > self::FEW) {
-            $this->share($redis, 1);
+            $this->limit($redis, 1);
             if ($redis->rawCommand('PING') === false) {
                 throw $this->failure('no answer in time');
             }
             $replies = self::FEW;
         }
-        if ($replies !== $this->shares) {
-            $redis->setOption(\Redis::OPT_READ_TIMEOUT, $this->endpoint->timeout / $replies);
-            $this->shares = $replies;
+        $left = $this->left();
+        $whole = $this->endpoint->timeout;
+        // Most round trips begin when next to nothing of the call's time has passed, and need no other limit than the last one.
+        $limit = ($left > 0.9 * $whole ? $whole : $left) / $replies;
+        if ($limit !== $this->limit) {
+            $redis->setOption(\Redis::OPT_READ_TIMEOUT, $limit);
+            $this->limit = $limit;
         }
+        $this->isShort = $limit !== $whole;
     }
 
     protected function exchangeOne(#[\SensitiveParameter] array $command): mixed
     {
         $redis = $this->redis ?? throw $this->failure('not connected');
-        $this->shares === 1 || $this->share($redis, 1);
+        $this->isShort && $this->limit($redis, 1);
         $reply = $redis->rawCommand(...$command);
 
         return $reply === false ? $this->error($redis) : $reply;
@@ -119,7 +127,7 @@ final class PhpRedisConnection extends Connection
         if ($redis === null) {
             throw $this->failure('not connected');
         }
-        $this->share($redis, \count($commands));
+        $this->limit($redis, \count($commands));
         $redis->pipeline();
         foreach ($commands as $command) {
             $redis->rawCommand(...$command);

@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Redis;
 
+use Larder\Driver\Disconnected;
 use Predis\Connection\Parameters;
+use Predis\Connection\ParametersInterface;
+use Predis\Connection\Resource\StreamFactory;
 use Predis\Connection\StreamConnection;
 use Predis\PredisException;
 use Predis\Response\ErrorInterface;
@@ -17,23 +20,38 @@ final class PredisConnection extends Connection
 {
     private ?StreamConnection $stream = null;
 
+    /** What $stream reads from and writes to. */
+    private ?PredisStream $bytes = null;
+
     protected function open(): bool
     {
         $e = $this->endpoint;
-        $stream = new StreamConnection(Parameters::create([
+        $parameters = Parameters::create([
             'scheme' => $e->socket !== null ? 'unix' : ($e->tls ? 'tls' : 'tcp'),
             'path' => $e->socket,
             'host' => $e->host,
             'port' => $e->port,
-            'timeout' => $e->timeout,
+            'timeout' => $this->left(),
             'read_write_timeout' => $e->timeout,
             // Without it, the last packet of a command that takes several waits for the server's delayed
             // acknowledgement of those before it, up to 40 ms on Linux (RFC 896, RFC 1122 section 4.2.3.2).
             'tcp_nodelay' => true,
             'ssl' => ['peer_name' => $e->host],
-        ]));
+        ]);
+        $streams = new class ($e->timeout) extends StreamFactory {
+            public ?PredisStream $made = null;
+
+            public function __construct(private readonly float $timeout) {}
+
+            public function createStream(ParametersInterface $parameters): PredisStream
+            {
+                return $this->made = new PredisStream(parent::createStream($parameters)->detach(), $this->timeout);
+            }
+        };
+        $stream = new StreamConnection($parameters, $streams);
         $stream->connect();
         $this->stream = $stream;
+        $this->bytes = $streams->made;
 
         return false;
     }
@@ -41,9 +59,10 @@ final class PredisConnection extends Connection
     protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array
     {
         $stream = $this->stream;
-        if ($stream === null) {
+        if ($stream === null || $this->bytes === null) {
             throw $this->failure('not connected');
         }
+        $this->bytes->end = $this->until;
         $buffer = '';
         foreach ($commands as $command) {
             $buffer .= '*' . \count($command) . "\r\n";
@@ -76,7 +95,7 @@ final class PredisConnection extends Connection
     protected function release(): ?object
     {
         $stream = $this->stream;
-        $this->stream = null;
+        $this->stream = $this->bytes = null;
 
         return $stream;
     }
@@ -89,7 +108,7 @@ final class PredisConnection extends Connection
     protected function isFailure(\Throwable $e): bool
     {
         // Predis's streams also throw plain RuntimeExceptions, as a signal handler may.
-        return $e instanceof PredisException || ($e::class === \RuntimeException::class
+        return $e instanceof PredisException || $e instanceof Disconnected || ($e::class === \RuntimeException::class
             && \str_starts_with($e->getFile(), \dirname((string) (new \ReflectionClass(PredisException::class))->getFileName())));
     }
 }

@@ -126,6 +126,7 @@ final class RedisStore implements ReadsOne
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
+        $this->connection->begin();
         $reply = $this->open($epoch, $position, $token, []);
         $list = [];
         foreach (\is_array($reply[4]) ? $reply[4] : [] as $entry) {
@@ -137,6 +138,20 @@ final class RedisStore implements ReadsOne
     }
 
     public function read(array $keys): Snapshot
+    {
+        $this->connection->begin();
+
+        return $this->snapshot($keys);
+    }
+
+    /**
+     * Reads within the call that has begun.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @throws Failure
+     */
+    private function snapshot(array $keys): Snapshot
     {
         $beside = null;
         for ($attempt = 0; ($values = $this->fetch($keys)) === null; ++$attempt) {
@@ -182,9 +197,9 @@ final class RedisStore implements ReadsOne
     public function readOne(string $key): array|Snapshot
     {
         // What others have moved, and a connection that is not ready, is read()'s.
-        $values = $this->moving > 0 ? null : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
+        $values = $this->moving > 0 ? false : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
         if (!\is_array($values) || !isset($values[0]) || !\is_string($values[0]) || !\str_starts_with($values[0], $this->seen[1])) {
-            return $this->read([$key]);
+            return $values === false ? $this->read([$key]) : $this->snapshot([$key]);
         }
         $this->compared = $this->connection->used;
         $this->told = $this->epoch;
@@ -218,6 +233,7 @@ final class RedisStore implements ReadsOne
     public function now(): int
     {
         if ($this->ahead === null) {
+            $this->connection->begin();
             $this->ready();
         }
 
@@ -238,6 +254,7 @@ final class RedisStore implements ReadsOne
         if ((!$this->unswept && !$renews) || !$this->connection->isOpen()) {
             return;
         }
+        $this->connection->begin();
         try {
             if ($renews) {
                 $this->connection->run(\array_map(static fn(string $name): array => ['PEXPIRE', $name, (string) self::MARKER], \array_keys($markers)));
@@ -258,6 +275,7 @@ final class RedisStore implements ReadsOne
     {
         $cursor = '0';
         do {
+            $this->connection->begin();
             $this->ready();
             $base = $this->base;
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($base) . '*', 'COUNT', '500']]);
@@ -282,6 +300,7 @@ final class RedisStore implements ReadsOne
     /** Estimates from a sample if the database has more than a thousand keys. */
     public function stats(): array
     {
+        $this->connection->begin();
         $this->ready();
         $stats = Script::stats();
         $reply = $this->evaluate($stats, ['EVALSHA', $stats->sha, '0', $this->base]);
@@ -302,9 +321,11 @@ final class RedisStore implements ReadsOne
      */
     public function erase(): void
     {
+        $this->connection->begin();
         $this->connection->ready();
         $cursor = '0';
         do {
+            $this->connection->begin();
             $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
             if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
@@ -353,7 +374,7 @@ final class RedisStore implements ReadsOne
             }
             [$values, $entry] = $this->connection->run([$command, $this->seeking($end)]);
         } else {
-            $values = $this->connection->ask($command, $this->connectionNumber);
+            $values = $this->connection->ask($command, $this->connectionNumber, false);
         }
         // The store has no command that answers with false: another connection is needed.
         if ($values === false) {
@@ -450,6 +471,7 @@ final class RedisStore implements ReadsOne
             $command[] = $guards;
         }
         if ($isLarge) {
+            $this->connection->begin();
             if ($this->connection->ready() !== $this->connectionNumber) {
                 return null;
             }
@@ -505,6 +527,7 @@ final class RedisStore implements ReadsOne
     {
         $outcomes = [];
         $large = self::LARGE;
+        $this->connection->begin();
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
             if ($this->connectionNumber === 0) {
                 $this->ready();
@@ -568,7 +591,7 @@ final class RedisStore implements ReadsOne
                     $this->connection->run($bodies, \count($bodies));
                     $bodies = [];
                 }
-                $reply = $bodies === [] ? $this->connection->ask($command, $this->connectionNumber) : false;
+                $reply = $bodies === [] ? $this->connection->ask($command, $this->connectionNumber, false) : false;
                 if ($reply === false) {
                     $this->ready();
                     if ($this->epoch !== $epoch) {
