@@ -36,7 +36,7 @@ final class Socket
     private bool $isShort = false;
 
     /** @param resource $stream */
-    public function __construct(public readonly mixed $stream, private readonly float $timeout)
+    public function __construct(private readonly mixed $stream, private readonly float $timeout)
     {
         \stream_set_chunk_size($stream, self::CHUNK);
         // What has been read lies here, and a second buffer would only copy it.
@@ -45,22 +45,20 @@ final class Socket
     }
 
     /**
-     * @param string               $address as stream_socket_client() takes it
-     * @param int                  $end     hrtime() at which it must be open
-     * @param float                $timeout seconds for a call
-     * @param array<string, mixed> $tls     options of the stream's context
-     * @param bool                 $isKept  whether PHP keeps it for its process's next request, and gives a kept one
+     * @param string $address as stream_socket_client() takes it
+     * @param int    $end     hrtime() at which it must be open
+     * @param float  $timeout seconds for a call
      *
      * @throws Disconnected
      */
-    public static function open(string $address, int $end, float $timeout, array $tls = [], bool $isKept = false): self
+    public static function open(string $address, int $end, float $timeout): self
     {
         // Small packets must not wait for each other's acknowledgement (RFC 1122, section 4.2.3.4).
-        $context = \stream_context_create(['socket' => ['tcp_nodelay' => true], 'ssl' => $tls]);
+        $context = \stream_context_create(['socket' => ['tcp_nodelay' => true]]);
         $seconds = \max(self::LEAST, ($end - \hrtime(true)) / 1e9);
-        $stream = \stream_socket_client($address, $code, $message, $seconds, \STREAM_CLIENT_CONNECT | ($isKept ? \STREAM_CLIENT_PERSISTENT : 0), $context);
+        $stream = \stream_socket_client($address, $code, $message, $seconds, \STREAM_CLIENT_CONNECT, $context);
         if ($stream === false) {
-            throw new Disconnected($message);
+            throw new Disconnected((string) $message);
         }
 
         return new self($stream, $timeout);
@@ -161,7 +159,7 @@ final class Socket
         return $bytes;
     }
 
-    /** Closes the connection, also one that PHP would keep. */
+    /** Closes the connection. */
     public function close(): void
     {
         \is_resource($this->stream) && \fclose($this->stream);

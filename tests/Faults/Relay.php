@@ -47,7 +47,7 @@ final class Relay
                     fclose($to);
                 } elseif ($slowly && isset($fromServer[(int) $stream])) {
                     foreach (str_split($bytes) as $byte) {
-                        usleep(10_000);
+                        usleep(6_000);
                         if (!@fwrite($to, $byte)) {
                             break;
                         }

@@ -45,7 +45,9 @@ final class PredisConnection extends Connection
 
             public function createStream(ParametersInterface $parameters): PredisStream
             {
-                return $this->made = new PredisStream(parent::createStream($parameters)->detach(), $this->timeout);
+                $stream = parent::createStream($parameters)->detach() ?? throw new Disconnected('no stream');
+
+                return $this->made = new PredisStream($stream, $this->timeout);
             }
         };
         $stream = new StreamConnection($parameters, $streams);
