@@ -16,6 +16,9 @@ final class Program
 
     private bool $isOver = false;
 
+    /** Whether a fiber is between its write to the database and its call of the cache. */
+    private static bool $isWriting = false;
+
     /** @param bool $nested destructors call the cache in the middle of some calls */
     public function __construct(private readonly Steps $steps, private readonly Catalog $catalog, private readonly bool $nested = false) {}
 
@@ -42,7 +45,7 @@ final class Program
     public static function pause(): void
     {
         if (\Fiber::getCurrent() !== null) {
-            \Fiber::suspend();
+            self::$isWriting || \Fiber::suspend();
 
             return;
         }
@@ -125,9 +128,9 @@ final class Program
             $fibers[] = new \Fiber(match (\mt_rand(0, 4)) {
                 0 => fn() => $this->readAndFill($item, false),
                 1 => fn() => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
-                2 => fn() => $this->writeAndDelete($item),
+                2 => fn() => self::atOnce(fn() => $this->writeAndDelete($item)),
                 3 => fn() => $this->writeAndSetAtOnce($item),
-                4 => fn() => $this->meanwhile($item),
+                4 => fn() => self::atOnce(fn() => $this->meanwhile($item)),
             });
         }
         while ($fibers !== [] && \mt_rand(0, 30) > 0) {
@@ -136,6 +139,22 @@ final class Program
             if ($fibers[$i]->isTerminated()) {
                 unset($fibers[$i]);
             }
+        }
+    }
+
+    /**
+     * For the checker a request has told the cache of all that it wrote before its next write there. So another fiber must not
+     * write in between, and a fiber that is given up must not be one that still has to tell.
+     *
+     * @param \Closure(): void $writes
+     */
+    private static function atOnce(\Closure $writes): void
+    {
+        self::$isWriting = true;
+        try {
+            $writes();
+        } finally {
+            self::$isWriting = false;
         }
     }
 
