@@ -42,6 +42,9 @@ class Connection
     /** The first version with INSERT … ON CONFLICT DO UPDATE (sqlite.org/lang_upsert.html, section 3). */
     private const OLDEST = '3.24.0';
 
+    /** The mode's bit for the user. */
+    private const WRITABLE = 0o200;
+
     /** Milliseconds. */
     private const LONGEST_WAIT = 60_000;
 
@@ -96,6 +99,22 @@ class Connection
             self::OPEN_FLAGS => self::READ_WRITE_NO_MUTEX,
             self::EXTENDED_CODES => true,
         ]);
+    }
+
+    /**
+     * Makes the files beside a database writable for its user, if the database is.
+     *
+     * SQLite gives them the mode that the database has when it makes them (os_unix.c, findCreateFileMode). If it was read-only
+     * at that time, nobody could write to it afterwards.
+     */
+    public static function mendModes(string $file): void
+    {
+        \clearstatcache();
+        foreach (['-wal', '-shm'] as $part) {
+            if (\is_file($file . $part) && (\fileperms($file . $part) & self::WRITABLE) === 0 && (\fileperms($file) & self::WRITABLE) !== 0) {
+                Quiet::call(static fn(): bool => \chmod($file . $part, 0o600));
+            }
+        }
     }
 
     /**

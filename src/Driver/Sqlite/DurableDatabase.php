@@ -105,6 +105,7 @@ final class DurableDatabase
         $this->inode = $inode;
         $isKept = Process::canKeep();
         $pid = Process::id();
+        Connection::mendModes($this->file);
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
         Connection::isKept($pdo) && WalIndex::mend($this->file);

@@ -72,6 +72,7 @@ final class Opening
             return null;
         }
         $this->files->inspect('-wal', '-shm');
+        Connection::mendModes($this->files->database);
         try {
             $pdo = $this->connect($pid, $inode);
             $this->setUp($pdo);
@@ -121,6 +122,7 @@ final class Opening
             }
             $inode = $this->files->inode();
             $this->files->inspect('', '-wal', '-shm');
+            Connection::mendModes($this->files->database);
             try {
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);

@@ -229,6 +229,31 @@ final class SqliteFaultsTest extends TestCase
         }
     }
 
+    /** SQLite gives the files beside a database the mode that the database has when it makes them. */
+    public function testADatabaseThatWasReadOnlyForAWhileCanBeWrittenAgain(): void
+    {
+        if (\posix_geteuid() !== 0) {
+            self::markTestSkipped('Only root can become the user whom a mode keeps out.');
+        }
+        self::put($this->store(), 'k', 'v');
+        \chown($this->directory, 65534);
+        foreach (self::files($this->directory) as $name) {
+            \chown($this->directory . '/' . $name, 65534);
+        }
+        try {
+            \posix_seteuid(65534);
+            $database = $this->directory . '/larder.db';
+            \chmod($database, 0o400);
+            (new \PDO('sqlite:' . $database))->query('SELECT count(*) FROM m')?->fetchAll();
+            \chmod($database, 0o600);
+            self::assertSame(0o400, (int) \fileperms($database . '-shm') & 0o777);
+            self::put($this->store(), 'k', 'w');
+            self::assertSame('w', self::get($this->store(), 'k'));
+        } finally {
+            \posix_seteuid(0);
+        }
+    }
+
     public function testAnotherBootStartsCold(): void
     {
         $this->changeKnown("UPDATE m SET value = 'another boot' WHERE name = 'boot'");
