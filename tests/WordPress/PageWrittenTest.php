@@ -68,6 +68,7 @@ final class PageWrittenTest extends TestCase
             'a table that no page shows' => ['$wpdb->insert("wp_log", ["n" => 1]);', []],
             'when WordPress has closed its cache' => ['register_shutdown_function(static fn() => $wpdb->update($wpdb->posts, ["post_content" => "At last."], ["ID" => 1]));', $ofPost],
             'in a transaction' => ['$wpdb->query("START TRANSACTION"); $wpdb->update($wpdb->posts, ["post_content" => "In it."], ["ID" => 1]); $wpdb->query("COMMIT");', $ofPost],
+            'behind a comment, which hides from WordPress that it writes' => ['$wpdb->query("/* of a plugin */ UPDATE $wpdb->posts SET post_content = \'Behind a comment.\' WHERE ID = 1");', $ofPost],
             'by WordPress, as before' => ['wp_update_post(["ID" => 2, "post_content" => "By WordPress."]);', ['/sample-page/']],
             'a draft by WordPress' => ['wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', []],
         ];
@@ -114,13 +115,37 @@ final class PageWrittenTest extends TestCase
         self::assertSame([], $site->purged(self::PATHS));
     }
 
-    public function testOptionsThatCronChanges(): void
+    public function testAScriptThatLoadsNoMoreThanTheDatabase(): void
     {
         $site = self::site();
         $site->get('/');
         $site->warm(self::PATHS);
-        $site->web('add_action("x", "x"); define("DOING_CRON", true); return update_option("shop_opening_hours", "now " . mt_rand());');
-        self::assertSame(self::PATHS, $site->purged(self::PATHS));
+        foreach (['$wpdb->update($wpdb->posts, ["post_title" => "By a short script"], ["ID" => 2]);', '$wpdb->update($wpdb->comments, ["comment_content" => "By a short script"], ["comment_ID" => 1]);'] as $change) {
+            $site->site->cli($change, before: 'define("SHORTINIT", true);');
+            self::assertSame(self::PATHS, $site->purged(self::PATHS), $change);
+        }
+    }
+
+    public function testOptionsThatTheOwnerChanges(): void
+    {
+        $site = self::site();
+        $site->get('/');
+        $change = 'update_option("shop_opening_hours", "now " . mt_rand());';
+        $site->warm(self::PATHS);
+        $site->web($change);
+        self::assertSame([], $site->purged(self::PATHS), 'a visitor');
+        $changes = [
+            'cron' => fn() => $site->web("define('DOING_CRON', true); $change"),
+            'a script of the command line' => fn() => $site->site->cli($change),
+            'an administrator, by REST' => fn() => $site->web("\$_SERVER['REQUEST_METHOD'] = 'PUT'; wp_set_current_user(1); $change"),
+            'an administrator, by a link' => fn() => $site->web("\$_SERVER['REQUEST_METHOD'] = 'GET'; \$_GET['_wpnonce'] = 'x'; wp_set_current_user(1); $change"),
+            'who manages the shop' => fn() => $site->web("get_role('editor')->add_cap('manage_woocommerce'); wp_set_current_user(wp_insert_user(['user_login' => 'keeper', 'user_pass' => 'x', 'role' => 'editor'])); $change"),
+        ];
+        foreach ($changes as $who => $do) {
+            $site->warm(self::PATHS);
+            $do();
+            self::assertSame(self::PATHS, $site->purged(self::PATHS), $who);
+        }
     }
 
     private static function site(): PageSite

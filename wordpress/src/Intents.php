@@ -27,6 +27,9 @@ final class Intents
 {
     private const READS = '/^[\s(]*(?:SELECT|SHOW|SET|DESC|DESCRIBE|EXPLAIN)\b/i';
 
+    /** Statements whose rows wpdb::query() counts. Behind a comment, or in another statement, it counts none. */
+    private const COUNTED = '/^\s*(?:insert|delete|update|replace)\s/i';
+
     /** How update_option() and delete_option() ask whether an option is autoloaded. */
     private const ASKED = 'SELECT autoload FROM ';
 
@@ -244,7 +247,7 @@ final class Intents
         if ($isSent && $database->last_error === '') {
             if (\str_starts_with($this->statement, self::ASKED)) {
                 $this->changes()->learn($this->statement, $database->last_result[0]->autoload ?? null);
-            } elseif (!$this->open && $this->controls === [] && $database->rows_affected === 0) {
+            } elseif (!$this->open && $this->controls === [] && $database->rows_affected === 0 && \preg_match(self::COUNTED, $this->statement) === 1) {
                 foreach ($this->keys as $group => $names) {
                     $this->cache->relent((string) $group, ...$names);
                 }

@@ -359,8 +359,14 @@ final class Purge
     /** Whether somebody sets options who may: not a plugin that notes something for itself, on a visit or when a post is saved. */
     private static function isSetting(): bool
     {
-        return (\defined('WP_CLI') && WP_CLI) || \wp_doing_cron() || (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && ($_POST['action'] ?? '') !== 'heartbeat'
-            && \did_action('init') > 0 && \did_action('save_post') === 0 && \current_user_can('manage_options'));
+        return \PHP_SAPI === 'cli' || (\defined('WP_CLI') && WP_CLI) || \wp_doing_cron() || (self::isOrder() && \did_action('init') > 0 && \did_action('save_post') === 0
+            && (\current_user_can('manage_options') || \current_user_can('manage_woocommerce')));
+    }
+
+    /** Whether the request is one that changes something, by a form, by REST or by a link. */
+    private static function isOrder(): bool
+    {
+        return (!\in_array($_SERVER['REQUEST_METHOD'] ?? 'GET', ['GET', 'HEAD'], true) && ($_POST['action'] ?? '') !== 'heartbeat') || isset($_GET['_wpnonce']);
     }
 
     public static function siteOption(mixed $name): void

@@ -74,7 +74,12 @@ final class Written
             $isOfTransients = $table === 'options' && \str_contains($statement->where(), '_transient_');
             $isOfTransients || \in_array($table, self::NOT_SHOWN, true) || self::add($blog, 'site', '');
         } else {
-            self::rows($statement, $table, $keys, $blog);
+            try {
+                self::rows($statement, $table, $keys, $blog);
+            } catch (\Throwable) {
+                // With SHORTINIT there is no WP_Post.
+                self::add($blog, 'site', '');
+            }
         }
     }
 
@@ -120,17 +125,22 @@ final class Written
                 Purge::site($blog);
                 $kinds = \array_intersect_key($kinds, ['network' => 0]);
             }
-            foreach ($kinds as $kind => $names) {
-                foreach (\array_keys($names) as $name) {
-                    match ($kind) {
-                        'option' => Purge::option((string) $name),
-                        'network' => Purge::siteOption((string) $name),
-                        'user' => Purge::user($name),
-                        'comment' => Purge::commentOf($name),
-                        'moved' => Purge::moved($before[$blog][$name]),
-                        default => Purge::postOf($name),
-                    };
+            try {
+                foreach ($kinds as $kind => $names) {
+                    foreach (\array_keys($names) as $name) {
+                        match ($kind) {
+                            'option' => Purge::option((string) $name),
+                            'network' => Purge::siteOption((string) $name),
+                            'user' => Purge::user($name),
+                            'comment' => Purge::commentOf($name),
+                            'moved' => Purge::moved($before[$blog][$name]),
+                            default => Purge::postOf($name),
+                        };
+                    }
                 }
+            } catch (\Throwable) {
+                // With SHORTINIT there are no posts to ask for; and what is asked for may have a plugin's hook that throws.
+                Purge::site($blog);
             }
         }
     }
