@@ -78,11 +78,11 @@ final class Serve
     /**
      * Names of variables that may say who the visitor is, so that what he gets may be his alone: fields in which applications
      * and the proxies before them have such a word, or of a program whose fields all do; and what web servers set. Not those
-     * that every browser sends.
+     * that every browser sends, nor those by which a proxy tells of each visitor's scheme or address.
      */
-    public const IDENTIFIES = '/^(?:REDIRECT_)*+(?:HTTP_(?!SEC_|ACCEPT|IF_)(?:'
+    public const IDENTIFIES = '/^(?:REDIRECT_)*+(?:HTTP_(?!SEC_|ACCEPT|IF_|CF_VISITOR$)(?:'
         . '(?:X_)?(?:SM|IV|OAM|CF_ACCESS|SSL_CLIENT|TAILSCALE|POMERIUM|VOUCH|SHIB)_'
-        . '|.*(?:USER(?!_?AGENT)|MAIL|GROUP|IDENTITY|AUTH|TOKEN|JWT|CERT|SESSION|ACCOUNT|LOG[IO]N|CONSUMER|CUSTOMER|MEMBER|VISITOR|SUBJECT|PRINCIPAL|CREDENTIAL|PASSW|[CX]SRF|OIDC|SAML|CLAIM|ASSERTION|MTLS|DPOP)'
+        . '|.*(?:USER(?!_?AGENT|_?IP$)|MAIL|GROUP|IDENTITY|AUTH|TOKEN|JWT|CERT|SESSION|ACCOUNT|LOG[IO]N|CONSUMER|CUSTOMER|MEMBER|VISITOR|SUBJECT|PRINCIPAL|CREDENTIAL|PASSW|[CX]SRF|OIDC|SAML|CLAIM|ASSERTION|MTLS|DPOP)'
         . '|(?:.*_)?(?:UID|SID|DN|SUB|ROLES?|SSO|NONCE|API_?KEY|REMOTE_NAME)(?:_|$))'
         . '|SSL_CLIENT_|PHP_AUTH_(?:USER|DIGEST)|REMOTE_USER|REMOTE_IDENT|AUTH_USER|LOGON_USER|CERT_(?:SUBJECT|SERIALNUMBER|COOKIE)|GSS_NAME|OIDC_|MELLON_|SHIB[_-])/i';
 

@@ -21,6 +21,9 @@ final class Unkeyed
     /** Addresses, which some applications print: they cannot be in the key, but must be addresses. */
     private const ADDRESSES = ['HTTP_X_FORWARDED_FOR', 'HTTP_X_ORIGINAL_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_CLIENT_IP', 'HTTP_X_CLIENT_IP', 'HTTP_TRUE_CLIENT_IP', 'HTTP_CF_CONNECTING_IP'];
 
+    /** Names of further ones. */
+    private const ADDRESS = '/(?:_|USER|CLIENT|REMOTE)IP$/';
+
     /**
      * Why the response may be another one than the key's; null: nothing speaks for it.
      *
@@ -34,7 +37,8 @@ final class Unkeyed
                 return "$name may change what the application does";
             }
         }
-        foreach (self::ADDRESSES as $name) {
+        $names = \preg_grep(self::ADDRESS, \array_map(\strval(...), \array_keys($variables))) ?: [];
+        foreach ([...self::ADDRESSES, ...$names] as $name) {
             if (\preg_match('/^[0-9a-f:., \[\]"]*$/iD', Serve::variable($name) ?? '') !== 1) {
                 return "$name is no address";
             }

@@ -71,6 +71,8 @@ final class PoisonedRequestsTest extends AttackCase
     #[TestWith(['X-Up-Target', '#menu'])]
     #[TestWith(['Client-Ip', '<script>'])]
     #[TestWith(['X-Forwarded-For', '<script>'])]
+    #[TestWith(['X-Appengine-User-IP', '<script>'])]
+    #[TestWith(['X-Sucuri-ClientIP', '<script>'])]
     public function testAFieldThatApplicationsTakeForTheServersWord(string $name, string $value): void
     {
         $this->prints(static fn(ServerRequestInterface $request): string => 'link to ' . $request->getHeaderLine($name));

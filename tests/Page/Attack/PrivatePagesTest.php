@@ -283,9 +283,19 @@ final class PrivatePagesTest extends AttackCase
     public function testWhatIdentifiesNobody(): void
     {
         $this->get();
-        $fields = ['User-Agent' => 'x', 'X-Original-User-Agent' => 'x', 'Sec-Fetch-User' => '?1', 'Sec-CH-UA' => 'x', 'Accept-Language' => 'de', 'If-None-Match' => '"x"', 'X-Request-Id' => 'x', 'Traceparent' => 'x', 'CF-Ray' => 'x', 'X-Amz-Cf-Id' => 'x', 'Via' => 'x', 'X-Real-IP' => '192.0.2.1', 'From' => 'x', 'Remote-User' => ''];
+        $fields = ['User-Agent' => 'x', 'X-Original-User-Agent' => 'x', 'Sec-Fetch-User' => '?1', 'Sec-CH-UA' => 'x', 'Accept-Language' => 'de', 'If-None-Match' => '"x"', 'X-Request-Id' => 'x', 'Traceparent' => 'x', 'CF-Ray' => 'x', 'X-Amz-Cf-Id' => 'x', 'Via' => 'x', 'X-Real-IP' => '192.0.2.1', 'From' => 'x', 'Remote-User' => '', 'X-AppEngine-User-IP' => '192.0.2.1', 'X-ProxyUser-Ip' => '192.0.2.1'];
         $variables = ['USER' => 'www-data', 'SSL_CLIENT_VERIFY' => 'NONE', 'SSL_CLIENT_CERT' => '', 'DB_USER' => 'x', 'AUTH_KEY' => 'x'];
         self::assertStringContainsString('; hit', $this->ask(new ServerRequest('GET', 'http://shop.example/', $fields, null, '1.1', $variables))->getHeaderLine('Cache-Status'));
+    }
+
+    /** Cloudflare sends it with each request, and means the scheme: it is part of the key. */
+    public function testAFieldOfTheSchemeWhoseNameHasAVisitorInIt(): void
+    {
+        $this->prints(static fn(ServerRequestInterface $request): string => 'by ' . $request->getHeaderLine('CF-Visitor'));
+        foreach (['{"scheme":"https"}', '{"scheme":"http"}'] as $scheme) {
+            self::assertSame("by $scheme", (string) $this->get('/', ['CF-Visitor' => $scheme])->getBody());
+            self::assertStringContainsString('; hit', $this->get('/', ['CF-Visitor' => $scheme])->getHeaderLine('Cache-Status'));
+        }
     }
 
     /** A field that a CDN sends with each request looks like somebody's: the owner says that no page depends on it, and none can. */
