@@ -294,6 +294,14 @@ final class PageCacheTest extends TestCase
         $this->site->warm($both);
         $this->site->web('wp_cache_flush(); return 1;', path: '/second/');
         self::assertSame(['/second/', $post], $this->site->purged($both));
+        // What nobody may see any more, whoever says so.
+        foreach (['update_blog_status(2, "archived", "1");', 'update_blog_status(2, "spam", "1");', '$GLOBALS["wpdb"]->update($GLOBALS["wpdb"]->blogs, ["deleted" => 1], ["blog_id" => 2]);', '$GLOBALS["wpdb"]->query("UPDATE wp_blogs SET archived = 1 WHERE path LIKE \'/sec%\'");'] as $change) {
+            $this->site->warm($both);
+            $this->site->web("$change return 1;");
+            self::assertNotSame(200, $this->site->get('/second/')->status, $change);
+            self::assertNotSame(200, $this->site->get($post)->status, $change);
+            $this->site->web('wp_update_site(2, ["archived" => 0, "spam" => 0, "deleted" => 0]); return 1;');
+        }
         // A page that shows another site's post.
         $this->site->plugin('add_action("wp_footer", static function (): void { if (get_current_blog_id() === 1) { switch_to_blog(2); echo get_post(1)->post_title; restore_current_blog(); } });');
         $this->site->web('Larder\WordPress\Page\Purge::all(); return 1;');

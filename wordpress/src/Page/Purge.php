@@ -57,6 +57,7 @@ final class Purge
         'add_site_option' => ['siteOption', 1],
         'update_site_option' => ['siteOption', 1],
         'delete_site_option' => ['siteOption', 1],
+        'wp_update_site' => ['blog', 2],
         'customize_save_after' => ['site', 0],
         'upgrader_process_complete' => ['all', 0],
         '_core_updated_successfully' => ['all', 0],
@@ -84,6 +85,9 @@ final class Purge
 
     /** Meta of users that no page shows. */
     private const NO_USER_META = '/^(?:session_tokens|.*user-settings(?:-time)?|.*dashboard.*|closedpostboxes_.*|metaboxhidden_.*|meta-box-order_.*|screen_layout_.*|manage.*columnshidden|.*persisted_preferences|community-events-location|wc_last_active|_woocommerce_.*|last_update|default_password_nag)$/';
+
+    /** Of a site of a network: whether anybody may see it, and where it is. */
+    private const OF_BLOG = ['domain', 'path', 'public', 'archived', 'mature', 'spam', 'deleted', 'lang_id'];
 
     /** Options of WordPress that pages show, whoever changes them. */
     private const OPTIONS = '/^(?:blogname|blogdescription|blog_public|blog_charset|siteurl|home|page_on_front|page_for_posts|show_on_front|posts_per_page|posts_per_rss|rss_use_excerpt|sticky_posts|date_format|time_format|timezone_string|gmt_offset|start_of_week|WPLANG|permalink_structure|category_base|tag_base|site_icon|site_logo|show_avatars|avatar_.*|comments_per_page|page_comments|comment_order|thread_comments.*|default_comments_page|comment_registration|require_name_email|close_comments_.*|show_comments_cookies_opt_in|users_can_register|use_smilies|stylesheet|template|theme_mods_.*|sidebars_widgets|widget_.*|active_plugins|wp_page_for_privacy_policy|wp_attachment_pages_enabled|upload_url_path|nav_menu_options)$/';
@@ -374,6 +378,15 @@ final class Purge
         \is_string($name) && Written::told('network', $name);
         if (\in_array($name, ['active_sitewide_plugins', 'site_name', 'WPLANG', 'allowedthemes'], true)) {
             self::all();
+        }
+    }
+
+    public static function blog(mixed $new, mixed $old): void
+    {
+        if ($new instanceof \WP_Site && $old instanceof \WP_Site) {
+            Written::told('blog', (int) $new->blog_id);
+            $differs = static fn(string $name): bool => (string) $new->$name !== (string) $old->$name;
+            \array_filter(self::OF_BLOG, $differs) === [] || self::site((int) $new->blog_id);
         }
     }
 

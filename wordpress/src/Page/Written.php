@@ -23,7 +23,7 @@ use Larder\WordPress\Owner;
 final class Written
 {
     /** Tables of a network that no page shows. */
-    private const NOT_SHOWN = ['blogs', 'blogmeta', 'site', 'registration_log', 'signups'];
+    private const NOT_SHOWN = ['blogmeta', 'site', 'registration_log', 'signups'];
 
     /** Columns that lists and links depend on. */
     private const LISTED = [
@@ -70,6 +70,8 @@ final class Written
         $blog = $blog ?: \get_current_blog_id();
         if ($table === '') {
             self::add($blog, 'table', $name);
+        } elseif ($keys === null && $table === 'blogs') {
+            self::add($blog, 'blog', '');
         } elseif ($keys === null) {
             $isOfTransients = $table === 'options' && \str_contains($statement->where(), '_transient_');
             $isOfTransients || \in_array($table, self::NOT_SHOWN, true) || self::add($blog, 'site', '');
@@ -119,6 +121,10 @@ final class Written
             $tables = \array_keys($kinds['table']);
             unset($kinds['table']);
             \array_map(static fn(int|string $table) => Purge::table((string) $table), $tables);
+            foreach (\array_keys($kinds['blog'] ?? []) as $id) {
+                $id === '' ? Purge::all() : Purge::site((int) $id);
+            }
+            unset($kinds['blog']);
             $kinds = \array_filter($kinds);
             $names = \array_merge(...\array_map(\array_keys(...), \array_values($kinds)));
             if ($names !== [] && ($blog !== \get_current_blog_id() || \array_intersect_key($kinds, self::OF_ALL) !== [] || \in_array('', $names, true))) {
@@ -179,6 +185,12 @@ final class Written
                 if ($isNew || $statement->verb === 'DELETE' || $statement->values('option_value') !== [] || $statement->values('option_name') !== []) {
                     $all = [...$names('option_name'), ...($statement->values('option_name') ?? [''])];
                     \array_map(static fn(string $name) => self::add($blog, 'option', $name), $all);
+                }
+                break;
+            case 'blogs':
+                // Which are archived, spam or deleted: nobody may see those.
+                foreach ($isNew ? [] : $statement->numbers('blog_id') ?? [''] as $id) {
+                    self::add($blog, 'blog', $id);
                 }
                 break;
             case 'sitemeta':
