@@ -31,6 +31,10 @@ final class Services
     public function __construct(private readonly ?string $parent = null)
     {
         $this->owner = (int) \getmypid();
+        // What stopAll() needs: a signal's handler that calls it may come while PHP loads one of them, which it does not begin again.
+        foreach ([Signals::class, Silence::class, Command::class, Directory::class] as $class) {
+            \class_exists($class);
+        }
         $itself = \WeakReference::create($this);
         // A fatal error calls no destructors.
         \register_shutdown_function(static fn() => $itself->get()?->stopAll());

@@ -120,7 +120,9 @@ final class ExplanationTest extends TestCase
     {
         $this->prepare($state);
         $said = $this->exchange($request)->explain();
-        self::assertEquals($said, $this->exchange($request)->explain(), 'it changes nothing');
+        // A second may pass in between.
+        $ageless = static fn(Explanation $of): string => (string) \preg_replace('/\'age\' => \d+/', '', \var_export($of, true));
+        self::assertSame($ageless($said), $ageless($this->exchange($request)->explain()), 'it changes nothing');
 
         $isBuilt = $said->key !== null && $this->pages->isBuilt($said->key);
         $exchange = $this->exchange($request);
