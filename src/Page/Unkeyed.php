@@ -32,13 +32,13 @@ final class Unkeyed
      */
     public static function reason(array $rules, array $variables): ?string
     {
-        foreach (\array_diff(\array_map(\strval(...), \array_keys($variables)), Serve::KEYED, self::ADDRESSES) as $name) {
+        $given = \array_map(\strval(...), \array_keys($variables));
+        foreach (\array_diff($given, Serve::KEYED, self::ADDRESSES) as $name) {
             if (\preg_match(self::ORIGIN, $name) === 1 && Serve::variable($name) !== null && !Serve::matches($name, $rules['ignoredFields'])) {
                 return "$name may change what the application does";
             }
         }
-        $names = \preg_grep(self::ADDRESS, \array_map(\strval(...), \array_keys($variables))) ?: [];
-        foreach ([...self::ADDRESSES, ...$names] as $name) {
+        foreach ([...self::ADDRESSES, ...\array_filter($given, static fn(string $name): bool => \preg_match(self::ADDRESS, $name) === 1)] as $name) {
             if (\preg_match('/^[0-9a-f:., \[\]"]*$/iD', Serve::variable($name) ?? '') !== 1) {
                 return "$name is no address";
             }

@@ -385,7 +385,8 @@ final class Purge
     {
         if ($new instanceof \WP_Site && $old instanceof \WP_Site) {
             Written::told('blog', (int) $new->blog_id);
-            $differs = static fn(string $name): bool => (string) $new->$name !== (string) $old->$name;
+            // One of them may come from a form, as text.
+            $differs = static fn(string $name): bool => $new->$name != $old->$name;
             \array_filter(self::OF_BLOG, $differs) === [] || self::site((int) $new->blog_id);
         }
     }
