@@ -92,6 +92,19 @@ final class DatabaseFiles
         return \is_file($this->database) ? (int) \fileinode($this->database) : 0;
     }
 
+    /**
+     * What a copy of the directory does not have in common with it: the database's inode, and the time at which larder.lock
+     * was last written, which is only when an epoch begins. A copy may get the inode of a deleted file, but no program can set
+     * that time.
+     */
+    public function identity(int $inode): string
+    {
+        \clearstatcache();
+        $lock = $this->directory . '/larder.lock';
+
+        return $inode . ' ' . (\is_file($lock) ? (\lstat($lock)['ctime'] ?? 0) : 0);
+    }
+
     /** Inode of the write-ahead log; 0: there is none. */
     public function logInode(): int
     {
@@ -216,7 +229,7 @@ final class DatabaseFiles
         $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
         Schema::create($pdo);
         $known = [
-            'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0, 'file' => (int) \fileinode($new),
+            'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0,
             'boot' => $boot->id, 'booted' => $boot->time,
             'evict' => 0, 'sweep' => \PHP_INT_MIN, 'mark_time' => \intdiv(Clock::now(), 1000), 'mark' => $start, 'old' => $start, 'floors' => '',
         ];
@@ -228,11 +241,13 @@ final class DatabaseFiles
         }
         // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
-        // This closes the connection, which removes the write-ahead log beside the temporary name.
-        unset($insert, $pdo);
         $this->touch($this->directory . '/tail.' . $epoch, ChangeLog::header());
         $this->touch($this->directory . '/bell.' . $epoch);
-        Quiet::call(fn() => \file_put_contents($lock, (string) $start) && \rename($new, $this->database));
+        $isNoted = (bool) Quiet::call(fn() => \file_put_contents($lock, (string) $start));
+        $insert->execute(['file', $this->identity((int) \fileinode($new))]);
+        // This closes the connection, which removes the write-ahead log beside the temporary name.
+        unset($insert, $pdo);
+        Quiet::call(fn() => $isNoted && \rename($new, $this->database));
         if ($this->inode() === 0) {
             throw Failure::because('sqlite', "cannot make $this->database; is the disk full?");
         }

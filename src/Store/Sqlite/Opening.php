@@ -99,7 +99,7 @@ final class Opening
         }
         $known = $this->known($pdo);
 
-        return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0))) && ($known['file'] ?? '') === (string) $inode
+        return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0))) && ($known['file'] ?? '') === $this->files->identity($inode)
             ? $this->database($pdo, $known['epoch'] ?? '', $pid) : null;
     }
 

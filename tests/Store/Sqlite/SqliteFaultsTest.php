@@ -263,6 +263,24 @@ final class SqliteFaultsTest extends TestCase
         $this->changeKnown("UPDATE m SET value = value + 1 WHERE name = 'file'");
     }
 
+    /** A file system gives a new file the inode of a deleted one, so a copy's inode may be that of the file before it. */
+    public function testARestoredBackupStartsColdThoughItHasTheSameInode(): void
+    {
+        self::put($this->store(), 'k', 'old');
+        $lock = $this->directory . '/larder.lock';
+        $before = \filectime($lock);
+        $content = (string) \file_get_contents($lock);
+        do {
+            \usleep(20_000);
+            \file_put_contents($lock, $content);
+            \clearstatcache();
+        } while (\filectime($lock) === $before);
+        \touch($lock, (int) $before);
+        self::assertNull(self::get($this->store(), 'k'));
+        self::put($this->store(), 'k', 'new');
+        self::assertSame('new', self::get($this->store(), 'k'));
+    }
+
     public function testTheSameBootStaysWarmWithoutAName(): void
     {
         self::put($this->store(), 'k', 'v');
