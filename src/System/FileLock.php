@@ -23,6 +23,7 @@ final class FileLock
     private int $pid = 0;
     private int $inode = 0;
     private int $opened = 0;
+    private bool $isRestored = false;
 
     /**
      * @param string $engine  named in failures
@@ -99,6 +100,26 @@ final class FileLock
     public function inode(): int
     {
         return $this->inode;
+    }
+
+    /**
+     * Whether a program has set the file's time of writing, as what restores a backup does, and nobody has written to it since:
+     * its status then changed later than its content. A copy may have the inode of a deleted file.
+     */
+    public function isRestored(): bool
+    {
+        if ($this->isRestored && $this->handle !== null) {
+            $this->isRestored = self::isSetBack(\fstat($this->handle));
+        }
+
+        return $this->isRestored;
+    }
+
+    /** @param array<string|int, int>|false $stat */
+    private static function isSetBack(array|false $stat): bool
+    {
+        // A write and the change of the new file's mode may lie on both sides of a full second.
+        return $stat !== false && $stat['ctime'] - $stat['mtime'] > 1;
     }
 
     /**
@@ -188,6 +209,7 @@ final class FileLock
         $this->handle = $handle;
         $this->pid = Process::id();
         $this->inode = $stat['ino'];
+        $this->isRestored = self::isSetBack($stat);
         $this->opened++;
 
         return $handle;

@@ -128,7 +128,7 @@ final class Shared
     {
         $this->boot ??= MachineBoot::id();
 
-        return $state->inode === $this->lock->inode() && ($state->boot === $this->boot || $state->boot === '' || $this->boot === '');
+        return $state->inode === $this->lock->inode() && !$this->lock->isRestored() && ($state->boot === $this->boot || $state->boot === '' || $this->boot === '');
     }
 
     private function enter(State $state): void

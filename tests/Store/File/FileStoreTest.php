@@ -313,6 +313,19 @@ final class FileStoreTest extends StoreContract
         self::assertSame($epoch, $store->read(['k'])->epoch);
     }
 
+    /** A file system gives a new file the inode of a deleted one, so a copy's inode may be that of the file before it. */
+    public function testARestoredBackupIsANewEpochThoughItHasTheSameInode(): void
+    {
+        self::put($this->store(), 'k', 'old');
+        \touch("$this->directory/lock", \time() - 60);
+        $store = $this->store();
+        self::assertSame([], $store->read(["k"])->records);
+        self::put($store, 'k', 'new');
+        $epoch = $store->read(['k'])->epoch;
+        self::assertSame(["k"], \array_keys($this->store()->read(["k"])->records));
+        self::assertSame($epoch, $this->store()->read(['k'])->epoch);
+    }
+
     public function testABootIsANewEpoch(): void
     {
         if (\Larder\System\MachineBoot::id() === '') {
