@@ -63,6 +63,14 @@ final class ChangeCounter
         return \file_exists($this->path);
     }
 
+    /** 0: it was deleted. */
+    public function inode(): int
+    {
+        \clearstatcache();
+
+        return \is_file($this->path) ? (int) \fileinode($this->path) : 0;
+    }
+
     /** Whether it exists and this process may write it. (A process that has it open already still can.) */
     public function isWritable(): bool
     {

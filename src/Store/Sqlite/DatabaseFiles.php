@@ -17,7 +17,8 @@ use Larder\System\Quiet;
  * The files in the store's directory: which they are, which process may replace them, and in which order.
  *
  *     larder.db, -wal, -shm     SQLite's own; for the last one see WalIndex
- *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first
+ *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first. Each commit changes it,
+ *                               so a restore replaces it: with another inode than the database notes, the epoch has ended
  *     tail.<epoch>              the change log
  *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
  *                               database and write-ahead log one after the other, and must not get them from two
@@ -222,6 +223,7 @@ final class DatabaseFiles
         $new = $this->database . '.new';
         $epoch = \bin2hex(\random_bytes(6));
         $this->touch($new);
+        $this->touch($this->directory . '/bell.' . $epoch);
         $lock = $this->directory . '/larder.lock';
         $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
         $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
@@ -229,7 +231,7 @@ final class DatabaseFiles
         $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
         Schema::create($pdo);
         $known = [
-            'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0,
+            'epoch' => $epoch, 'start' => $start, 'horizon' => $start, 'heals' => 0, 'bell' => $this->counter($epoch)->inode(),
             'boot' => $boot->id, 'booted' => $boot->time,
             'evict' => 0, 'sweep' => \PHP_INT_MIN, 'mark_time' => \intdiv(Clock::now(), 1000), 'mark' => $start, 'old' => $start, 'floors' => '',
         ];
@@ -242,7 +244,6 @@ final class DatabaseFiles
         // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
         $this->touch($this->directory . '/tail.' . $epoch, ChangeLog::header());
-        $this->touch($this->directory . '/bell.' . $epoch);
         $isNoted = (bool) Quiet::call(fn() => \file_put_contents($lock, (string) $start));
         $insert->execute(['file', $this->identity((int) \fileinode($new))]);
         // This closes the connection, which removes the write-ahead log beside the temporary name.

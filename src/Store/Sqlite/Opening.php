@@ -53,9 +53,10 @@ final class Opening
         if (!Connection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !Connection::resume($pdo)) {
             return null;
         }
-        $epoch = Connection::text(Connection::value($pdo, "SELECT value FROM m WHERE name = 'epoch'"));
+        $known = Connection::text(Connection::value($pdo, "SELECT (SELECT value FROM m WHERE name = 'epoch') || ' ' || (SELECT value FROM m WHERE name = 'bell')"));
+        [$epoch, $bell] = \explode(' ', $known) + ['', ''];
 
-        return $this->database($pdo, $epoch, $pid);
+        return $this->database($pdo, $epoch, $bell, $pid);
     }
 
     /**
@@ -100,15 +101,15 @@ final class Opening
         $known = $this->known($pdo);
 
         return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0))) && ($known['file'] ?? '') === $this->files->identity($inode)
-            ? $this->database($pdo, $known['epoch'] ?? '', $pid) : null;
+            ? $this->database($pdo, $known['epoch'] ?? '', $known['bell'] ?? '', $pid) : null;
     }
 
     /** Null: the epoch has ended. */
-    private function database(\PDO $pdo, string $epoch, int $pid): ?Database
+    private function database(\PDO $pdo, string $epoch, string $bell, int $pid): ?Database
     {
         $counter = $this->files->counter($epoch);
 
-        return $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
+        return $bell === (string) $counter->inode() && $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */

@@ -98,6 +98,21 @@ final class SqliteWebTest extends TestCase
         }
     }
 
+    /** rsync leaves a file alone that has its size and time, and puts others in their place: here the database stays, and its log does not. */
+    public function testARestoreUnderAKeptConnectionPartsNobody(): void
+    {
+        self::assertSame('done', $this->ask('set', value: 'one'));
+        $restored = ['larder.db-wal', 'larder.db-shm', ...\array_map(\basename(...), [...\glob("$this->directory/bell.*") ?: [], ...\glob("$this->directory/tail.*") ?: []])];
+        self::assertCount(4, $restored);
+        \array_map(fn(string $name): bool => \copy("$this->directory/$name", "$this->directory/$name.backup"), $restored);
+        self::assertSame('done', $this->ask('set', value: 'two'));
+        \array_map(fn(string $name): bool => \rename("$this->directory/$name.backup", "$this->directory/$name"), $restored);
+        self::put($this->store(), 'k', 'three');
+        self::assertSame('three', $this->ask('get'));
+        self::assertSame('done', $this->ask('set', value: 'four'));
+        self::assertSame('four', self::get($this->store(), 'k'));
+    }
+
     public function testAnswersWithoutOpeningTheDatabaseWhenNothingHasChanged(): void
     {
         self::put($this->store(), 'k', 'v');
