@@ -58,6 +58,7 @@ final class PageWrittenTest extends TestCase
             'meta' => ['$wpdb->insert($wpdb->postmeta, ["post_id" => 2, "meta_key" => "price", "meta_value" => 1]);', ['/sample-page/']],
             'meta that no page shows' => ['$wpdb->insert($wpdb->postmeta, ["post_id" => 2, "meta_key" => "views", "meta_value" => 1]);', []],
             'a new post' => ['$wpdb->insert($wpdb->posts, ["post_title" => "New", "post_name" => "new", "post_status" => "publish", "post_type" => "post", "post_author" => 1, "post_date" => "2025-01-01 00:00:00", "post_content" => "", "post_excerpt" => "", "to_ping" => "", "pinged" => "", "post_content_filtered" => ""]);', $all],
+            'a new post, and then a draft by WordPress' => ['$wpdb->insert($wpdb->posts, ["post_title" => "Newer", "post_name" => "newer", "post_status" => "publish", "post_type" => "post", "post_author" => 1, "post_date" => "2025-01-02 00:00:00", "post_content" => "", "post_excerpt" => "", "to_ping" => "", "pinged" => "", "post_content_filtered" => ""]); wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', $all],
             'posts that nobody knows' => ['$wpdb->query("UPDATE $wpdb->posts SET post_content = CONCAT(post_content, \'!\') WHERE post_content LIKE \'%more%\'");', $all],
             'a term' => ['$wpdb->update($wpdb->terms, ["name" => "Another"], ["term_id" => 1]);', $all],
             'an assignment' => ['$wpdb->insert($wpdb->term_relationships, ["object_id" => 2, "term_taxonomy_id" => 1]);', $all],
@@ -70,6 +71,7 @@ final class PageWrittenTest extends TestCase
             'in a transaction' => ['$wpdb->query("START TRANSACTION"); $wpdb->update($wpdb->posts, ["post_content" => "In it."], ["ID" => 1]); $wpdb->query("COMMIT");', $ofPost],
             'behind a comment, which hides from WordPress that it writes' => ['$wpdb->query("/* of a plugin */ UPDATE $wpdb->posts SET post_content = \'Behind a comment.\' WHERE ID = 1");', $ofPost],
             'by WordPress, as before' => ['wp_update_post(["ID" => 2, "post_content" => "By WordPress."]);', ['/sample-page/']],
+            'a post by WordPress' => ['wp_insert_post(["post_title" => "Published", "post_content" => "x", "post_status" => "publish"]);', ['/', '/category/uncategorized/', '/feed/']],
             'a draft by WordPress' => ['wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', []],
         ];
         self::site()->get('/');

@@ -252,6 +252,8 @@ final class Intents
                     $this->cache->relent((string) $group, ...$names);
                 }
                 Page\Written::undo();
+            } elseif ($database->rows_affected === 1 && \preg_match(self::COUNTED, $this->statement) === 1) {
+                Page\Written::inserted((int) $database->insert_id);
             }
         }
         $this->cache->written(!$this->open);

@@ -94,11 +94,25 @@ final class Written
         self::$last = [];
     }
 
+    /** The last statement has added one row, whose name is known now: WordPress may tell of another one. */
+    public static function inserted(int $id): void
+    {
+        foreach (self::$last as [$blog, $kind, $name]) {
+            if ($name === '' && $id > 0 && isset(self::$left[$blog][$kind][''])) {
+                unset(self::$left[$blog][$kind]['']);
+                self::$left[$blog][$kind][$id] = true;
+            }
+        }
+    }
+
     /** WordPress has said that it has written this, so that Purge knows. */
     public static function told(string $kind, int|string $name): void
     {
         $blog = \get_current_blog_id();
-        unset(self::$left[$blog][$kind][$name], self::$left[$blog][$kind]['']);
+        unset(self::$left[$blog][$kind][$name]);
+        if (\in_array([$blog, $kind, ''], self::$last, true)) {
+            unset(self::$left[$blog][$kind]['']);
+        }
     }
 
     /** Another statement comes. */
