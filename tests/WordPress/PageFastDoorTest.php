@@ -128,6 +128,19 @@ final class PageFastDoorTest extends TestCase
         $this->assertFast('/sample-page/', before: 2);
     }
 
+    public function testWhatSomebodyChangesWhileNobodyMayEnterTheDirectoryIsSeen(): void
+    {
+        $this->open();
+        $directory = (string) $this->site->web('return Larder\WordPress\Site::current()->directory();');
+        $this->assertFast('/sample-page/', before: 1);
+        \chmod($directory, 0);
+        $this->site->site->cli('wp_update_post(["ID" => 2, "post_title" => "Before a closed door"]);', before: 'ini_set("error_log", "/dev/null"); define("WP_DEBUG_LOG", false);');
+        \chmod($directory, 0o700);
+        self::assertStringContainsString('Before a closed door', $this->get('/sample-page/')->body);
+        // What it said of that.
+        \file_put_contents(\dirname($this->site->site->root) . '/debug.log', '');
+    }
+
     #[TestWith(['mv DIR DIR.away && mv DIR.backup DIR'])]
     #[TestWith(['rm -r DIR && cp -a DIR.backup DIR'])]
     #[TestWith(['rsync -a DIR.backup/ DIR'])]

@@ -123,7 +123,9 @@ class ObjectCache
             $cache = Owner::run(static function () use ($site, $isRoots): self {
                 unset($GLOBALS['wp_object_cache']);
                 $root = Cache::open($site->source());
-                (new Presence($site, $root))->confirm();
+                if (!(new Presence($site, $root))->confirm()) {
+                    throw new \RuntimeException('it must begin empty, and cannot be emptied: ' . $site->describe() . ' cannot be read or written.');
+                }
                 $cache = $isRoots ? new RootObjectCache($root) : new self($root);
                 // Not with the plugin, which comes later, or, where it is not active, never.
                 Intents::watch($cache);
