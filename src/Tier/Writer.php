@@ -305,6 +305,8 @@ final class Writer
             } elseif ($outcome !== null && $this->takeAway($key, $outcome, Entry::DELETED) === null) {
                 $outcomes = null;
             }
+            // Once more: a destructor that has read the key meanwhile began a view, by which a fill outside must not be judged.
+            $this->view->history->change($key);
         }
 
         return $outcomes !== null;
@@ -335,6 +337,7 @@ final class Writer
         }
         $done = true;
         foreach ($markers as $i => $marker) {
+            $this->view->history->change($marker);
             foreach ($this->view->nears as $near) {
                 $near->drop($marker);
             }
@@ -491,6 +494,7 @@ final class Writer
         }
         // In the order in which they get their positions.
         $this->late[$key] = [$space, $entry];
+        $entry === null && $history->isWatched && $history->change($key);
         $this->lateBytes += $change->body === null ? 0 : \strlen($change->body);
         if ($landings !== $this->landings) {
             // A destructor or signal handler may have applied it before it was noted, and knew of no copy.

@@ -187,7 +187,7 @@ abstract class Connection
             $this->start();
             $replies = $attempts === 0 && \count($commands) === 1 ? [$this->exchangeOne($commands[0])] : $this->exchange($commands, $attempts);
             $this->used = (int) \hrtime(true);
-            if ($this->used > $this->until) {
+            if ($this->used > $this->until + $this->timeout) {
                 throw $this->late();
             }
         } catch (\Throwable $e) {
@@ -226,7 +226,7 @@ abstract class Connection
                 $this->start();
             }
             $reply = $this->exchangeOne($command);
-            if (\hrtime(true) > $this->until) {
+            if (\hrtime(true) > $this->until + $this->timeout) {
                 throw $this->late();
             }
         } catch (\Throwable $e) {
@@ -279,8 +279,9 @@ abstract class Connection
     }
 
     /**
-     * The failure of a call whose replies have come after its end. The library has waited longer than it should, so the server
-     * counts as one that does not answer: who asked leaves it alone for a while.
+     * The failure of a call whose replies have come long after its end, so that the server counts as one that does not answer:
+     * the next calls leave it alone for a while. Not at once after the end, for a busy machine may have held up this process
+     * and not the answer.
      */
     private function late(): Failure
     {
