@@ -5,6 +5,9 @@
 
 declare(strict_types=1);
 
+// There the owner's choices would be. No file of theirs is there.
+defined('WP_CONTENT_DIR') || define('WP_CONTENT_DIR', sys_get_temp_dir() . '/no-wp-content');
+
 /** What a test sets, and what WordPress was told. */
 final class LarderStandIns
 {
