@@ -41,6 +41,7 @@ final class Requests
                 $door->cache->commit();
             } catch (\Throwable $throwable) {
                 $diary->trouble((string) $throwable);
+                \fwrite(\STDERR, "$throwable\n");
 
                 return 1;
             }
