@@ -47,7 +47,7 @@ final class Relay
                     fclose($to);
                 } elseif ($slowly && isset($fromServer[(int) $stream])) {
                     foreach (str_split($bytes) as $byte) {
-                        usleep(6_000);
+                        usleep(1_000 * (int) $argv[3]);
                         if (!@fwrite($to, $byte)) {
                             break;
                         }
@@ -64,7 +64,8 @@ final class Relay
 
     private ?Process $process = null;
 
-    public function __construct(private readonly string $socket)
+    /** @param int $pause milliseconds between two bytes that come slowly */
+    public function __construct(private readonly string $socket, private readonly int $pause = 6)
     {
         $probe = \stream_socket_server('tcp://127.0.0.1:0');
         $name = $probe === false ? '' : (string) \stream_socket_get_name($probe, false);
@@ -81,7 +82,7 @@ final class Relay
 
     public function mend(): void
     {
-        $this->process = Process::snippet(self::PROGRAM, [(string) $this->port, $this->socket]);
+        $this->process = Process::snippet(self::PROGRAM, [(string) $this->port, $this->socket, (string) $this->pause]);
         $this->process->expect('ready');
     }
 }

@@ -94,16 +94,17 @@ final class DatabaseFiles
     }
 
     /**
-     * What a copy of the directory does not have in common with it: the database's inode, and the time at which larder.lock
-     * was last written, which is only when an epoch begins. A copy may get the inode of a deleted file, but no program can set
-     * that time.
+     * What a copy of the directory does not have in common with it: the database's inode, and by how many seconds the status of
+     * larder.lock changed later than its content, which is written only when an epoch begins. A copy may get the inode of a
+     * deleted file, but what keeps the time of the content cannot set that of the status. Not a time itself: for libfaketime
+     * the times of files differ from process to process.
      */
     public function identity(int $inode): string
     {
         \clearstatcache();
         $lock = $this->directory . '/larder.lock';
 
-        return $inode . ' ' . (\is_file($lock) ? (\lstat($lock)['ctime'] ?? 0) : 0);
+        return $inode . ' ' . (\is_file($lock) ? (int) \filectime($lock) - (int) \filemtime($lock) : 0);
     }
 
     /** Inode of the write-ahead log; 0: there is none. */
