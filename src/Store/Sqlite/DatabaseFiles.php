@@ -104,7 +104,9 @@ final class DatabaseFiles
         \clearstatcache();
         $lock = $this->directory . '/larder.lock';
 
-        return $inode . ' ' . (\is_file($lock) ? (int) \filectime($lock) - (int) \filemtime($lock) : 0);
+        $stat = \is_file($lock) ? \lstat($lock) : false;
+
+        return $inode . ' ' . ($stat === false ? 0 : $stat['ctime'] - $stat['mtime']);
     }
 
     /** Inode of the write-ahead log; 0: there is none. */
