@@ -211,6 +211,17 @@ final class Cache implements HitPath
     }
 
     /**
+     * Says that what fill() stores next under the key was computed after all that this request has changed itself: for a program
+     * that calls fill() without get(), as WordPress's wp_cache_add() is called. What others changed counts as ever.
+     *
+     * @internal
+     */
+    public function computedNow(string $key): void
+    {
+        $this->view->history->beginHere($this->space->key($key));
+    }
+
+    /**
      * Returns the stored value, or computes it: one process computes for all processes that miss the key at the same time.
      *
      * @param \Closure(): mixed $compute if it throws, the exception passes on and the next caller computes

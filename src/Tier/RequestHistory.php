@@ -252,6 +252,17 @@ final class RequestHistory
         return [$missed[0], $missed[1], $missed[2]];
     }
 
+    /** The calling fiber's view of a key begins now, as far as this request's own changes count. */
+    public function beginHere(string $key): void
+    {
+        $fiber = \Fiber::getCurrent();
+        if ($fiber === null) {
+            unset($this->missed[$key]);
+        } elseif (isset($this->missedIn[$fiber])) {
+            unset($this->missedIn[$fiber][$key]);
+        }
+    }
+
     /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
     public function watch(): int
     {

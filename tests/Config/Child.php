@@ -15,11 +15,12 @@ final readonly class Child
     /**
      * @param string       $code    after the autoloader
      * @param list<string> $options of php
+     * @param bool         $becomes whether the code makes the process another user
      */
-    public static function php(string $code, ?int $user = null, array $options = []): self
+    public static function php(string $code, ?int $user = null, array $options = [], bool $becomes = false): self
     {
         $prelude = 'error_reporting(-1); ini_set("display_errors", "stderr");'
-            . '$autoload = ' . \var_export(Checkout::autoload(), true) . '; require $autoload;';
+            . '$autoload = ' . \var_export($user !== null || $becomes ? Checkout::autoload() : \dirname(__DIR__, 2) . '/vendor/autoload.php', true) . '; require $autoload;';
         if ($user !== null) {
             $prelude .= 'foreach (["System\PrivateDirectory", "Config\Dsn", "Config\Options", "Config\InvalidConfiguration", "System\WrongUser", "Config\StoreFactory", "System\Failure", "Store\File\FileStore", "System\Ownership"] as $class) { class_exists("Larder\\\\" . $class); }'
                 . 'posix_setgid(' . $user . '); posix_setuid(' . $user . ');';

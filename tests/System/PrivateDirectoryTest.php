@@ -308,7 +308,7 @@ final class PrivateDirectoryTest extends TestCase
             . 'Larder\System\PrivateDirectory::prepare("' . $path . '/not/yet");'
             . 'echo posix_geteuid(), "|", posix_getegid(), "|", implode(",", posix_getgroups()), "|", fileowner("' . $path . '/not/yet");'
             . 'echo @posix_setuid(0) ? "|came back" : "|for good";';
-        $child = Child::php($code);
+        $child = Child::php($code, becomes: true);
         self::assertSame("refused|bool(true)\n33|33|33|33|for good", $child->output . $child->errors);
     }
 
@@ -320,7 +320,7 @@ final class PrivateDirectoryTest extends TestCase
         \chown($path, 54321);
         \chgrp($path, 54322);
         $child = Child::php('Larder\System\PrivateDirectory::become("' . $path . '"); Larder\System\PrivateDirectory::prepare("' . $path . '");'
-            . 'echo posix_geteuid(), "|", posix_getegid();');
+            . 'echo posix_geteuid(), "|", posix_getegid();', becomes: true);
 
         self::assertSame('54321|54322', $child->output . $child->errors);
     }

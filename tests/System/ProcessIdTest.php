@@ -101,7 +101,7 @@ final class ProcessIdTest extends TestCase
             $pipes = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
             $other = pcntl_fork();
             if ($other === 0) {
-                posix_setgid(33) && posix_setuid(33);
+                posix_initgroups('www-data', 33) && posix_setgid(33) && posix_setuid(33);
                 fwrite($pipes[1], Larder\System\ProcessId::current() . "\n");
                 fgets($pipes[1]);
                 posix_kill(posix_getpid(), SIGKILL);
@@ -109,7 +109,7 @@ final class ProcessIdTest extends TestCase
             $name = trim((string) fgets($pipes[0]));
             $observer = pcntl_fork();
             if ($observer === 0) {
-                posix_setgid(33) && posix_setuid(33);
+                posix_initgroups('www-data', 33) && posix_setgid(33) && posix_setuid(33);
                 @file_get_contents('/proc/1/stat') === false || exit("not hidden\n");
                 file_exists("/proc/$other/cmdline") && @file_get_contents("/proc/$other/stat") !== false && exit("the other is not hidden\n");
                 echo json_encode([preg_match('/^[0-9a-f]+\.[1-9]\d*\.\d+\.\d+$/D', $name), Larder\System\ProcessId::isKnownDead($name)]), "\n";
@@ -119,7 +119,7 @@ final class ProcessIdTest extends TestCase
             fwrite($pipes[0], "die\n");
             pcntl_waitpid($other, $status);
             if (($observer = pcntl_fork()) === 0) {
-                posix_setgid(33) && posix_setuid(33);
+                posix_initgroups('www-data', 33) && posix_setgid(33) && posix_setuid(33);
                 echo json_encode(Larder\System\ProcessId::isKnownDead($name)), "\n";
                 exit;
             }

@@ -384,6 +384,8 @@ class ObjectCache
                 // A lock, perhaps: it holds until the request's end.
                 $this->locks[] = [$space, self::name($key)];
             }
+            // WordPress adds without looking what it has just read from the database, also after a change of its own.
+            $own && $space->computedNow(self::name($key));
             $done = match (true) {
                 $own => $space->fill(self::name($key), $data, (int) $expire),
                 // Over at once; WordPress's own class, and set(), say true.
