@@ -124,7 +124,7 @@ class ObjectCache
                 unset($GLOBALS['wp_object_cache']);
                 $root = Cache::open($site->source());
                 if (!(new Presence($site, $root))->confirm()) {
-                    throw new \RuntimeException('it must begin empty, and cannot be emptied: ' . $site->describe() . ' cannot be read or written.');
+                    throw new \RuntimeException('it must begin empty, and cannot be emptied: ' . $site->describe() . ' cannot be read or written. Type: wp larder doctor');
                 }
                 $cache = $isRoots ? new RootObjectCache($root) : new self($root);
                 // Not with the plugin, which comes later, or, where it is not active, never.
