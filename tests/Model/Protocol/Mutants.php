@@ -309,15 +309,15 @@ final class Mutants
                 ['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', true,
             ],
             'an invalidation that fails is not kept' => [
-                [$truth => ['catch (Failure $failure) { $this->keep($invalidated);' => 'catch (Failure $failure) {']],
+                [$truth => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
                 $away, [0, 1], 'none', true,
             ],
             'an invalidation is not kept while the truth is left alone' => [
-                [$truth => ['!$this->reachable()) { $this->keep($invalidated);' => '!$this->reachable()) {']],
+                [$truth => ['!$this->reachable()) { $this->keep($invalidated, $start);' => '!$this->reachable()) {']],
                 $away, [0, 1], 'none', true,
             ],
             'a set that fails over a conflict is not kept' => [
-                [$truth => ['catch (Failure $failure) { $this->keep($invalidated);' => 'catch (Failure $failure) {']],
+                [$truth => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
                 ['reads, modifies, writes', 'writes and sets', 'is away'], [0, 1], 'none', true,
             ],
             'a flush that fails is not kept' => [
