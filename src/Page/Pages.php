@@ -593,7 +593,7 @@ final class Pages
     /**
      * A place among those who may wait at the same time on this server, as long as the caller keeps it.
      *
-     * @param ?int $places null: a quarter of php-fpm's pool, where notePool() has seen it, else 4
+     * @param ?int $places null: a quarter of php-fpm's workers of this user, where notePool() has counted them, else 4
      *
      * @return ?resource null: all are taken
      */
@@ -612,14 +612,37 @@ final class Pages
         return null;
     }
 
-    /**
-     * Notes how many may wait here. Only who builds asks php-fpm: each who asks locks the status of all its workers, and many
-     * at once stand still there (php-src, sapi/fpm/fpm/fpm_scoreboard.c).
-     */
+    /** Notes how many may wait here. A builder counts the workers, for it takes its time anyway. */
     public function notePool(): void
     {
-        $pool = \function_exists('fpm_get_status') ? \fpm_get_status() : false;
-        $this->notes->set('w' . \gethostname(), \max(1, \is_array($pool) ? \intdiv($pool['total-processes'], 4) : self::PLACES), self::RULES);
+        $this->notes->set('w' . \gethostname(), \max(1, \intdiv(self::workers() ?? 4 * self::PLACES, 4)), self::RULES);
+    }
+
+    /**
+     * The workers of php-fpm's master that run as this one's user; null: not known. Linux lists a process's children (proc(5),
+     * /proc/PID/task/TID/children). fpm_get_status() knows the pool too, but kills the worker that asks while another one
+     * starts (php-src issue 18595).
+     */
+    private static function workers(): ?int
+    {
+        if (\PHP_SAPI !== 'fpm-fcgi' || \PHP_OS_FAMILY !== 'Linux') {
+            return null;
+        }
+        Quiet::begin();
+        try {
+            // The name of the program ends with the last bracket; then come the state and the parent.
+            $master = \explode(' ', (string) \strrchr((string) \file_get_contents('/proc/self/stat'), ')'))[2] ?? '';
+            $children = \file_get_contents("/proc/$master/task/$master/children");
+            $own = \fileowner('/proc/self');
+            $workers = 0;
+            foreach (\explode(' ', \trim((string) $children)) as $child) {
+                $workers += $child !== '' && \fileowner("/proc/$child") === $own ? 1 : 0;
+            }
+
+            return $workers ?: null;
+        } finally {
+            Quiet::end();
+        }
     }
 
     private function builder(string $key): string

@@ -60,7 +60,7 @@ final readonly class Settings
      * @param ?int   $ttl     seconds that a page is fresh which says nothing about it; null: such a page is not stored
      * @param int    $stale   seconds that a page which says nothing about it may be served stale while one request renews it
      * @param float  $wait    seconds that a visitor waits for the page that another one's request is building
-     * @param ?int   $waiters who may wait at the same time on this server; null: a quarter of php-fpm's pool, else 4
+     * @param ?int   $waiters who may wait at the same time on this server; null: a quarter of php-fpm's workers of this user, else 4
      * @param bool   $isBusy  a visitor over that number gets a 503 at once (overflow: busy) and does not wait like the others
      * @param int    $largest bytes of a page; longer ones are not stored
      * @param int    $budget  bytes of all local copies; the web server's files may take as many

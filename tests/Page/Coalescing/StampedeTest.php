@@ -180,9 +180,13 @@ final class StampedeTest extends TestCase
     /** overflow: busy. As many wait as may, all others hear at once that they are to come again, and the bystander is served. */
     #[TestWith([5, 5])]
     #[TestWith([0, 0])]
-    #[TestWith([null, self::WORKERS / 4])]
-    public function testABusyServer(?int $waiters, int $places): void
+    #[TestWith([null, 6, 25])]
+    public function testABusyServer(?int $waiters, int $places, int $workers = self::WORKERS): void
     {
+        if ($workers !== self::WORKERS) {
+            $this->fpm->stop();
+            $this->fpm = new FpmServer($workers, ini: ['display_errors' => 0]);
+        }
         $script = $this->script('header("Cache-Control: max-age=60"); if ($_SERVER["REQUEST_URI"] === "/slow") { ' . self::takesItsTime() . ' } echo "page";', ['overflow' => 'busy', 'waiters' => $waiters]);
         $this->first($script);
         $crowd = new Crowd([$this->fpm->socket], $script, self::VISITORS, '/slow');
