@@ -450,20 +450,20 @@ final class Exchange
             return $reply;
         }
         $end = \hrtime(true) + (int) (\min(self::UNASKED, $this->settings->wait) * 1e9);
-        while (!$this->pages->mayBuildHere($key, $this->place)) {
-            if (\hrtime(true) >= $end) {
-                $this->pages->noteUnshared();
-                break;
-            }
-            Process::pause(\random_int(self::LONGEST_PAUSE, 2 * self::LONGEST_PAUSE));
+        do {
+            $mayBuild = $this->pages->mayBuildHere($key, $this->place);
+            $mayBuild || Process::pause(\random_int(self::LONGEST_PAUSE, 2 * self::LONGEST_PAUSE));
+            // It may have been busy for a moment only, in which another process took the right.
             $this->pages->retry();
-            $taken = $this->pages->take($key);
+            $taken = $this->place === null && $mayBuild ? ($this->pages->isBuilt($key) ? false : null) : $this->pages->take($key);
             if ($taken !== null) {
+                $this->giveUp();
                 $this->isBuilder = $taken;
 
                 return $taken ? $this->begin() : $this->await($key);
             }
-        }
+        } while (!$mayBuild && \hrtime(true) < $end);
+        $mayBuild || $this->pages->noteUnshared();
 
         return $this->begin();
     }

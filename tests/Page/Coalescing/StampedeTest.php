@@ -89,9 +89,9 @@ final class StampedeTest extends TestCase
         \posix_kill((int) \file_get_contents($this->directory->file('builder')), \SIGKILL);
         $this->awaitRuns(2);
         $this->go();
-        self::assertTrue($crowd->await());
+        self::assertTrue($crowd->await(), $this->fpm->log());
         self::assertSame(['nothing' => 1, 'page' => self::VISITORS - 1], $crowd->bodies());
-        self::assertSame(2, $this->runs());
+        self::assertSame(2, $this->runs(), $this->fpm->log());
     }
 
     /** The same while another process writes to the database for longer than anybody waits for it: nobody can note that he builds. */
