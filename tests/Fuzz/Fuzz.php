@@ -55,6 +55,9 @@ final class Fuzz
     /** hrtime() at which the engine goes on; 0: it runs. */
     private int $paused = 0;
 
+    /** hrtime() until which the engine is slow: most of the time it stands still. */
+    private int $slow = 0;
+
     /** @var array<string, Logs> by the server's directory */
     private array $logs = [];
 
@@ -199,7 +202,8 @@ final class Fuzz
             $server->stop(\mt_rand(1000, 7000) / 1000);
         }
         if ($this->isDue('server killed', 4.0, 9.0)) {
-            $this->engine === 'apcu' ? $this->incidents->lose($server->restart(...)) : $server->restart();
+            $restart = fn() => $server->restart($this->punch(...));
+            $this->engine === 'apcu' ? $this->incidents->lose($restart) : $restart();
         }
         if ($hasApcu && $this->isDue('APCu emptied', 1.0, 4.0)) {
             $this->engine === 'apcu' ? $this->incidents->lose($server->clearApcu(...)) : $server->clearApcu();
@@ -223,7 +227,14 @@ final class Fuzz
         if ($this->isDue('scripts forgotten', 0.5, 2.0)) {
             $engine->forgetScripts();
         }
-        if ($this->isDue('engine paused', 3.0, 8.0)) {
+        if ($this->isDue('engine slow', 4.0, 9.0)) {
+            $this->slow = \hrtime(true) + \mt_rand(500, 2000) * 1_000_000;
+        }
+        if (\hrtime(true) < $this->slow) {
+            // Some answers arrive just before the time-out and some just after it; what timed out is executed all the same.
+            $engine->pause();
+            $this->paused = \hrtime(true) + \mt_rand(1, 270) * 1_000_000;
+        } elseif ($this->isDue('engine paused', 3.0, 8.0)) {
             $engine->pause();
             $this->paused = \hrtime(true) + \mt_rand(1, 2000) * 1_000_000;
         } elseif ($this->isDue('snapshot', 2.0, 3.0)) {
@@ -231,6 +242,18 @@ final class Fuzz
         } elseif ($this->isDue('engine restarted', 4.0, 9.0)) {
             $ways = $engine->restarts();
             $this->incidents->lose(static fn() => $engine->restart($ways[\array_rand($ways)]));
+        }
+    }
+
+    /** Punches a hole in the segment that the killed processes of a server have left, as other programs may. */
+    private function punch(Server $server): void
+    {
+        $file = $server->settings->directory . '/segment/segment';
+        if ($this->damages && \is_file($file)) {
+            \chmod($file, 0o600);
+            $from = \mt_rand(0, self::FEW);
+            \exec(\sprintf('fallocate --punch-hole --offset %d --length %d %s 2>&1', $from, \mt_rand(1, self::FEW - $from + 1), \escapeshellarg($file)), $said, $status);
+            $this->incidents->count($status === 0 ? 'hole in a segment' : 'file system without holes');
         }
     }
 

@@ -119,7 +119,7 @@ final class Logs
         }
     }
 
-    /** Cuts a log, or writes zeros over it, as another program may. */
+    /** Cuts a log, writes zeros over it, or punches a hole in it, as another program may. */
     public function damage(): void
     {
         $files = $this->files();
@@ -129,9 +129,11 @@ final class Logs
             return;
         }
         $length = \mt_rand(0, $size);
-        match (\mt_rand(0, 3)) {
+        match (\mt_rand(0, 4)) {
             0 => \ftruncate($handle, 0),
             1 => \fwrite($handle, \str_repeat("\0", $size)),
+            // Whoever reads a hole gets zeros.
+            2 => \fseek($handle, $length) === 0 && \fwrite($handle, \str_repeat("\0", \mt_rand(0, $size - $length))),
             default => $length === self::HEADER || \ftruncate($handle, $length),
         };
     }

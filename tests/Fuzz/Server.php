@@ -97,9 +97,11 @@ final class Server
         }
     }
 
-    public function restart(): void
+    /** @param ?\Closure(self): void $between what happens while it is down */
+    public function restart(?\Closure $between = null): void
     {
         $this->end();
+        $between === null || $between($this);
         $this->start();
     }
 
