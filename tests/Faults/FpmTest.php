@@ -62,14 +62,19 @@ final class FpmTest extends FaultCase
             self::assertBounded($answer['seconds']);
             $processes[$answer['pid']] = true;
         }
-        $lines = \array_filter(
-            \explode("\n", $this->fpm->log()),
-            static fn(string $line): bool => \str_contains($line, 'larder: '),
-        );
-        self::assertCount(\count($processes), $lines, \implode("\n", $lines));
+        // A worker hands its lines to php-fpm's master, which writes them when it is its turn.
+        for ($end = \hrtime(true) + 10_000_000_000; \count($this->lines()) < \count($processes) && \hrtime(true) < $end; \usleep(2_000));
         $this->server?->back();
         self::assertTrue($this->ask($options, 'set', 'new')['done']);
         self::assertSame('new', $this->ask($options, 'get')['seen']);
+        $lines = $this->lines();
+        self::assertCount(\count($processes), $lines, \implode("\n", $lines));
+    }
+
+    /** @return list<string> what Larder has logged */
+    private function lines(): array
+    {
+        return \array_values(\array_filter(\explode("\n", $this->fpm->log()), static fn(string $line): bool => \str_contains($line, 'larder: ')));
     }
 
     public function testApcuClearedUnderRunningProcesses(): void
