@@ -71,6 +71,8 @@ const steps = {
     async login(user, password) {
         // Not to the dashboard, which wants news from elsewhere.
         await visit('/wp-login.php?redirect_to=' + encodeURIComponent(url + admin + 'plugins.php'));
+        // WordPress's script takes the focus a moment after the page is there, also from a field that is being filled.
+        await page.waitForFunction(() => document.activeElement?.id === 'user_login');
         await page.fill('#user_login', user);
         await page.fill('#user_pass', password);
         await page.click('#wp-submit');

@@ -50,6 +50,8 @@ const steps = {
     async login(who, user, password) {
         const of = await page(who);
         await of.goto(`${url}/wp-login.php?redirect_to=${encodeURIComponent(`${url}/wp-admin/profile.php`)}`);
+        // WordPress's script takes the focus a moment after the page is there, also from a field that is being filled.
+        await of.waitForFunction(() => document.activeElement?.id === 'user_login');
         await of.fill('#user_login', user);
         await of.fill('#user_pass', password);
         await of.click('#wp-submit');
