@@ -13,7 +13,6 @@ final class Extension
         'larder' => ['the near tier in shared memory, read in place (near=segment)', '', ''],
         'apcu' => ['a near tier in shared memory (near=apcu)', 'php-apcu', 'apcu'],
         'redis' => ['the far tier over Redis or Valkey', 'php-redis', 'redis'],
-        'zmq' => ['a queue over ZeroMQ, without durability', 'php-zmq', 'zmq-beta'],
         'igbinary' => ['smaller values, read faster', 'php-igbinary', 'igbinary'],
         'msgpack' => ['a serializer that other languages can read', 'php-msgpack', 'msgpack'],
         'zstd' => ['fast compression to small sizes', '', 'zstd'],

@@ -67,7 +67,6 @@ final class InvalidConfiguration extends \InvalidArgumentException
             'array', 'null' => 'memory',
             'files', 'filesystem', 'dir' => 'file',
             'sqlite3', 'pdo', 'pdo_sqlite' => 'sqlite',
-            'zmq', 'zeromq', 'ipc' => 'zmq+ipc',
             default => '',
         };
         $meant = \in_array($alias, $known, true) ? " Did you mean $alias://?" : self::didYouMean($scheme, $known, '://');

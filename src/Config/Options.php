@@ -332,7 +332,7 @@ final class Options
     public static function persistent(object $dsn, mixed $value): bool
     {
         if (!$dsn instanceof Dsn || !\in_array($dsn->scheme, ['redis', 'rediss'], true)) {
-            throw new InvalidConfiguration('The option "persistent" is for redis:// and rediss://. Leave it out: PHP keeps connections to SQLite in any case, and those of Predis and ZeroMQ never.');
+            throw new InvalidConfiguration('The option "persistent" is for redis:// and rediss://. Leave it out: PHP keeps connections to SQLite in any case, and those of Predis never.');
         }
 
         return self::flag('persistent', $value);

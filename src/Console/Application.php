@@ -54,7 +54,6 @@ final class Application extends Symfony
             'page:list' => static fn(): PageListCommand => new PageListCommand(),
             'page:purge' => static fn(): PagePurgeCommand => new PagePurgeCommand(),
             'page:warm' => static fn(): PageWarmCommand => new PageWarmCommand(),
-            'queue:serve' => static fn(): QueueServeCommand => new QueueServeCommand(),
             'queue:work' => static fn(): QueueWorkCommand => new QueueWorkCommand(),
             'queue:status' => static fn(): QueueStatusCommand => new QueueStatusCommand(),
             'queue:dead' => static fn(): QueueDeadCommand => new QueueDeadCommand(),

@@ -19,7 +19,7 @@ final readonly class QueueOptions
 {
     private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent'];
 
-    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'zmq+ipc', 'zmq+tcp'];
+    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
 
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
@@ -27,7 +27,7 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn|ZmqAddress $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep) {}
+    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -44,8 +44,8 @@ final readonly class QueueOptions
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
-        $dsn = \str_starts_with($text, 'zmq+') ? ZmqAddress::parse($text) : Dsn::parse($text, self::SCHEMES);
-        if ($dsn->scheme === 'sqlite' && $dsn instanceof Dsn && $dsn->path === '') {
+        $dsn = Dsn::parse($text, self::SCHEMES);
+        if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
             throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example sqlite:///var/lib/app/queue');
         }
         $options += $dsn->query;
@@ -63,7 +63,7 @@ final readonly class QueueOptions
         }
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         if (isset($options['synchronous']) && $dsn->scheme !== 'sqlite') {
-            throw NotSupported::synchronous($dsn->scheme);
+            throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');
         }
 
         return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0);
@@ -74,9 +74,6 @@ final readonly class QueueOptions
         // A long process may run out of files, and then cannot load classes either.
         \PHP_SAPI === 'cli' && \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class]);
         $dsn = $this->dsn;
-        if ($dsn instanceof ZmqAddress) {
-            return new ZmqTransport($dsn, $this->timeout, $name, $this->limit, $this->retry);
-        }
         if ($dsn->scheme === 'sqlite') {
             $dsn->needs();
             Directory::prepare($dsn->path);
@@ -89,7 +86,7 @@ final readonly class QueueOptions
             return new RedisTransport(static fn(float $timeout, bool $isKept): Connection => StoreFactory::redis($dsn, $timeout, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
-        throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host, predis://host or zmq+ipc:///run/q.sock.');
+        throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');
     }
 
     /** @param array<array-key, mixed> $options */

@@ -109,10 +109,10 @@ final class QueueCommandsTest extends TestCase
         self::assertSame(2, $nowhere->status);
         self::assertStringContainsString('LARDER_QUEUE', $nowhere->errors);
         self::assertSame(2, $this->larder(['queue:status', 'no good name'])->status);
-        foreach (['foo' => '".', 'zmq' => 'Did you mean zmq+ipc://?', 'apc' => '".'] as $scheme => $before) {
+        foreach (['foo' => '".', 'zmq' => '".', 'apc' => '".'] as $scheme => $before) {
             $wrong = $this->larder(['queue:status', 'mail', "--dsn=$scheme://x"]);
             self::assertSame(2, $wrong->status);
-            self::assertStringContainsString("$before Known schemes: sqlite, redis, rediss, predis, predis+tls, zmq+ipc, zmq+tcp.", $wrong->errors);
+            self::assertStringContainsString("$before Known schemes: sqlite, redis, rediss, predis, predis+tls.", $wrong->errors);
         }
         \file_put_contents($this->root->path . '/queue/queue-mail.db', \str_repeat('no database ', 1_000));
         foreach (['-wal', '-shm'] as $more) {

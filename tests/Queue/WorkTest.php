@@ -343,41 +343,6 @@ final class WorkTest extends TestCase
         self::assertSame($isBack ? 0 : 1, $queue->stats()['claimed'] + $queue->size());
     }
 
-    #[RequiresPhpExtension('zmq')]
-    public function testItWorksOverABroker(): void
-    {
-        $broker = new Broker("zmq+ipc://{$this->root->path}/q.sock");
-        $queue = Queue::open("$broker->dsn?attempts=1", 'mail');
-        $queue->pushMany(['a', ['sleep', 2.5], 'throw', 'die', 'a']);
-        $work = $this->work(["--dsn=$broker->dsn?attempts=1", '--visibility=1', '--processes=2']);
-        $outcomes = \array_map(static fn(): mixed => self::job($work)['outcome'], \range(1, 5));
-        \sort($outcomes);
-        self::assertSame(['dead', 'dead', 'done', 'done', 'done'], $outcomes, 'The one that takes long stays its worker\'s.');
-        $work->signal(\SIGTERM);
-        self::assertSame(0, $work->wait(), $work->errors());
-        $stats = $queue->stats();
-        self::assertSame([0, 0, 2], [$stats['ready'], $stats['claimed'], $stats['dead']]);
-    }
-
-    #[RequiresPhpExtension('zmq')]
-    public function testSigtermEndsItAfterARestartOfItsBroker(): void
-    {
-        $broker = new Broker("zmq+ipc://{$this->root->path}/q.sock");
-        $work = $this->work(["--dsn=$broker->dsn?timeout=1"]);
-        Queue::open($broker->dsn, 'mail')->push('a');
-        self::assertSame('done', self::job($work)['outcome']);
-        $broker->process->kill();
-        for ($end = \hrtime(true) + 30_000_000_000; !\str_contains($work->errors(), 'nothing was done');) {
-            self::assertLessThan($end, \hrtime(true), $work->errors());
-            \usleep(20_000);
-        }
-        $broker = new Broker($broker->dsn);
-        Queue::open($broker->dsn, 'mail')->push('a');
-        self::assertSame('done', self::job($work)['outcome']);
-        $work->signal(\SIGTERM);
-        self::assertTrue(Process::ends($work->pid), $work->errors());
-    }
-
     public function testATerminalShowsTheProgress(): void
     {
         $queue = $this->queue('?attempts=1');
