@@ -299,7 +299,7 @@ final class Cache implements HitPath
         $name = $this->space->key($key);
         $writer = $this->request->writer();
         $there = \func_num_args() < 2 || $this->copies->has($key)
-            || ($this->view->nears !== [] && $this->lookup($key, $this->request, null) !== $this->request)
+            || ($this->view->near !== null && $this->lookup($key, $this->request, null) !== $this->request)
             || $writer->isThere($name, $this->space);
         $done = $writer->append($name, $this->space, null);
         // Not before it, for a destructor or signal handler may read the value anew until then.
@@ -973,7 +973,7 @@ final class Cache implements HitPath
     {
         $this->granted < 1 || $this->revoke();
         $this->lookups++;
-        if (!$below && $this->view->nears === [] && !isset($this->copies->entries[$key])) {
+        if (!$below && $this->view->near === null && !isset($this->copies->entries[$key])) {
             return $default;
         }
         $held = Signals::hold();
@@ -989,7 +989,7 @@ final class Cache implements HitPath
         $request = $this->request;
         $reader = $request->forks ? $request->reader() : $request->reader ?? $request->reader();
         $isAsked = $this->version === $view->version && $this->nearPrefix !== '';
-        $entry = $view->nears === [] ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
+        $entry = $view->near === null ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
         if ($entry !== null) {
             $value = $this->copies->put($key, $entry, $found);
         } elseif ($below) {
@@ -1032,7 +1032,7 @@ final class Cache implements HitPath
         $view = $this->view;
         $this->nearPrefix = '';
         $this->segment = null;
-        $near = $view->nearReadable ? $view->nears[0] ?? null : null;
+        $near = $view->nearReadable ? $view->near : null;
         if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
             // Ask for the floor first: that may renew the view, and begin a new generation of near copies.
             $space = $this->space;

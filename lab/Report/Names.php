@@ -12,7 +12,7 @@ final class Names
     private const ENGINES = [
         'redis' => 'Redis by phpredis', 'predis' => 'Redis by Predis', 'valkey' => 'Valkey by phpredis', 'memcached' => 'Memcached',
         'memcached_nocompression' => 'Memcached, uncompressed', 'apcu' => 'APCu', 'sqlite' => 'SQLite', 'files' => 'Files', 'file' => 'Files', 'opcache' => 'OPcache', 'include' => 'PHP include',
-        'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'larder-apcu-alone' => 'APCu alone through Larder', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
+        'lookup' => 'PHP array', 'larder-request' => 'Larder\'s request tier', 'segment' => 'Segment', 'memory' => 'Memory', 'php' => 'PHP\'s serializer', 'wordpress' => 'WordPress alone',
         'door' => 'The fast door', 'nginx' => 'Files by nginx', 'apache' => 'Files by Apache',
         'empty' => 'An empty script', 'echo' => 'A constant by PHP', 'application' => 'PHP without a cache', 'filesystem' => 'A file', 'nginx-file' => 'A file by nginx', 'nginx-fastcgi-cache' => 'nginx fastcgi_cache', 'apache-file' => 'A file by Apache', 'apache-cache' => 'Apache mod_cache', 'varnish' => 'Varnish', 'nginx-fastcgi-cache-lock' => 'nginx fastcgi_cache with lock',
     ];

@@ -23,8 +23,8 @@ final class WordPressSubjects
     public const APCU = 'larder-apcu:process';
     public const SEGMENT = 'larder-segment:process';
 
-    /** With a part that is no cache of a site: what it costs at the least. */
-    public const FLOOR = ['larder-apcu-alone:process', 'larder-memory:process'];
+    /** It dies with its process, so it is no cache of a site: what one costs at the least. */
+    public const FLOOR = 'larder-memory:process';
 
     private const AHEAD = [self::DEFAULT, self::APCU, self::SEGMENT];
 
@@ -53,8 +53,7 @@ final class WordPressSubjects
             self::larder(self::APCU, ['LARDER_NEAR' => 'apcu'], [$sqlite, $apcu]),
             self::larder(self::SEGMENT, ['LARDER_NEAR' => 'segment'], [$sqlite, LarderExtension::need()], $segment),
             ...$redis,
-            self::larder(self::FLOOR[0], ['LARDER_DSN' => 'apcu://'], [$apcu]),
-            self::larder(self::FLOOR[1], ['LARDER_DSN' => 'memory://'], []),
+            self::larder(self::FLOOR, ['LARDER_DSN' => 'memory://'], []),
         ];
     }
 

@@ -77,7 +77,7 @@ final class Assembly
                 $local === null ? null : "$local-trees",
                 $watch,
             ),
-            self::nears($options, $codec, $failureLog, $runtime, $mark),
+            self::near($options, $codec, $failureLog, $runtime, $mark),
             $options->secret === null ? null : new EntrySigner(new Signer($options->secret), $options->prefix),
             $codec,
             (int) ($options->lease * 1000),
@@ -89,38 +89,32 @@ final class Assembly
         return [$request, new Space('', $options->cacheOnly)];
     }
 
-    /** @return list<Near> */
-    private static function nears(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): array
+    private static function near(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): ?Near
     {
-        $nears = [];
+        $dsn = $options->near;
+        if ($dsn === null || ($runtime === null && $dsn->scheme !== 'sqlite')) {
+            // Without the disk tier's directory (another user's, or a broken one) this cache's mark is unknown.
+            return null;
+        }
         // Near copies are not signed, so the secret is part of the name: only processes that have it find them.
         $name = $options->prefix . ':' . $mark
             . ($options->secret === null ? '' : \substr(\hash_hmac('sha256', 'near', $options->secret), 0, 16));
-        foreach ([$options->near, $options->disk] as $dsn) {
-            if ($dsn === null || $dsn === $options->truth) {
-                continue;
+        try {
+            if ($dsn->scheme !== 'sqlite') {
+                return $dsn->scheme === 'apcu'
+                    ? new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget)
+                    : new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
             }
-            try {
-                if ($dsn->scheme === 'segment') {
-                    // Without the disk tier's directory (another user's, or a broken one) this cache's mark is unknown.
-                    if ($runtime !== null) {
-                        $nears[] = new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
-                    }
-                } elseif ($dsn->scheme !== 'apcu') {
-                    $make = static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $runtime);
-                    $store = new ReentrantStore($dsn->toString(), $make(false), $make);
-                    $nears[] = new StoreNear($store, 'n:' . $options->prefix, $dsn->toString(), $failureLog);
-                } elseif ($runtime !== null) {
-                    $nears[] = new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget);
-                }
-            } catch (Failure $failure) {
-                if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
-                    $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');
-                }
-            }
-        }
+            $make = static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $runtime);
 
-        return $nears;
+            return new StoreNear(new ReentrantStore($dsn->toString(), $make(false), $make), 'n:' . $options->prefix, $dsn->toString(), $failureLog);
+        } catch (Failure $failure) {
+            if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
+                $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');
+            }
+
+            return null;
+        }
     }
 
     /** The failure log, without the cache's own directory. Reports why that cannot be used. */

@@ -156,6 +156,16 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('"' . $dsn->toString() . '" cannot be the ' . $tier . ' tier. The ' . $tier . ' tier can be: ' . \implode('://, ', $fits) . '://; ' . $dsn->scheme . ':// is written as ' . Dsn::TIERS[$dsn->scheme] . '=…');
     }
 
+    public static function near(Dsn $dsn): self
+    {
+        return new self('"' . $dsn->toString() . '" cannot be the near tier. Write near=segment, near=apcu, near=none or, before a server of Redis or Memcached, near=sqlite:///directory.');
+    }
+
+    public static function diskBeforeFar(Dsn $dsn): self
+    {
+        return new self('A cache on a server of Redis or Memcached has no disk tier. Write near=' . ($dsn->scheme === 'sqlite' ? $dsn->toString() : 'sqlite:///directory') . ' in place of disk=…, for copies on this server\'s disk.');
+    }
+
     public static function tierTwice(string $tier, Dsn $dsn): self
     {
         return new self('The DSN "' . $dsn->toString() . '" is itself the ' . $tier . ' tier, and the option "' . $tier . '" names another one. Keep one of the two.');
@@ -169,12 +179,6 @@ final class InvalidConfiguration extends \InvalidArgumentException
     public static function disabledFunction(string $function): self
     {
         return new self("Larder needs PHP's function $function(), which is disabled in " . \PHP_SAPI . ". Take $function out of disable_functions in php.ini, or ask the host to.");
-    }
-
-    public static function disabledApcu(): self
-    {
-        return new self('apcu:// needs APCu, which is loaded but switched off in ' . \PHP_SAPI . '. '
-            . 'Set apc.enabled=1' . (\PHP_SAPI === 'cli' ? ' and apc.enable_cli=1' : '') . ' in php.ini, or use sqlite://, which web and command line share.');
     }
 
     public static function missingPredis(string $for): self

@@ -33,6 +33,8 @@ final class Options
 
     // Plain properties, which nothing changes after from(): each web request makes this object, and what is as usual costs nothing.
     public ?Dsn $near = null;
+
+    /** Its directory holds what this cache keeps on this server: the truth tier, or the near tier. */
     public ?Dsn $disk = null;
     public ?Dsn $far = null;
 
@@ -49,7 +51,7 @@ final class Options
     /** Bytes on disk. */
     public int $budget = self::BUDGET;
 
-    /** Bytes of a memory or segment near tier (APCu's own is apc.shm_size). */
+    /** Bytes of the segment, or of a truth tier in memory (APCu's own is apc.shm_size). */
     public int $nearBudget = self::NEAR_BUDGET;
 
     /** Seconds that a request waits for an engine, at most. */
@@ -224,25 +226,40 @@ final class Options
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
             }
         }
+        if ($options->far !== null && $options->disk !== null) {
+            throw InvalidConfiguration::diskBeforeFar($options->disk);
+        }
+        $options->placeNear();
         if ($options->near?->scheme === 'apcu' && !\apcu_enabled()) {
-            if ($options->disk === null && $options->far === null) {
-                throw InvalidConfiguration::disabledApcu();
-            }
             // APCu is disabled, as it is for the command line by default (apc.enable_cli). Go on with one tier less: the
             // command line could not see the web server's APCu anyway.
             $options->near = null;
             $none = $options->withoutApcu = true;
         }
         $options->chooseSegment($none);
-        $options->truth = $options->far ?? $options->disk ?? $options->near ?? new Dsn('memory');
+        $options->truth = $options->far ?? $options->disk ?? new Dsn('memory');
 
         return $options;
     }
 
+    /** Shared memory evicts, so it is never the truth tier: alone it stands before the embedded default. */
+    private function placeNear(): void
+    {
+        if ($this->near === null) {
+            return;
+        }
+        if ($this->near->scheme === 'sqlite') {
+            $this->disk = $this->far === null ? throw InvalidConfiguration::near($this->near) : $this->near;
+        } elseif ($this->near->scheme === 'memory') {
+            $this->near = $this->disk === null && $this->far === null ? null : throw InvalidConfiguration::near($this->near);
+        } elseif ($this->far === null) {
+            $this->disk ??= self::embedded();
+        }
+    }
+
     /**
-     * Sets the near tier to the segment if the configuration or the default wants it. The segment evicts, so it is never the
-     * truth tier: alone it stands before the embedded default. A missing extension is no error, since web server and command
-     * line may have different extensions and one configuration.
+     * Sets the near tier to the segment if the configuration or the default wants it. A missing extension is no error, since
+     * web server and command line may have different extensions and one configuration.
      */
     private function chooseSegment(bool $unwanted): void
     {
@@ -252,9 +269,6 @@ final class Options
                 $this->segment = 'default';
             }
         } elseif ($this->near->scheme === 'segment') {
-            if ($this->far === null) {
-                $this->disk ??= self::embedded();
-            }
             $this->segment = 'asked';
             if (!SegmentPlace::isUsable()) {
                 $this->near = null;
@@ -279,8 +293,8 @@ final class Options
             }
             $value = $dsn;
         }
-        if (Dsn::TIERS[$value->scheme] !== $tier) {
-            throw InvalidConfiguration::wrongTier($tier, $value);
+        if (Dsn::TIERS[$value->scheme] !== $tier && !($tier === 'near' && $value->scheme === 'sqlite')) {
+            throw $tier === 'near' ? InvalidConfiguration::near($value) : InvalidConfiguration::wrongTier($tier, $value);
         }
         $value->needs();
 

@@ -7,7 +7,6 @@ namespace Larder\Config;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
-use Larder\Store\ApcuStore;
 use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\MemoryStore;
@@ -48,10 +47,6 @@ final class StoreFactory
                 }
 
                 return new MemoryStore($options->nearBudget);
-            case 'apcu':
-                $mark = self::mark($options);
-
-                return new ApcuStore($options->prefix . ':' . $mark, self::runtime($options) . '/apcu-' . $mark . '.lock', $options->timeout);
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
             default:

@@ -11,14 +11,14 @@ use Larder\Store\Snapshot;
 use Larder\Tier\Near\Near;
 
 /**
- * Reads for a request: from the near tiers first, then from the truth tier. Judges whether an entry is still valid.
+ * Reads for a request: from the near tier first, then from the truth tier. Judges whether an entry is still valid.
  *
  * It copies what it reads into the tiers before, and notes each first read in the request history, by which later writes
  * are judged.
  */
 final class Reader
 {
-    /** A prefetch asks the near tiers for one key in sixteen, at most this many, to guess whether they have the rest. */
+    /** A prefetch asks the near tier for one key in sixteen, at most this many, to guess whether it has the rest. */
     private const SAMPLE = 8;
 
     public int $nearHits = 0;
@@ -27,8 +27,7 @@ final class Reader
     private readonly RequestHistory $history;
     private readonly bool $isUnsigned;
 
-    /** @var list<Near> nearest first */
-    private readonly array $nears;
+    private readonly ?Near $near;
 
     public function __construct(
         private readonly View $view,
@@ -37,7 +36,7 @@ final class Reader
         private readonly Leases $leases,
     ) {
         $this->history = $view->history;
-        $this->nears = $view->nears;
+        $this->near = $view->near;
         $this->isUnsigned = !$signer->signs();
     }
 
@@ -59,7 +58,7 @@ final class Reader
         $history = $this->history;
         $snapshot = null;
         // A near tier gets a copy, with the position of the whole answer. And the first read of a space asks for its floor too.
-        $floor = $this->nears === [] && $this->view->isBegun ? $this->view->floors[$space->path] ?? null : null;
+        $floor = $this->near === null && $this->view->isBegun ? $this->view->floors[$space->path] ?? null : null;
         if ($floor !== null) {
             $answer = $this->truth->readOne($name);
             if ($answer === null) {
@@ -117,7 +116,7 @@ final class Reader
             return [];
         }
         $history = $this->history;
-        $isQuick = $this->nears === [] && $this->isUnsigned;
+        $isQuick = $this->near === null && $this->isUnsigned;
         $floor = $this->view->floor($space);
         $now = $this->truth->now();
         $values = $others = $tags = [];
@@ -169,7 +168,7 @@ final class Reader
      */
     public function prefetch(array $lists): void
     {
-        if ($this->nears !== [] && $this->view->nearReadable && $this->nearHas($lists)) {
+        if ($this->near !== null && $this->view->nearReadable && $this->nearHas($lists)) {
             return;
         }
         $wanted = $spaces = [];
@@ -189,7 +188,7 @@ final class Reader
             return;
         }
         // A near tier gets a copy of each value at once, so all of them are decoded.
-        $canWait = $this->nears === [] && $snapshot->epoch === $this->history->epoch;
+        $canWait = $this->near === null && $snapshot->epoch === $this->history->epoch;
         $start = $this->history->start;
         $space = $copies = null;
         $length = $floor = $bytes = 0;
@@ -240,7 +239,7 @@ final class Reader
     }
 
     /**
-     * Guesses from a sample whether the near tiers have these keys: asking for each would cost as much as it saves.
+     * Guesses from a sample whether the near tier has these keys: asking for each would cost as much as it saves.
      *
      * @param list<array{Space, list<int|string>}> $lists
      */
@@ -262,43 +261,33 @@ final class Reader
     }
 
     /**
-     * Reads a key's valid copy from the near tiers.
+     * Reads a key's valid copy from the near tier.
      *
      * @param int                    $from    position; older copies do not count
-     * @param bool                   $isAsked the nearest tier was asked already, in this view
+     * @param bool                   $isAsked the near tier was asked already, in this view
      * @param array{Entry, int}|null $asked   what it answered
      */
     public function near(string $key, Space $space, int $from = 0, bool $isAsked = false, ?array $asked = null): ?Entry
     {
         $from = \max($from, $this->history->ownFloor);
-        if ($from === \PHP_INT_MAX || $this->nears === [] || !$this->view->nearReadable) {
+        if ($from === \PHP_INT_MAX || $this->near === null || !$this->view->nearReadable) {
             return null;
         }
-        foreach ($this->nears as $level => $near) {
-            $epoch = $this->history->epoch;
-            $hit = $isAsked && $level === 0 ? $asked : $near->get($key);
-            if ($hit === null) {
-                continue;
-            }
-            [$entry, $position] = $hit;
-            if ($position < $from || !$this->good($entry, $position, $space)) {
-                continue;
-            }
-            if ($epoch !== $this->history->epoch) {
-                // Asking for a marker has revealed a new epoch, so this copy or the marker may belong to the old one.
-                return null;
-            }
-            $this->nearHits++;
-            $this->history->hit($key, $position, $entry->sure !== 0);
-            if ($level > 0) {
-                $this->view->copyNear([[$key, $entry, $position, $this->history->seen]], $epoch, $level);
-            }
+        $epoch = $this->history->epoch;
+        $hit = $isAsked ? $asked : $this->near->get($key);
+        if ($hit === null || $hit[1] < $from || !$this->good($hit[0], $hit[1], $space)) {
+            $this->nearMisses++;
 
-            return $entry;
+            return null;
         }
-        $this->nearMisses++;
+        if ($epoch !== $this->history->epoch) {
+            // Asking for a marker has revealed a new epoch, so this copy or the marker may belong to the old one.
+            return null;
+        }
+        $this->nearHits++;
+        $this->history->hit($key, $hit[1], $hit[0]->sure !== 0);
 
-        return null;
+        return $hit[0];
     }
 
     /** Whether a near tier's copy is valid: not expired, flushed or invalidated. */
@@ -356,7 +345,7 @@ final class Reader
             $this->view->learnMarker($ask[$i], $snapshot);
         }
         // A near tier would want the markers above them as well.
-        foreach ($this->nears === [] ? $snapshot->beside : [] as $marker) {
+        foreach ($this->near === null ? $snapshot->beside : [] as $marker) {
             $this->view->learnMarker($marker, $snapshot);
         }
 
@@ -386,7 +375,7 @@ final class Reader
                 return null;
             }
         } else {
-            $this->nears === [] || $this->view->copyNear([[$key, $entry, $record->position, $snapshot->at]], $snapshot->epoch);
+            $this->near === null || $this->view->copyNear([[$key, $entry, $record->position, $snapshot->at]], $snapshot->epoch);
         }
         $this->history->hit($key, $record->position, $entry->sure !== 0);
 

@@ -6,8 +6,6 @@ namespace Larder\Tier;
 
 use Larder\Codec\Entry;
 use Larder\Store\Record;
-use Larder\Tier\Near\Near;
-use Larder\Tier\Near\StoreNear;
 
 /** Tells people what the tiers did and hold: statistics, one key, all entries. On no hot path. */
 final class Report
@@ -32,13 +30,13 @@ final class Report
             'entries' => $copies->count(),
             'errors' => 0,
         ]];
-        foreach ($view->nears as $i => $near) {
-            $stats[self::tier($near)] = [
-                'hits' => $i === 0 ? $nearHits + $request->reader()->nearHits : 0,
-                'misses' => $i === 0 ? $request->reader()->nearMisses : 0,
+        if ($view->near !== null) {
+            $stats['near'] = [
+                'hits' => $nearHits + $request->reader()->nearHits,
+                'misses' => $request->reader()->nearMisses,
                 'writes' => 0,
                 'time' => 0.0,
-            ] + ($stored ? $near->stats() : []);
+            ] + ($stored ? $view->near->stats() : []);
         }
         $stats[$request->last] = [
             'hits' => $truth->hits,
@@ -60,10 +58,11 @@ final class Report
         $snapshot = $request->reader()->read([$name], $space);
         $now = $request->truth->now();
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
-        foreach ($request->view->nears as $near) {
+        $near = $request->view->near;
+        if ($near !== null) {
             $hit = $request->view->nearReadable ? $near->get($name) : null;
             $good = $hit !== null && $request->reader()->good($hit[0], $hit[1], $space);
-            $rows[] = ['tier' => self::tier($near) . ' (' . $near->stats()['engine'] . ')']
+            $rows[] = ['tier' => 'near (' . $near->stats()['engine'] . ')']
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);
         }
         $record = $snapshot?->records[$name] ?? null;
@@ -111,11 +110,6 @@ final class Report
     private static function over(Entry $entry, int $now): string
     {
         return $entry->expired($now) ? 'expired' : 'flushed or invalidated';
-    }
-
-    private static function tier(Near $near): string
-    {
-        return $near instanceof StoreNear ? 'disk' : 'near';
     }
 
     private static function value(Request $request, string $name, Record $record): ?Entry

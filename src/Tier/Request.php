@@ -38,14 +38,13 @@ final class Request
     private static bool $registered = false;
 
     /**
-     * @param list<Near> $nears nearest first
-     * @param int        $lease milliseconds that a computation may take
-     * @param bool       $lazy  see View
-     * @param ?string    $local see Cache::local()
+     * @param int     $lease milliseconds that a computation may take
+     * @param bool    $lazy  see View
+     * @param ?string $local see Cache::local()
      */
     public function __construct(
         public readonly Truth $truth,
-        private readonly array $nears,
+        private readonly ?Near $near,
         /** Null: records are not signed. */
         private readonly ?EntrySigner $signer,
         public readonly Codec $codec,
@@ -57,7 +56,7 @@ final class Request
     ) {
         $this->forks = Process::forks();
         $this->process = $this->forks ? Process::id() : 0;
-        $this->view = new View($truth, $nears, $lazy);
+        $this->view = new View($truth, $near, $lazy);
         if (!self::$registered) {
             self::$registered = true;
             \register_shutdown_function(self::shutdown(...));
@@ -86,7 +85,7 @@ final class Request
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
     public function apart(): self
     {
-        return new self($this->truth->apart(), $this->nears, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
+        return new self($this->truth->apart(), $this->near, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
     }
 
     /** Each call of the application gets the reader here for its first read. */

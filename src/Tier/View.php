@@ -66,7 +66,7 @@ final class View
     /** True once the view has begun: others' changes count from there on. */
     public bool $isBegun = false;
 
-    /** True: the near tiers have followed the journal and may be read. */
+    /** True: the near tier has followed the journal and may be read. */
     public bool $nearReadable = false;
     public readonly RequestHistory $history;
 
@@ -95,19 +95,18 @@ final class View
     private array $opened = [];
 
     /**
-     * @param list<Near> $nears nearest first
-     * @param bool       $lazy  the first read begins the view, which saves a round trip; ignored with a near tier, which
-     *                          must follow the journal before it is read
+     * @param bool $lazy the first read begins the view, which saves a round trip; ignored with a near tier, which must follow
+     *                   the journal before it is read
      */
     public function __construct(
         public readonly Truth $truth,
-        public readonly array $nears,
+        public readonly ?Near $near,
         private readonly bool $lazy = false,
     ) {
         $this->history = new RequestHistory();
         $this->writer = $truth->writer;
         $this->renewLater();
-        if (!$lazy || $nears !== []) {
+        if (!$lazy || $near !== null) {
             $this->start();
         }
     }
@@ -176,7 +175,7 @@ final class View
         $this->isBegun = false;
         $this->history->refresh();
         $this->renewLater();
-        if (!$this->lazy || $this->nears !== []) {
+        if (!$this->lazy || $this->near !== null) {
             $this->start();
         }
     }
@@ -193,9 +192,8 @@ final class View
     {
         $held = Signals::hold();
         $this->isBegun = true;
-        $near = $this->nears[0] ?? null;
-        $known = $near === null ? ['', 0, ''] : $near->state();
-        if (!isset($this->nears[1]) && $this->truth->isUnchanged($known[0], $known[2])) {
+        $known = $this->near === null ? ['', 0, ''] : $this->near->state();
+        if ($this->truth->isUnchanged($known[0], $known[2])) {
             $this->history->beginAt($known[0], $known[1], $known[2]);
             $this->nearReadable = true;
             $this->version++;
@@ -206,18 +204,7 @@ final class View
         if ($changes === null) {
             $this->history->beginBlind();
         } else {
-            $readable = true;
-            foreach ($this->nears as $i => $near) {
-                $news = $changes;
-                if ($i > 0) {
-                    $known = $near->state();
-                    $news = $this->truth->since(...$known);
-                }
-                // Positions of two epochs cannot be compared. Within one, the nearest tier's is where the request starts:
-                // what its copies may be older than counts as changed since.
-                $readable = $news !== null && $news->epoch === $changes->epoch
-                    && (($known[2] === $news->token && !$news->news($known[0], $known[1])) || $near->follow($news)) && $readable;
-            }
+            $readable = $this->near === null || ($known[2] === $changes->token && !$changes->news($known[0], $known[1])) || $this->near->follow($changes);
             $this->history->begin($changes);
             $this->nearReadable = $readable;
         }
@@ -250,7 +237,7 @@ final class View
         }
         $before = $this->history->seen;
         $epoch = $this->history->epoch;
-        if ($changes->epoch === $epoch && $changes->end === $before && $changes->complete && $changes->list === [] && $this->nears === [] && $this->heldMarkers === []) {
+        if ($changes->epoch === $epoch && $changes->end === $before && $changes->complete && $changes->list === [] && $this->near === null && $this->heldMarkers === []) {
             // Nothing changed.
             $this->history->token = $changes->token;
 
@@ -274,15 +261,13 @@ final class View
                 $this->changed($key, $position, $writer === $this->writer);
             }
         }
+        $near = $this->near;
+        $state = $near === null ? ['', 0, ''] : $near->state();
         $readable = true;
-        foreach ($this->nears as $near) {
-            $state = $near->state();
-            if (!$changes->news($state[0], $state[1])) {
-                continue;
-            }
+        if ($near !== null && $changes->news($state[0], $state[1])) {
             $news = $state[0] === $changes->epoch && $state[1] >= $before && $epoch === $changes->epoch
                 ? $changes : $this->truth->since(...$state);
-            $readable = $news !== null && $news->epoch === $changes->epoch && $near->follow($news) && $readable;
+            $readable = $news !== null && $news->epoch === $changes->epoch && $near->follow($news);
         }
         $this->nearReadable = $readable;
         $this->version++;
@@ -338,14 +323,14 @@ final class View
     }
 
     /**
-     * Puts copies into the near tiers: all of them, or those before a level.
+     * Puts copies into the near tier.
      *
      * @param list<array{string, Entry, int, int}> $copies key, entry, position, position at which the truth was read
      * @param string                               $epoch  of all positions
      */
-    public function copyNear(array $copies, string $epoch, int $levels = \PHP_INT_MAX): void
+    public function copyNear(array $copies, string $epoch): void
     {
-        if ($copies === []) {
+        if ($this->near === null || $copies === []) {
             return;
         }
         foreach ($copies as &$copy) {
@@ -353,11 +338,7 @@ final class View
             $copy[] = $expiry === 0 ? 0 : \max(1, \intdiv($expiry - $this->truth->now(), 1000) + 1);
         }
         unset($copy);
-        foreach ($this->nears as $level => $near) {
-            if ($level < $levels) {
-                $near->put($copies, $epoch);
-            }
-        }
+        $this->near->put($copies, $epoch);
     }
 
     /**
@@ -614,16 +595,9 @@ final class View
         if (isset($this->markers[$marker])) {
             return $this->markers[$marker];
         }
-        if ($this->nearReadable) {
-            foreach ($this->nears as $near) {
-                $position = $near->marker($marker);
-                if ($position !== null) {
-                    return $this->noteMarker($marker, $position);
-                }
-            }
-        }
+        $position = $this->nearReadable ? $this->near?->marker($marker) : null;
 
-        return null;
+        return $position === null ? null : $this->noteMarker($marker, $position);
     }
 
     /** @param Snapshot $snapshot of the marker and of the markers above it */
@@ -642,7 +616,7 @@ final class View
         $position = $record->position ?? 0;
         if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
             $standing = $this->standing($marker, $record, $snapshot);
-            // No near tier would learn that the intent's writer died, so none gets this marker. A dead writer's marker is about
+            // The near tier would not learn that the intent's writer died, so it does not get this marker. A dead writer's marker is about
             // to move once more, also if it was found dead just now.
             $this->heldMarkers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
             unset($standing['w' . $this->writer]);
@@ -662,9 +636,7 @@ final class View
             $position = \max($position, $snapshot->records[$above]->position ?? 0);
         }
         if ($known !== $position) {
-            foreach ($this->nears as $near) {
-                $near->putMarker($marker, $position, \max($snapshot->at, $position), $snapshot->epoch);
-            }
+            $this->near?->putMarker($marker, $position, \max($snapshot->at, $position), $snapshot->epoch);
         }
 
         return $this->noteMarker($marker, $position);

@@ -338,9 +338,7 @@ final class Writer
         $done = true;
         foreach ($markers as $i => $marker) {
             $this->view->history->change($marker);
-            foreach ($this->view->nears as $near) {
-                $near->drop($marker);
-            }
+            $this->view->near?->drop($marker);
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && !$outcome->done) {
                 // An intent stands on the marker.
@@ -485,7 +483,7 @@ final class Writer
             return false;
         }
         unset($this->pending[$key], $this->late[$key]);
-        if ($view->nears === []) {
+        if ($view->near === null) {
             $view->changes++;
         } else {
             // A copy in a near tier may stay until the change is applied. A request that begins before that applies it itself,
@@ -498,9 +496,7 @@ final class Writer
         $this->lateBytes += $change->body === null ? 0 : \strlen($change->body);
         if ($landings !== $this->landings) {
             // A destructor or signal handler may have applied it before it was noted, and knew of no copy.
-            foreach ($view->nears as $near) {
-                $near->drop($key);
-            }
+            $view->near?->drop($key);
         }
         if (\count($this->late) >= self::LATE || $this->lateBytes > self::LATE_BYTES) {
             $this->land();
@@ -531,13 +527,11 @@ final class Writer
             [$space, $entry] = $waiting;
             if ($position > 0) {
                 $history->own($position, 1);
-                if ($this->view->nears === []) {
+                if ($this->view->near === null) {
                     continue;
                 }
                 if ($entry === null) {
-                    foreach ($this->view->nears as $near) {
-                        $near->drop($key);
-                    }
+                    $this->view->near->drop($key);
                 } else {
                     $this->own($key, $space, $position);
                     $copies[] = [$key, $entry, $position, $position];
@@ -626,9 +620,7 @@ final class Writer
         if ($key[0] === 'e') {
             $this->gone($key, $space);
         } else {
-            foreach ($this->view->nears as $near) {
-                $near->drop($key);
-            }
+            $this->view->near?->drop($key);
             $this->moved($key, $outcome);
         }
     }
@@ -784,9 +776,7 @@ final class Writer
                 return (yield from $this->dropping($key, $space)) ? Verdict::Drop : Verdict::Failed;
             }
             if ($verdict === Verdict::Same) {
-                foreach ($this->view->nears as $near) {
-                    $near->drop($key);
-                }
+                $this->view->near?->drop($key);
 
                 return $verdict;
             }
@@ -908,7 +898,7 @@ final class Writer
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->view->history->own($outcome->position, $outcome->step);
-        if ($this->view->nears === []) {
+        if ($this->view->near === null) {
             $this->view->changes++;
         } else {
             $this->own($key, $space, $outcome->position);
@@ -932,9 +922,7 @@ final class Writer
     private function hide(string $key, Space $space): ?RequestTier
     {
         $copies = $this->own($key, $space, \PHP_INT_MAX);
-        foreach ($this->view->nears as $near) {
-            $near->drop($key);
-        }
+        $this->view->near?->drop($key);
 
         return $copies;
     }
@@ -947,7 +935,7 @@ final class Writer
             $this->late[$key] = null;
         }
         $copies = $this->view->copies($space);
-        if ($copies !== null && $this->view->nears !== []) {
+        if ($copies !== null && $this->view->near !== null) {
             if (\count($copies->own) >= self::OWN) {
                 $this->view->history->forgetOwn($copies->own);
                 $copies->own = [];

@@ -11,7 +11,6 @@ use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
-use Larder\Store\ApcuStore;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
@@ -37,19 +36,12 @@ final class Door
     public static function open(Settings $settings, string $prefix = 'items'): self
     {
         $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0, 'near' => $settings->near];
-        if ($settings->disk !== '') {
-            $source['disk'] = $settings->disk;
-        }
-        if ($settings->journal && ($settings->disk !== '' || \preg_match('/^(sqlite|file):/', $settings->dsn) === 1)) {
+        if ($settings->journal && \preg_match('/^(sqlite|file):/m', "$settings->dsn\n$settings->near") === 1) {
             return self::over(...Assembly::build($source));
-        }
-        if ($settings->dsn === 'apcu://') {
-            unset($source['near']);
         }
         $options = Options::from($source);
         $files = $settings->directory . '/' . $prefix;
-        $make = static fn(bool $spare): Store => $settings->dsn === 'apcu://'
-            ? new ApcuStore($prefix, $files . '.lock', $options->timeout) : StoreFactory::make($options->truth, $options, $spare);
+        $make = static fn(bool $spare): Store => StoreFactory::make($options->truth, $options, $spare);
         $store = new ReentrantStore($settings->dsn, $make(false), $make);
         $truth = new Truth(
             $settings->journal ? $store : new DeafStore($store),
@@ -59,14 +51,14 @@ final class Door
             \bin2hex(\random_bytes(6)),
         );
         $codec = Codec::create(null, null);
-        $nears = match ($settings->dsn === 'apcu://' ? null : $options->near?->scheme) {
-            'apcu' => [new ApcuNear($prefix, $files . '.lock', $options->nearBudget)],
-            'segment' => [new SegmentNear(SegmentPlace::open($options->near, $options->nearBudget), $prefix, $codec)],
-            default => [],
+        $near = match ($options->near?->scheme) {
+            'apcu' => new ApcuNear($prefix, $files . '.lock', $options->nearBudget),
+            'segment' => new SegmentNear(SegmentPlace::open($options->near, $options->nearBudget), $prefix, $codec),
+            default => null,
         };
 
         return self::over(
-            new Request($truth, $nears, new EntrySigner(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
+            new Request($truth, $near, new EntrySigner(null), $codec, (int) ($options->lease * 1000), $settings->dsn),
             new Space(),
         );
     }

@@ -7,13 +7,13 @@ namespace Larder\Tests\Coherence;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 
-/** The truth tier of the experiment: a directory, a Redis or a Memcached, APCu, and how it can suffer. */
+/** The truth tier of the experiment: a directory, a Redis or a Memcached, and how it can suffer. */
 final class Engine
 {
     public const NAMES = ['sqlite', 'redis', 'memcached'];
 
     /** `small` ones evict anything, `full` ones refuse what is new. */
-    public const ALL = [...self::NAMES, 'file', 'apcu', 'predis', 'redis-small', 'redis-full', 'memcached-small'];
+    public const ALL = [...self::NAMES, 'file', 'predis', 'redis-small', 'redis-full', 'memcached-small'];
 
     /** What a Redis needs for its log, and a little more. */
     private const FEW = '2500kb';
@@ -48,7 +48,6 @@ final class Engine
             'predis' => RedisServer::program() !== null,
             'memcached', 'memcached-small' => \extension_loaded('memcached') && MemcachedServer::installed(),
             'file' => true,
-            'apcu' => \extension_loaded('apcu'),
             default => \extension_loaded('pdo_sqlite'),
         };
     }
@@ -58,7 +57,6 @@ final class Engine
         return match (true) {
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
-            $this->name === 'apcu' => 'apcu://',
             default => $this->name . '://' . $this->place(),
         };
     }

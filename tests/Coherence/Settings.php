@@ -20,8 +20,6 @@ final class Settings
         public readonly bool $journal,
         /** Seconds that a request waits for a part. */
         public readonly float $timeout,
-        /** The DSN of a disk tier before a far truth; '' none. */
-        public readonly string $disk = '',
         /** Destructors, which the garbage collector runs in the middle of calls, call the cache too. */
         public readonly bool $nested = false,
         /** Its processes are to be without the extension, also where others have it. */
@@ -38,7 +36,6 @@ final class Settings
             'near' => $this->near,
             'journal' => $this->journal ? '1' : '',
             'timeout' => (string) $this->timeout,
-            'disk' => $this->disk,
             'nested' => $this->nested ? '1' : '',
             'plain' => $this->isPlain ? '1' : '',
         ];
@@ -54,7 +51,6 @@ final class Settings
             $values['near'],
             (bool) $values['journal'],
             (float) $values['timeout'],
-            $values['disk'],
             (bool) $values['nested'],
             (bool) $values['plain'],
         );

@@ -105,29 +105,23 @@ final class OptionsTest extends TestCase
 
     public function testTheLastTierIsTheTruth(): void
     {
-        $all = Options::from(['far' => 'redis://h', 'near' => 'memory://', 'disk' => 'file:///d']);
-        self::assertSame($all->far, $all->truth);
-        self::assertSame('memory', $all->near?->scheme);
-        self::assertSame('/d', $all->disk?->path);
-
-        $two = Options::from('file:///d?near=memory');
-        self::assertSame($two->disk, $two->truth);
+        $two = Options::from('redis:///run/r.sock?db=2&near=sqlite:///d');
+        self::assertSame($two->far, $two->truth);
+        self::assertSame(2, $two->truth->db);
         self::assertSame([], $two->truth->query, 'options are taken out of it');
-
-        $over = Options::from('file:///d?far=redis:///run/r.sock?db=2');
-        self::assertSame($over->far, $over->truth);
-        self::assertSame(2, $over->truth->db);
+        self::assertSame('sqlite', $two->near?->scheme);
+        self::assertSame('/d', $two->disk?->path, 'locks and notes lie where the copies do');
     }
 
     public function testNearAloneInAnArrayStandsBeforeTheDefault(): void
     {
-        $options = Options::from(['near' => 'memory']);
-
-        self::assertSame('memory', $options->near?->scheme);
+        $options = Options::from(['near' => 'segment']);
         self::assertSame($options->disk, $options->truth);
+        self::assertSame('sqlite', Options::from('segment://')->truth->scheme);
 
         \putenv('LARDER_DSN=redis://h');
-        self::assertSame('redis', Options::from(['near' => 'memory'])->truth->scheme);
+        self::assertSame('redis', Options::from(['near' => 'segment'])->truth->scheme);
+        self::assertSame('sqlite', Options::from(['near' => 'sqlite'])->near?->scheme);
     }
 
     public function testAnArrayWithATierIgnoresTheEnvironment(): void
@@ -141,7 +135,7 @@ final class OptionsTest extends TestCase
 
     public function testEveryOptionInADsn(): void
     {
-        $options = Options::from('file:///d?prefix=shop.1&serializer=php&compressor=none&budget=1G&near_budget=512k&timeout=0.5&lease=5&secret=a%26b&cacheOnly=1&near=memory');
+        $options = Options::from('file:///d?prefix=shop.1&serializer=php&compressor=none&budget=1G&near_budget=512k&timeout=0.5&lease=5&secret=a%26b&cacheOnly=1&near=none');
 
         self::assertSame('shop.1', $options->prefix);
         self::assertSame('php', $options->serializer);
@@ -228,15 +222,19 @@ final class OptionsTest extends TestCase
         yield 'empty secret' => ['file:///d?secret=', 'empty'];
         yield 'segment with an option' => [['near' => 'segment://?budget=4M'], 'is in the DSN of the near tier'];
         yield 'segment without a size' => [['near' => 'segment:///dev/shm/l/s?bytes=many'], 'must be a size in bytes'];
-        yield 'segment twice' => [['dsn' => 'segment://', 'near' => 'memory'], 'Keep one of the two'];
+        yield 'segment twice' => [['dsn' => 'segment://', 'near' => 'apcu'], 'Keep one of the two'];
         yield 'segment far' => [['far' => 'segment://'], 'cannot be the far tier'];
         yield 'far is a disk' => [['far' => 'file:///d'], 'cannot be the far tier'];
-        yield 'near is far' => [['near' => 'redis://h'], 'far='];
+        yield 'near is far' => [['near' => 'redis://h'], 'Write near=segment, near=apcu'];
+        yield 'near is memory' => ['file:///d?near=memory', 'Write near=segment, near=apcu'];
+        yield 'near is files' => ['redis://h?near=file:///d', 'near=sqlite:///directory'];
+        yield 'near is SQLite, and so is the truth' => ['sqlite:///d?near=sqlite:///e', 'before a server'];
+        yield 'disk before far' => [['disk' => 'sqlite:///d', 'far' => 'redis://h'], 'Write near=sqlite:///d in place of disk'];
         yield 'same tier twice' => ['file:///d?disk=file:///e', 'Keep one of the two'];
         yield 'dsn and tier' => [['dsn' => 'file:///d', 'disk' => 'file:///e'], 'Keep one of the two'];
         yield 'option inside a tier' => [['far' => 'redis://h?prefix=a'], 'beside the tiers'];
         yield 'unknown option inside a tier' => [['far' => 'redis://h?prefx=a'], 'Did you mean "prefix"?'];
-        yield 'far by a word' => ['file:///d?far=redis', 'redis://127.0.0.1:6379/0'];
+        yield 'far by a word' => [['far' => 'redis'], 'redis://127.0.0.1:6379/0'];
     }
 
     /** @param null|string|array<array-key, mixed> $source */
@@ -285,16 +283,11 @@ final class OptionsTest extends TestCase
     }
 
     #[RequiresPhpExtension('apcu')]
-    public function testApcuSwitchedOffIsNoNearTierAndNoTruth(): void
+    public function testApcuSwitchedOffIsNoNearTier(): void
     {
-        $code = '$o = Larder\Config\Options::from("file:///d?near=apcu"); var_dump($o->near?->scheme);'
-            . 'try { Larder\Config\Options::from("apcu://"); } catch (Larder\Config\InvalidConfiguration $e) { echo $e->getMessage(); }';
+        $code = 'foreach (["file:///d?near=apcu", "apcu://"] as $dsn) { $o = Larder\Config\Options::from($dsn); echo $o->near?->scheme, " before ", $o->truth->scheme, "\n"; }';
 
-        $off = Child::php($code, options: ['-d', 'apc.enable_cli=0'])->output;
-        self::assertStringStartsWith('NULL', $off);
-        self::assertStringContainsString('apc.enable_cli=1', $off);
-
-        $on = Child::php($code, options: ['-d', 'apc.enable_cli=1'])->output;
-        self::assertSame("string(4) \"apcu\"\n", $on);
+        self::assertSame(" before file\n before sqlite\n", Child::php($code, options: ['-d', 'apc.enable_cli=0'])->output);
+        self::assertSame("apcu before file\napcu before sqlite\n", Child::php($code, options: ['-d', 'apc.enable_cli=1'])->output);
     }
 }

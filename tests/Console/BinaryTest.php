@@ -142,7 +142,7 @@ final class BinaryTest extends TestCase
     public function testADeleteWhileTheServerHangsIsSaidToBeNotDoneAndAppliedLater(): void
     {
         $server = new RedisServer();
-        $this->dsn = 'redis://' . $server->socket . '?disk=sqlite://' . $this->root->path . '/cache';
+        $this->dsn = 'redis://' . $server->socket . '?near=sqlite://' . $this->root->path . '/cache';
         self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
 
         $server->pause();

@@ -19,16 +19,15 @@ use Larder\Tests\Support\TemporaryDirectory;
  */
 final class Fuzz
 {
-    /** Near and disk tiers, by truth; the first is the usual one. */
+    /** Near tiers, by truth; the first is the usual one. */
     public const TIERS = [
         'sqlite' => ['', 'apcu', 'segment'],
         'file' => ['', 'apcu'],
-        'apcu' => [''],
-        'redis' => ['', 'apcu', 'segment', 'disk', 'apcu disk'],
-        'redis-small' => ['apcu', 'disk'],
+        'redis' => ['', 'apcu', 'segment', 'sqlite'],
+        'redis-small' => ['apcu', 'sqlite'],
         'redis-full' => ['', 'apcu'],
         'predis' => [''],
-        'memcached' => ['', 'apcu', 'segment', 'disk'],
+        'memcached' => ['', 'apcu', 'segment', 'sqlite'],
         'memcached-small' => ['apcu'],
     ];
 
@@ -69,7 +68,7 @@ final class Fuzz
     private readonly string $near;
 
     /**
-     * @param string $dsn       truth tier, near and disk tier: `redis`, `redis apcu`, `redis apcu disk`; see all()
+     * @param string $dsn       truth tier and near tier: `redis`, `redis apcu`; see all()
      * @param int    $processes of all servers
      * @param bool   $look      at all keys in the end, when nobody writes any more
      * @param bool   $nested    destructors call the cache in the middle of calls
@@ -106,7 +105,7 @@ final class Fuzz
     /** What it lacks here; null: nothing. */
     public static function lacks(string $dsn): ?string
     {
-        foreach (['apcu' => 'apcu', 'segment' => 'larder', 'disk' => 'pdo_sqlite'] as $word => $extension) {
+        foreach (['apcu' => 'apcu', 'segment' => 'larder', 'sqlite' => 'pdo_sqlite'] as $word => $extension) {
             if (\str_contains($dsn, $word) && !\extension_loaded($extension)) {
                 return "the extension $extension";
             }
@@ -129,10 +128,8 @@ final class Fuzz
         $this->incidents = new Incidents($engine->forgets(), ahead: $engine->isServer() ? $late + self::STOPPED : $late);
         $complaints = '';
         try {
-            // What nobody else reaches has one server; so have clocks that cannot be shifted.
-            $servers = $this->engine === 'apcu' ? 1 : 2;
-            for ($i = 0; $i < $servers; $i++) {
-                $count = (int) \ceil(($this->processes - $i) / $servers);
+            for ($i = 0; $i < 2; $i++) {
+                $count = (int) \ceil(($this->processes - $i) / 2);
                 $ahead = $i === 1 && $this->clocks && Server::canShiftTime() ? self::AHEAD : 0;
                 $this->servers[] = new Server($this->settings($engine, $directory, $i), $this->seed + ($i + 1) * 100_000_000, $until, $count, $this->incidents, $ahead);
             }
@@ -190,7 +187,7 @@ final class Fuzz
     private function disturb(Engine $engine): void
     {
         $server = $this->servers[\array_rand($this->servers)];
-        $hasApcu = $this->engine === 'apcu' || $this->near === 'apcu';
+        $hasApcu = $this->near === 'apcu';
         // APCu does not survive a kill in its own code: those that share it go together.
         if (!$hasApcu && $this->isDue('process killed', 0.3, 1.2)) {
             $server->kill();
@@ -202,11 +199,10 @@ final class Fuzz
             $server->stop(\mt_rand(1000, 7000) / 1000);
         }
         if ($this->isDue('server killed', 4.0, 9.0)) {
-            $restart = fn() => $server->restart($this->punch(...));
-            $this->engine === 'apcu' ? $this->incidents->lose($restart) : $restart();
+            $server->restart($this->punch(...));
         }
         if ($hasApcu && $this->isDue('APCu emptied', 1.0, 4.0)) {
-            $this->engine === 'apcu' ? $this->incidents->lose($server->clearApcu(...)) : $server->clearApcu();
+            $server->clearApcu();
         }
         $logs = $this->logs[$server->settings->directory] ??= new Logs($server->settings);
         if ($this->isDue('append torn', 0.02, 0.2)) {
@@ -278,6 +274,7 @@ final class Fuzz
         $near = match ($this->near) {
             'apcu' => 'apcu',
             'segment' => "segment://$own/segment/segment?bytes=" . self::FEW,
+            'sqlite' => "sqlite://$own/near",
             default => 'none',
         };
 
@@ -288,7 +285,6 @@ final class Fuzz
             $near,
             true,
             $this->chaos ? 0.25 : 2.0,
-            \str_contains($this->dsn, 'disk') ? "sqlite://$own/disk" : '',
             $this->nested,
         );
     }

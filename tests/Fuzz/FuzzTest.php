@@ -29,7 +29,7 @@ final class FuzzTest extends TestCase
     /** @return iterable<string, array{string}> */
     public static function some(): iterable
     {
-        foreach (['sqlite apcu', 'sqlite segment', 'file', 'apcu', 'redis apcu disk', 'redis segment', 'redis-full', 'predis', 'memcached apcu', 'memcached disk'] as $dsn) {
+        foreach (['sqlite apcu', 'sqlite segment', 'file', 'redis apcu', 'redis sqlite', 'redis segment', 'redis-full', 'predis', 'memcached apcu', 'memcached sqlite'] as $dsn) {
             yield $dsn => [$dsn];
         }
     }

@@ -38,7 +38,7 @@ final class Logs
     public function __construct(Settings $settings)
     {
         $engines = [];
-        foreach ([$settings->dsn, $settings->disk] as $dsn) {
+        foreach ([$settings->dsn, $settings->near] as $dsn) {
             if (\preg_match('~^(sqlite|file)://([^?]+)~', $dsn, $part) === 1) {
                 $engines[$part[2]] = $part[1];
             }

@@ -2,7 +2,7 @@
 
 // The fuzz as a command:
 //
-//     php tests/Fuzz/run.php [--dsn='redis apcu disk'] [--seconds=60] [--seed=1] [--processes=8] [--without=chaos,nested,clocks]
+//     php tests/Fuzz/run.php [--dsn='redis apcu'] [--seconds=60] [--seed=1] [--processes=8] [--without=chaos,nested,clocks]
 //
 // Without --dsn all in turn, each for so many seconds. Says what was done, and ends with status 1 if a promise was
 // broken. The same seed gives the same requests and the same disturbances, at other moments of each other.

@@ -35,15 +35,11 @@ final class HookedStore implements Store
 
     public function __construct(public Store $inner = new MemoryStore(1 << 20)) {}
 
-    /**
-     * A request over this store.
-     *
-     * @param list<Near> $nears
-     */
-    public function cache(array $nears = [], PendingInvalidations $pending = new PendingInvalidations(null)): Cache
+    /** A request over this store. */
+    public function cache(?Near $near = null, PendingInvalidations $pending = new PendingInvalidations(null)): Cache
     {
         $truth = new Truth($this, 'hooked', $pending, new FailureLog(new NullLogger()), \bin2hex(\random_bytes(6)));
-        $tiers = new Request($truth, $nears, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
+        $tiers = new Request($truth, $near, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
         $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
         return $make($tiers, new Space());

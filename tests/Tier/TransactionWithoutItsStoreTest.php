@@ -22,7 +22,7 @@ final class TransactionWithoutItsStoreTest extends TestCase
         }
         $redis = new RedisServer();
         [$here, $there] = [new TemporaryDirectory(), new TemporaryDirectory()];
-        $open = static fn(TemporaryDirectory $directory): Cache => Cache::open(['dsn' => 'redis://' . $redis->socket, 'disk' => "sqlite://$directory->path/cache"]);
+        $open = static fn(TemporaryDirectory $directory): Cache => Cache::open(['dsn' => 'redis://' . $redis->socket, 'near' => "sqlite://$directory->path/cache"]);
         $writer = $open($here);
         $writer->set('k', 'old');
         $writer->begin();

@@ -90,7 +90,7 @@ final class Uninstall
     {
         if ($options->disk === null) {
             // The user's own directory, which is not this site's alone.
-            foreach (['kept-', 'near-', 'apcu-', 'local-'] as $kind) {
+            foreach (['kept-', 'near-', 'local-'] as $kind) {
                 foreach (\glob(StoreFactory::runtime($options) . '/' . $kind . StoreFactory::mark($options) . '*') ?: [] as $file) {
                     \is_dir($file) ? DataDirectory::remove($file) : \unlink($file);
                 }

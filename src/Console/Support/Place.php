@@ -85,8 +85,8 @@ final readonly class Place
     {
         $truth = $this->options->truth;
         $tiers = [];
-        foreach ([$this->options->near, $this->options->disk, $this->options->far] as $dsn) {
-            if ($dsn !== null) {
+        foreach ([$this->options->near, $this->options->disk, $this->options->far] as $i => $dsn) {
+            if ($dsn !== null && ($i !== 1 || $dsn !== $this->options->near)) {
                 $tiers[] = match (true) {
                     Dsn::TIERS[$dsn->scheme] === 'disk' => $dsn->scheme . ' in ' . $this->directory,
                     $dsn->scheme === 'segment' => 'segment in ' . SegmentPlace::path($dsn),
@@ -106,8 +106,6 @@ final readonly class Place
         }
         if ($truth->scheme === 'memory') {
             $text .= ' (of this process alone: nothing is kept)';
-        } elseif ($truth->scheme === 'apcu') {
-            $text .= ' (of the command line alone: it does not show the web\'s APCu)';
         }
         $text .= ', as ' . Ownership::name(Ownership::user());
         if ($this->directory !== null && Ownership::user() === 0 && !\is_dir($this->directory)) {

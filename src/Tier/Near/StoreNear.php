@@ -42,7 +42,7 @@ final class StoreNear implements Near
     public function __construct(
         private readonly Store $store,
         private readonly string $name,
-        private readonly string $part = 'disk',
+        private readonly string $part = 'sqlite',
         private readonly ?FailureLog $failureLog = null,
     ) {
         $this->writer = \bin2hex(\random_bytes(6));
@@ -162,7 +162,7 @@ final class StoreNear implements Near
 
     public function stats(): array
     {
-        $stats = ['engine' => 'disk', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
+        $stats = ['engine' => 'sqlite', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
         try {
             $stats = $this->breaker->isOpen() ? $stats : $this->store->stats();
         } catch (Failure $failure) {

@@ -51,12 +51,12 @@ final class Application
         $this->must = $must;
         $failureLog = new FailureLog(new NullLogger());
         $truth = new Truth(new ShelfStore('truth', $forgets, $appends), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
-        $nears = match ($near) {
-            'apcu' => [new ApcuNear('n', "lock$server", 1 << 20)],
-            'store' => [new StoreNear(new ShelfStore("near$server", false), 'n')],
-            default => [],
+        $tier = match ($near) {
+            'apcu' => new ApcuNear('n', "lock$server", 1 << 20),
+            'store' => new StoreNear(new ShelfStore("near$server", false), 'n'),
+            default => null,
         };
-        $this->tiers = new Request($truth, $nears, new EntrySigner(null), Codec::create('php', 'none'), 30_000, 'model');
+        $this->tiers = new Request($truth, $tier, new EntrySigner(null), Codec::create('php', 'none'), 30_000, 'model');
         $this->space = $space = new Space('', $cacheOnly);
         $class = new \ReflectionClass(Cache::class);
         $this->cache = $class->newInstanceWithoutConstructor();

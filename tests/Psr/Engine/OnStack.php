@@ -6,18 +6,15 @@ namespace Larder\Tests\Psr\Engine;
 
 use Larder\Cache;
 use Larder\Tests\Support\RedisServer;
-use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\AfterClass;
 
-/** All tiers: APCu, SQLite and Redis. */
+/** APCu before Redis. */
 trait OnStack
 {
     private static ?RedisServer $server = null;
 
     private string $prefix = '';
-
-    private ?TemporaryDirectory $directory = null;
 
     protected function cache(): Cache
     {
@@ -35,7 +32,6 @@ trait OnStack
 
         return [
             'near' => 'apcu://',
-            'disk' => 'sqlite://' . ($this->directory ??= new TemporaryDirectory())->path . '/cache',
             'far' => 'redis://' . self::$server->socket,
             'prefix' => $this->prefix,
             'timeout' => '5', // long, so that a busy machine is no reason for a false
@@ -51,7 +47,6 @@ trait OnStack
     protected function leavePrefix(): void
     {
         $this->prefix = '';
-        $this->directory = null;
     }
 
     #[AfterClass]

@@ -373,7 +373,7 @@ final class SegmentNearTest extends TestCase
         $cache = $this->cache();
         $cache->set('k', 'old');
         $cache->commit();
-        $near = \Closure::bind(static fn(Cache $cache): Near => $cache->view->nears[0], null, Cache::class)($cache);
+        $near = \Closure::bind(static fn(Cache $cache): ?Near => $cache->view->near, null, Cache::class)($cache);
         $old = $near->get('e::k');
         self::assertNotNull($old);
         $cache->refresh();
