@@ -146,7 +146,7 @@ final class StoreFactoryTest extends TestCase
 
     public function testLockFilesLieWithTheDiskTier(): void
     {
-        $options = Options::from('file://' . $this->root->path . '/d?far=redis://h&near=memory');
+        $options = Options::from('redis://h?near=sqlite://' . $this->root->path . '/d');
 
         self::assertSame($this->root->path . '/d', StoreFactory::runtime($options));
         self::assertDirectoryExists($this->root->path . '/d');
@@ -157,10 +157,10 @@ final class StoreFactoryTest extends TestCase
     {
         $mark = static fn(string $dsn): string => StoreFactory::mark(Options::from($dsn));
 
-        self::assertNotSame($mark('file:///a?near=memory'), $mark('file:///b?near=memory'));
-        self::assertNotSame($mark('redis://h/0?near=memory'), $mark('redis://h/1?near=memory'));
+        self::assertNotSame($mark('file:///a?near=none'), $mark('file:///b?near=none'));
+        self::assertNotSame($mark('redis://h/0?near=none'), $mark('redis://h/1?near=none'));
         self::assertNotSame($mark('file:///a?prefix=x'), $mark('file:///a?prefix=y'));
         self::assertNotSame($mark('redis://h?prefix=x'), $mark('redis://h?prefix=y'));
-        self::assertSame($mark('file:///a?near=memory'), $mark('file:///a'));
+        self::assertSame($mark('file:///a?near=none'), $mark('file:///a'));
     }
 }

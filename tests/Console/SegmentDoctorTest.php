@@ -121,8 +121,7 @@ final class SegmentDoctorTest extends TestCase
         $dsn = 'file://' . $this->directory->path . '/cache';
         foreach ([
             'near=none' => [['dsn' => $dsn, 'near' => 'none'], 'near=none, or larder.segment=none'],
-            'memory' => [['dsn' => 'memory://'], 'near=memory takes its place'],
-            'before' => [['dsn' => $dsn, 'near' => 'memory'], 'near=memory takes its place'],
+            'memory' => [['dsn' => 'memory://'], 'no tier outlives the process'],
         ] as [$options, $text]) {
             $findings = $this->findings($options);
             self::assertSame(['note'], $this->levels($findings));

@@ -50,16 +50,16 @@ final class MomentsTest extends TestCase
             $store = new HookedStore();
             $directory = new TemporaryDirectory();
             $pending = static fn(): PendingInvalidations => new PendingInvalidations("$directory->path/pending");
-            $request = $store->cache([], $pending());
+            $request = $store->cache(pending: $pending());
             self::assertNull($request->get('k'));
-            $writer = $store->cache([], $pending());
+            $writer = $store->cache(pending: $pending());
             $store->before = static fn() => throw Failure::because('hooked', 'away');
             self::assertFalse($writer->$method(...\array_filter([$what])));
             $store->before = null;
             // Its value is from before the writer's change of the database.
             $request->fill('k', 'old', 0, ['t']);
             unset($request, $writer);
-            self::assertNull($store->cache([], $pending())->get('k'), $method);
+            self::assertNull($store->cache(pending: $pending())->get('k'), $method);
         }
     }
 

@@ -82,7 +82,7 @@ final class Mutants
                 ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
             ],
             'the near tier is not told of the journal' => [
-                ['Tier\View' => ['|| $near->follow($news))' => '|| true)']],
+                ['Tier\View' => ['|| $this->near->follow($changes)' => '|| true']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
         ];

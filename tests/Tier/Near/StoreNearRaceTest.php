@@ -12,7 +12,7 @@ use Larder\Tier\Near\StoreNear;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
-/** A disk tier as a near tier, with somebody else in each of its moments. */
+/** SQLite as a near tier, with somebody else in each of its moments. */
 final class StoreNearRaceTest extends TestCase
 {
     /**
