@@ -56,12 +56,13 @@ interface Appending extends Store
     public function settle(string $writer, array &$bounded = []): array;
 
     /**
-     * Looks for a key's record without reading its body.
+     * Looks for a key's record without reading its body, or for a marker.
      *
      * @param string $epoch in which the caller compares positions
      *
-     * @return ?int its position; 0: the key has none, or an intent stands on it. Null: this cannot tell, for example because
-     *              the store is in another epoch; read() can
+     * @return ?int its position; 0: the key has none, or an intent stands on it. Of a marker that the store has forgotten: the
+     *              floor (see Markers). Null: this cannot tell, for example because the store is in another epoch, or because
+     *              an intent stands on the marker; read() can
      *
      * @throws Failure
      */

@@ -57,8 +57,10 @@ final class Reader
         $found = false;
         $history = $this->history;
         $snapshot = null;
-        // A near tier gets a copy, with the position of the whole answer. And the first read of a space asks for its floor too.
-        $floor = $this->near === null && $this->view->isBegun ? $this->view->floors[$space->path] ?? null : null;
+        // A near tier gets a copy, with the position of the whole answer. And where markers cannot be had one by one, the first
+        // read of a space asks for its floor too.
+        $view = $this->view;
+        $floor = $this->near === null && $view->isBegun ? $view->floors[$space->path] ?? ($this->truth->appends() ? $view->floor($space) : null) : null;
         if ($floor !== null) {
             $answer = $this->truth->readOne($name);
             if ($answer === null) {

@@ -420,7 +420,9 @@ final class View
         }
         $floor = 0;
         $changes = $this->changes;
-        foreach ($space->flushes as $marker) {
+        // The innermost first: marker() asks for those around it too.
+        for ($i = \count($space->flushes) - 1; $i >= 0; $i--) {
+            $marker = $space->flushes[$i];
             // Where no database is behind it, there is no transaction of one.
             $position = $this->markers[$marker] ?? \PHP_INT_MAX;
             if ($position === \PHP_INT_MAX) {
@@ -577,6 +579,10 @@ final class View
         $this->isBegun || $this->start();
         // Read the markers above it too: see unknownFlushes().
         $above = Markers::covering($marker);
+        $position = $this->near === null ? $this->positionOf($marker, $above) : null;
+        if ($position !== null) {
+            return $position;
+        }
         $snapshot = $this->again([$marker, ...$above]);
         if ($snapshot === null) {
             // Without an answer, nothing that the marker covers is known to be valid.
@@ -587,6 +593,31 @@ final class View
         }
 
         return $this->learnMarker($marker, $snapshot);
+    }
+
+    /**
+     * As marker(), one by one, for a store to which that is cheaper. An engine may remove a marker that a newer one above covers:
+     * so those above come after it, the outermost last. Null: marker() must read their records.
+     *
+     * @param list<string> $above the outermost first
+     */
+    private function positionOf(string $marker, array $above): ?int
+    {
+        $positions = [];
+        $epoch = $this->history->epoch;
+        foreach ([$marker, ...\array_reverse($above)] as $each) {
+            $position = $this->truth->position($each, $epoch);
+            if ($position === null) {
+                return null;
+            }
+            $positions[$each] = $position;
+        }
+        // Markers that this request could not move stay moved: see learnMarker().
+        foreach ($positions as $each => $position) {
+            $this->noteMarker((string) $each, $position);
+        }
+
+        return $this->noteMarker($marker, $positions[$marker]);
     }
 
     /** A marker's position, if no store needs to be asked. */
@@ -603,11 +634,6 @@ final class View
     /** @param Snapshot $snapshot of the marker and of the markers above it */
     public function learnMarker(string $marker, Snapshot $snapshot): int
     {
-        if (\count($this->markers) >= self::MARKERS) {
-            // Forget them, to be read again; but keep those that count as moved because the store could not move them.
-            $this->markers = \array_filter($this->markers, static fn(int $position): bool => $position === \PHP_INT_MAX);
-            $this->floors = [];
-        }
         $known = $this->markers[$marker] ?? -1;
         if ($known === \PHP_INT_MAX) {
             return $known;
@@ -644,6 +670,11 @@ final class View
 
     private function noteMarker(string $marker, int $position): int
     {
+        if (!isset($this->markers[$marker]) && \count($this->markers) >= self::MARKERS) {
+            // Forget them, to be read again; but keep those that count as moved because the store could not move them.
+            $this->markers = \array_filter($this->markers, static fn(int $position): bool => $position === \PHP_INT_MAX);
+            $this->floors = [];
+        }
         if (($this->markers[$marker] ?? $position) !== $position) {
             $this->floors = [];
             $this->version++;

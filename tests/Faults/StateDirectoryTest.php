@@ -128,7 +128,7 @@ final class StateDirectoryTest extends FaultCase
         \chmod($this->directory, 0o777);
         \chown($this->directory, $this->user + 1);
         \touch($this->directory . '/victim');
-        foreach ([$this->options(), ['near' => 'none'] + $this->options(), ['near' => 'memory'] + $this->options()] as $i => $options) {
+        foreach ([$this->options(), ['near' => 'none'] + $this->options(), ['near' => 'apcu'] + $this->options()] as $i => $options) {
             $client = new Client($options, $this->user, self::USUAL);
             self::assertTrue($client->call('set', 'k', "v$i"));
             $client->call('refresh');

@@ -58,6 +58,11 @@ final class ChangeLog
     /** Bytes from which on nobody appends: some process keeps the file from beginning anew. */
     private const LONGEST = 4_194_304;
 
+    /** As many stats cost what opening the file does. */
+    private const FEW = 8;
+
+    private int $asked = 0;
+
     /** @var ?resource */
     private $file = null;
 
@@ -104,11 +109,18 @@ final class ChangeLog
     }
 
     /**
-     * Whether another process has appended something that waits. Costs one seek: for each read of a request that has begun.
-     * Misses what has exactly the length of what lay there before; isEmpty() misses nothing.
+     * Whether another process has appended something that waits: for each read of a request that has begun. Costs a stat, and
+     * one seek from the time on when opening the file pays. Misses what has exactly the length of what lay there before;
+     * isEmpty() misses nothing.
      */
     public function hasOthers(): bool
     {
+        if ($this->file === null && $this->asked++ < self::FEW) {
+            \clearstatcache();
+            $size = SqliteWatch::size($this->path);
+
+            return $size !== -1 && $size !== $this->known && $size !== self::HEADER;
+        }
         $file = $this->file ?? $this->open();
         if ($file === null) {
             return false;

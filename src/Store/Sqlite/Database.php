@@ -29,6 +29,8 @@ final class Database extends Connection
         /** Inode of the write-ahead log that this connection has open. */
         private readonly int $log,
         bool $isPersistent,
+        /** Where the epoch began, unless the database itself was asked for its epoch: it holds no position below. */
+        public readonly int $start = 0,
     ) {
         parent::__construct($pdo, $pid, $isPersistent);
         $this->changeLog = $files->changeLog($epoch);

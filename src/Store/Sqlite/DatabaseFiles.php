@@ -23,7 +23,7 @@ use Larder\System\Quiet;
  *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
  *                               database and write-ahead log one after the other, and must not get them from two
  *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
- *                               which the newest epoch began.
+ *                               which the newest epoch began, the epoch, and its change counter's inode.
  *     larder.db.damaged         the last database that was found damaged
  *     mishaps.txt               see Mishaps
  */
@@ -247,7 +247,7 @@ final class DatabaseFiles
         // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
         $this->touch($this->directory . '/tail.' . $epoch, ChangeLog::header());
-        $isNoted = (bool) Quiet::call(fn() => \file_put_contents($lock, (string) $start));
+        $isNoted = (bool) Quiet::call(static fn() => \file_put_contents($lock, "$start $epoch $known[bell]"));
         $insert->execute(['file', $this->identity((int) \fileinode($new))]);
         // This closes the connection, which removes the write-ahead log beside the temporary name.
         unset($insert, $pdo);
@@ -255,6 +255,21 @@ final class DatabaseFiles
         if ($this->inode() === 0) {
             throw Failure::because('sqlite', "cannot make $this->database; is the disk full?");
         }
+    }
+
+    /** @return array{int, string, string} where the newest epoch began, the epoch, its change counter's inode; '' if larder.lock does not tell */
+    public function newest(): array
+    {
+        $lock = $this->directory . '/larder.lock';
+        Quiet::begin();
+        try {
+            // Reading a pipe that somebody has put there would never end.
+            $words = \is_file($lock) ? \explode(' ', (string) \file_get_contents($lock)) : [];
+        } finally {
+            Quiet::end();
+        }
+
+        return isset($words[2]) ? [(int) $words[0], $words[1], $words[2]] : [0, '', ''];
     }
 
     /** Whether another program has removed or emptied the database. Larder never gives an empty database its name. */

@@ -49,14 +49,15 @@ final class Opening
         if ($inode === 0 || !$this->isPersistent()) {
             return null;
         }
+        [$start, $epoch, $bell] = $this->files->newest();
+        if ($epoch === '') {
+            return null;
+        }
         $pdo = $this->connect($pid, $inode);
         if (!Connection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !Connection::resume($pdo)) {
             return null;
         }
-        $known = Connection::text(Connection::value($pdo, "SELECT (SELECT value FROM m WHERE name = 'epoch') || ' ' || (SELECT value FROM m WHERE name = 'bell')"));
-        [$epoch, $bell] = \explode(' ', $known) + ['', ''];
-
-        return $this->database($pdo, $epoch, $bell, $pid);
+        return $this->database($pdo, $epoch, $bell, $pid, $start);
     }
 
     /**
@@ -105,11 +106,11 @@ final class Opening
     }
 
     /** Null: the epoch has ended. */
-    private function database(\PDO $pdo, string $epoch, string $bell, int $pid): ?Database
+    private function database(\PDO $pdo, string $epoch, string $bell, int $pid, int $start = 0): ?Database
     {
         $counter = $this->files->counter($epoch);
 
-        return $bell === (string) $counter->inode() && $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent()) : null;
+        return $bell === (string) $counter->inode() && $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent(), $start) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */

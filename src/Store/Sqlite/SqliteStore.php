@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Driver\Sqlite\Connection;
 use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
@@ -32,8 +33,12 @@ final class SqliteStore implements Appending, ReadsOne
 {
     private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
-    /** Whoever finds the record leaves the journal's end alone. */
-    private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ? AND body IS NOT NULL UNION ALL SELECT NULL, max(pos), 1, 0 FROM e';
+    /** A web request prepares what it executes, and preparing takes longer: so the usual reads are by small statements. */
+    private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ?';
+
+    private const END = 'SELECT max(pos) FROM e';
+
+    private const FLOORS = "SELECT value FROM m WHERE name = 'floors'";
 
     private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
 
@@ -77,6 +82,10 @@ final class SqliteStore implements Appending, ReadsOne
 
     private ?Database $database = null;
     private ?Writing $writing = null;
+
+    /** The journal's end, and epoch and size of the change counter before it was read. */
+    private int $end = 0;
+    private string $endToken = '';
 
     /** @var array<string, true> keys read since the last tidy() and not yet marked as used */
     private array $used = [];
@@ -123,10 +132,16 @@ final class SqliteStore implements Appending, ReadsOne
                 }
                 $now = $database->epoch . ':' . $size;
                 if ($epoch !== $database->epoch) {
-                    /** @var array{int, int, int} $row */
-                    $row = $database->rows(self::END_AND_HORIZON)[0];
+                    $end = $database->number(self::END);
+                    if ($end < $database->start) {
+                        // Another program has written an older epoch's database over this one.
+                        $database->counter->end();
+                        $this->epochEnded($attempt);
+                        continue;
+                    }
+                    $this->note($end, $database->epoch, $size);
 
-                    return new JournalSlice($database->epoch, $row[1], $now, false);
+                    return new JournalSlice($database->epoch, $end, $now, false);
                 }
                 $statement = $database->statement(self::SINCE);
                 $statement->bindValue(1, $position, \PDO::PARAM_INT);
@@ -138,6 +153,7 @@ final class SqliteStore implements Appending, ReadsOne
                 continue;
             }
             $end = (int) $rows[0][1];
+            $this->note($end, $database->epoch, $size);
             if ($position < (int) $rows[0][2] || $position > $end || \count($rows) === self::LONGEST_LIST) {
                 return new JournalSlice($epoch, $end, $now, false);
             }
@@ -192,14 +208,13 @@ final class SqliteStore implements Appending, ReadsOne
         }
         try {
             $statement = $database->find(self::GET, $key);
-            /** @var array{?string, int, int, int} $row */
+            /** @var array{?string, int, int, int}|false $row */
             $row = $statement->fetch(\PDO::FETCH_NUM);
-            if ($row[0] !== null && \crc32($row[0]) !== $row[3]) {
-                // A damaged body counts as missing.
-                /** @var array{null, int, int, int} $row */
-                $row = $statement->fetch(\PDO::FETCH_NUM);
-            }
             $statement->closeCursor();
+            // A damaged body counts as missing.
+            if ($row === false || $row[0] === null || \crc32($row[0]) !== $row[3]) {
+                return $this->missing($database, $key);
+            }
         } catch (\PDOException) {
             // read() finds out what is wrong.
             return $this->read([$key]);
@@ -209,6 +224,26 @@ final class SqliteStore implements Appending, ReadsOne
         }
 
         return [$row[0], $row[1] < 0 ? -$row[1] : $row[1], $database->epoch];
+    }
+
+    /**
+     * What readOne() answers for a key that it has found without a record. If the change counter has not moved since the
+     * journal's end was read, nothing was committed in between, and the key had no record at that end.
+     *
+     * @return array{null, int, string}|Snapshot
+     */
+    private function missing(Database $database, string $key): array|Snapshot
+    {
+        $size = $database->counter->size();
+        if ($this->endToken === "$database->epoch:$size") {
+            return [null, $this->end, $database->epoch];
+        }
+        $snapshot = $this->read([$key]);
+        if ($snapshot->epoch === $database->epoch) {
+            $this->note($snapshot->at, $database->epoch, $size);
+        }
+
+        return $snapshot->records === [] ? [null, $snapshot->at, $snapshot->epoch] : $snapshot;
     }
 
     public function appends(): bool
@@ -264,6 +299,9 @@ final class SqliteStore implements Appending, ReadsOne
             return null;
         }
         try {
+            if (Markers::is($key)) {
+                return $this->marker($database, $key);
+            }
             $statement = $database->find(self::POSITION, $key);
             /** @var array{int, int, int}|false $row */
             $row = $statement->fetch(\PDO::FETCH_NUM);
@@ -275,6 +313,28 @@ final class SqliteStore implements Appending, ReadsOne
         [$position, $expiry, $used] = $row ?: [0, 0, 0];
 
         return $used === Writing::HELD || ($expiry !== 0 && $expiry < Clock::now()) ? 0 : \abs($position);
+    }
+
+    /** @param int $size of the change counter, before the journal's end was read; while it is odd, a commit may come without moving it */
+    private function note(int $end, string $epoch, int $size): void
+    {
+        $this->end = $end;
+        $this->endToken = ($size & 1) === 0 ? "$epoch:$size" : '';
+    }
+
+    /** A marker's position. The floor is read after the marker was found missing: whoever removes one raises the floor with it. */
+    private function marker(Database $database, string $key): ?int
+    {
+        $statement = $database->find(self::GET, $key);
+        /** @var array{?string, int, int, int}|false $row */
+        $row = $statement->fetch(\PDO::FETCH_NUM);
+        $statement->closeCursor();
+
+        return match (true) {
+            $row === false || $row[0] === null => Past::floors(Connection::text($database->rows(self::FLOORS)[0][0] ?? ''))[$key[0]],
+            $row[2] === Writing::HELD => null,
+            default => $row[1],
+        };
     }
 
     /**
