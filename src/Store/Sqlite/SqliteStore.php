@@ -133,10 +133,7 @@ final class SqliteStore implements Appending, ReadsOne
                 $now = $database->epoch . ':' . $size;
                 if ($epoch !== $database->epoch) {
                     $end = $database->number(self::END);
-                    if ($end < $database->start) {
-                        // Another program has written an older epoch's database over this one.
-                        $database->counter->end();
-                        $this->epochEnded($attempt);
+                    if ($this->isOlder($database, $end, $attempt)) {
                         continue;
                     }
                     $this->note($end, $database->epoch, $size);
@@ -171,33 +168,45 @@ final class SqliteStore implements Appending, ReadsOne
         for ($attempt = 1; ; $attempt++) {
             $database = $this->current($keys);
             try {
-                if (!isset($keys[1])) {
-                    $key = $keys[0];
-                    $statement = $database->statement(self::ONE);
-                    $statement->bindValue(1, $key, \PDO::PARAM_LOB);
-                    $statement->execute();
-                    /** @var array{int, ?int, string, ?string, int, int, int} $row */
-                    $row = $statement->fetchAll(\PDO::FETCH_NUM)[0];
-                    // A damaged body counts as missing.
-                    if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < Clock::now()) || \crc32($row[3]) !== $row[6]) {
-                        if (Markers::is($key)) {
-                            return $this->readMany($database, $keys);
-                        }
-
-                        return new Snapshot($database->epoch, $row[0], []);
-                    }
-                    if ($row[5] === 0 && \count($this->used) < self::MOST_NOTED) {
-                        $this->used[$key] = true;
-                    }
-
-                    return new Snapshot($database->epoch, $row[0], [$key => new Record($row[3], $row[1] < 0 ? -$row[1] : (int) $row[1], $row[2])]);
+                $snapshot = isset($keys[1]) || Markers::is($keys[0]) ? $this->readMany($database, $keys) : $this->readRecord($database, $keys[0]);
+                if (!$this->isOlder($database, $snapshot->at, $attempt)) {
+                    return $snapshot;
                 }
-
-                return $this->readMany($database, $keys);
             } catch (\PDOException $e) {
                 $this->failed($e, $database, $attempt);
             }
         }
+    }
+
+    /** @throws \PDOException */
+    private function readRecord(Database $database, string $key): Snapshot
+    {
+        $statement = $database->statement(self::ONE);
+        $statement->bindValue(1, $key, \PDO::PARAM_LOB);
+        $statement->execute();
+        /** @var array{int, ?int, string, ?string, int, int, int} $row */
+        $row = $statement->fetchAll(\PDO::FETCH_NUM)[0];
+        // A damaged body counts as missing.
+        if (!isset($row[3]) || ($row[4] !== 0 && $row[4] < Clock::now()) || \crc32($row[3]) !== $row[6]) {
+            return new Snapshot($database->epoch, $row[0], []);
+        }
+        if ($row[5] === 0 && \count($this->used) < self::MOST_NOTED) {
+            $this->used[$key] = true;
+        }
+
+        return new Snapshot($database->epoch, $row[0], [$key => new Record($row[3], $row[1] < 0 ? -$row[1] : (int) $row[1], $row[2])]);
+    }
+
+    /** Whether another program has written an older epoch's database over this one, while this process had it open. Ends its epoch then. */
+    private function isOlder(Database $database, int $end, int $attempt): bool
+    {
+        if ($end >= $database->start) {
+            return false;
+        }
+        $database->counter->end();
+        $this->epochEnded($attempt);
+
+        return true;
     }
 
     public function readOne(string $key): array|Snapshot
