@@ -79,8 +79,14 @@ final class Stage
         return (Part::Sqlite->isHere() ? 'sqlite' : 'file') . '://' . $this->directory->file($name) . '?' . \implode('&', [self::TIMEOUT, ...$options]);
     }
 
+    /** The act's Redis, with what is in memory before it. */
+    public function far(string $server = ''): string
+    {
+        return 'redis://' . $this->redis()->socket . '?' . \implode('&', [self::TIMEOUT, ...$this->near($server)]);
+    }
+
     /**
-     * What is in memory before the disk: the segment by itself where its extension is, else APCu; or nothing.
+     * What is in memory before the cache: the segment by itself where its extension is, else APCu; or nothing.
      *
      * @param string $server of which it is, where there are several: each has a segment of its own
      *
@@ -124,7 +130,7 @@ final class Stage
      */
     public function php(string $script, string $dsn, array $parameters = []): Process
     {
-        return Process::php(__DIR__ . '/scripts/' . $script, [\http_build_query($parameters)], ['apc.enable_cli' => 0], ['LARDER_DSN' => $dsn]);
+        return Process::php(__DIR__ . '/scripts/' . $script, [\http_build_query($parameters)], ['apc.enable_cli' => 0, 'larder.state' => $this->file('state')], ['LARDER_DSN' => $dsn]);
     }
 
     /**
@@ -150,7 +156,7 @@ final class Stage
     public function larder(string $dsn, string ...$arguments): array
     {
         $start = \hrtime(true);
-        $process = Process::php(\dirname(__DIR__) . '/bin/larder', \array_values($arguments), ['apc.enable_cli' => 0], ['LARDER_DSN' => $dsn]);
+        $process = Process::php(\dirname(__DIR__) . '/bin/larder', \array_values($arguments), ['apc.enable_cli' => 0, 'larder.state' => $this->file('state')], ['LARDER_DSN' => $dsn]);
         $process->closeInput();
         $output = \trim($process->output(self::PATIENCE));
         $status = $process->wait(self::PATIENCE);

@@ -20,7 +20,7 @@ final class Web
 
     public function start(): void
     {
-        $this->fpm = new FpmServer($this->workers, '32M', ['opcache.enable' => 1]);
+        $this->fpm = new FpmServer($this->workers, '32M', ['opcache.enable' => 1, 'larder.state' => $this->directory->file('state' . \strrchr($this->name, ' '))]);
         // OPcache and the autoloader know the classes from the second request on; that is no time of a cache.
         for ($i = 0; $i < 4; ++$i) {
             $this->ask('report.php', $this->scratch(), ['editions' => $this->directory->file('warm'), 'seconds' => 0]);

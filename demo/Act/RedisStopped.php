@@ -26,7 +26,7 @@ final class RedisStopped implements Act
     {
         $stage->say('What is near may have been deleted by another server meanwhile, and nobody can say. So without Redis nothing old is shown: the page computes, in 50 ms here.');
         $redis = $stage->redis();
-        $dsn = $stage->disk('cache', ['far=redis://' . \rawurlencode($redis->socket), ...$stage->near()]);
+        $dsn = $stage->far();
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 0.05];
         $web = $stage->web('php-fpm', 1);
         $web->ask('report.php', $dsn, $parameters);

@@ -23,10 +23,9 @@ final class SecondServer implements Act
     public function play(Stage $stage): void
     {
         $stage->say('Two php-fpm masters, each with a directory' . (Part::Segment->isHere() ? ' and a segment of memory' : (Part::Apcu->isHere() ? ' and an APCu' : '')) . ' of its own, as on two servers. They share a Redis.');
-        $far = 'far=redis://' . \rawurlencode($stage->redis()->socket);
         $servers = [];
         foreach (['server A', 'server B'] as $name) {
-            $servers[] = [$stage->web($name), $stage->disk(\substr($name, -1), [$far, ...$stage->near(\substr($name, -1))])];
+            $servers[] = [$stage->web($name), $stage->far(\substr($name, -1))];
         }
         [[$a, $dsnOfA], [$b, $dsnOfB]] = $servers;
         $parameters = ['editions' => $stage->file('editions'), 'seconds' => 1];
