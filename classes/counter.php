@@ -6,7 +6,5 @@ declare(strict_types=1);
 
 !\interface_exists('larder\counter\engine', false)
     && !\class_exists('larder\counter\engines', false)
-    && !\class_exists('larder\driver\redis\connection', false)
-    && !\class_exists('larder\driver\redis\endpoint', false)
     && !\class_exists('larder\driver\sqlite\durabledatabase', false)
     && require __DIR__ . '/counter.all.php';

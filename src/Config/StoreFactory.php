@@ -50,6 +50,8 @@ final class StoreFactory
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
             default:
+                \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/redis.php';
+
                 return new RedisStore(self::redis($dsn, $options->timeout), $options->prefix);
         }
     }
