@@ -304,8 +304,12 @@ final class Steps
             return null;
         }
         $text = $item->textOf($value);
-        // Whether the request knows that the value has a bounded life: nothing computed from it is stored.
-        $isBounded = $this->door->tiers->view->history->reference($this->space($item->groups)[1]->key($item->name()))[0] === RequestHistory::UNSURE;
+        // Whether the request knows that the value has a bounded life: nothing computed from it is stored. Nor is it where a call
+        // in the middle of the get has learned of a new epoch, which counts as a change of everything.
+        $history = $this->door->tiers->view->history;
+        $key = $this->space($item->groups)[1]->key($item->name());
+        [$how, $position] = $history->reference($key);
+        $isBounded = $how === RequestHistory::UNSURE || $history->limit($key, $position) === -1;
         $this->diary->note("G $begin $end $item->id $tier $text" . ($isBounded ? ' bounded' : ''));
 
         return Item::versions($text);
