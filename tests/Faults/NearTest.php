@@ -90,10 +90,10 @@ final class NearTest extends FaultCase
     }
 
     #[DataProvider('disks')]
-    public function testTheDiskTierFailsUnderThreeLevels(\Closure $fault, bool $stays): void
+    public function testANearTierOnDiskFails(\Closure $fault, bool $stays): void
     {
         $this->server = FarServer::start('redis');
-        $options = ['near' => 'apcu', 'disk' => 'sqlite://' . $this->directory] + $this->server->options();
+        $options = ['near' => 'sqlite://' . $this->directory] + $this->server->options();
         $one = new Client($options);
         self::assertTrue($one->call('set', 'k', 'older'));
         self::assertTrue($one->call('set', 'k', 'old'));
@@ -102,7 +102,6 @@ final class NearTest extends FaultCase
         $fresh = $stays ? null : new Client($options);
         foreach (\array_filter([$one, $fresh]) as $client) {
             $client->seconds = 0.0;
-            $client->call('apcu_clear_cache');
             $client->call('refresh');
             self::assertContains($client->call('get', 'k'), ['old', 'new']);
             self::assertSame('right', $client->call('get', 'stays'));
@@ -127,10 +126,10 @@ final class NearTest extends FaultCase
         $this->server->resume();
     }
 
-    public function testAStoppedWriterOfTheDiskTierUnderThreeLevels(): void
+    public function testAStoppedWriterOfANearTierOnDisk(): void
     {
         $this->server = FarServer::start('redis');
-        $options = ['near' => 'apcu', 'disk' => 'sqlite://' . $this->directory] + $this->server->options();
+        $options = ['near' => 'sqlite://' . $this->directory] + $this->server->options();
         $one = new Client($options);
         self::assertTrue($one->call('set', 'k', 'old'));
         $files = \array_values(\array_filter(\glob($this->directory . '/*') ?: [], static fn(string $file): bool => \preg_match('~/(larder\\.db|kept-)~', $file) === 0));

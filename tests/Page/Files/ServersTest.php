@@ -96,7 +96,7 @@ final class ServersTest extends FilesCase
 
     private function dsn(string $name): string
     {
-        return 'sqlite://' . $this->directory->file("near-$name") . "?far=redis://{$this->redis->socket}";
+        return "redis://{$this->redis->socket}?near=sqlite://" . $this->directory->file("near-$name");
     }
 
     private function server(string $name): Cache
