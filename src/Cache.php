@@ -175,7 +175,7 @@ final class Cache implements HitPath
     }
 
     /**
-     * Stores a value that was just computed after a miss: in the request tier and the near tiers at once, in the truth
+     * Stores a value that was just computed after a miss: in the request tier and the near tier at once, in the truth
      * tier at commit() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
      * another request since this one first read it, or by this one since this fiber missed it.
      *
@@ -295,7 +295,7 @@ final class Cache implements HitPath
         }
         $held = Signals::hold();
         // The store may take a delete now and apply it later. A caller that wants to know whether there was a value needs a
-        // read before it, of the nearest tier if that can tell.
+        // read before it, of the near tier if that can tell.
         $name = $this->space->key($key);
         $writer = $this->request->writer();
         $there = \func_num_args() < 2 || $this->copies->has($key)
@@ -968,7 +968,7 @@ final class Cache implements HitPath
         return $position > $this->floorAt && (isset($this->own[$key]) ? $position === $this->own[$key] : $position <= $this->ceilingAt);
     }
 
-    /** @param array{Entry, int}|null $hit the nearest tier's answer, if lookup() asked it */
+    /** @param array{Entry, int}|null $hit the near tier's answer, if lookup() asked it */
     private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
     {
         $this->granted < 1 || $this->revoke();
@@ -1021,7 +1021,7 @@ final class Cache implements HitPath
     }
 
     /**
-     * Takes from the view what a hit in the nearest tier is checked against.
+     * Takes from the view what a hit in the near tier is checked against.
      *
      * A destructor that uses the cache meanwhile finds no near tier, or calls this method itself. If it changes anything,
      * the view's version changes, and the next get calls this method again.

@@ -50,7 +50,7 @@ abstract class CacheCommand extends Command
         return $complaints === [] ? $status : Application::UNREACHABLE;
     }
 
-    /** The truth tier alone: what looks through everything does not fill the near tiers with it. */
+    /** The truth tier alone: what looks through everything does not fill the near tier with it. */
     final protected static function truth(Place $place, InputInterface $input): Cache
     {
         return self::in(self::text($input, 'group'), $place->openTruth());

@@ -26,10 +26,10 @@ trait PlainHitPath
     protected int $current;
     protected int $version = 0;
 
-    /** The nearest tier, if it is the segment. */
+    /** The near tier, if it is the segment. */
     protected ?Segment $segment = null;
 
-    /** What a key begins with in the nearest tier, if that is the segment or APCu; '': it is neither, or cannot be read now. */
+    /** What a key begins with in the near tier, if that is the segment or APCu; '': it is neither, or cannot be read now. */
     protected string $nearPrefix = '';
 
     /** A compact near copy is valid if its position lies between these two: after the last flush, and within this request's view. */
@@ -40,7 +40,7 @@ trait PlainHitPath
     /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -512. */
     protected int $free = 0;
 
-    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for copies in the nearest tier that expire */
+    /** @var array<array-key, int> the request tier's $ends, by reference; this and what follows is for copies in the near tier that expire */
     protected array $endings;
 
     /** Truth's, by reference: by how many milliseconds its store's clock is ahead of hrtime(), which is known until $compared. */
@@ -67,7 +67,7 @@ trait PlainHitPath
     /**
      * Answers what is no copy in $values.
      *
-     * @param ?bool $below false: the truth tier is not asked; null: only the nearest tier is, and only
+     * @param ?bool $below false: the truth tier is not asked; null: only the near tier is, and only
      *                     about what it can tell by itself. The caller passes the request itself as
      *                     default, since no cache can hold it
      * @param mixed $copy  what the segment or APCu holds for the key; null: nothing; false: it was not asked

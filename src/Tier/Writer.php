@@ -17,7 +17,7 @@ use Larder\System\Process;
  * table of conflicts (ConflictTable) decides, and the writer carries out the verdict by compare-and-swap on exactly that
  * change. If a still newer change comes between, it is judged again.
  *
- * This file is longer than others because every kind of write must treat waiting fills, copies and near tiers alike.
+ * This file is longer than others because every kind of write must treat waiting fills, copies and the near tier alike.
  * One that forgot any of them would leave a stale value, so they should be read side by side.
  */
 final class Writer
@@ -153,7 +153,7 @@ final class Writer
             return false;
         }
         $this->pending[$key] = [$space, $entry, $reference, $moment];
-        // Others may read the value from the near tiers at once if this request missed the key, has not changed it since, and
+        // Others may read the value from the near tier at once if this request missed the key, has not changed it since, and
         // saw no intent on it. As was just learned, nobody changed the key up to `seen`.
         if ($how === RequestHistory::MISSED && !$this->view->isHeld($key)
             && !isset($this->view->copies($space)->own[\substr($key, \strlen($space->entries))])) {
@@ -505,7 +505,7 @@ final class Writer
         return true;
     }
 
-    /** Applies the appended changes: they get positions, and copies in the near tiers. */
+    /** Applies the appended changes: they get positions, and copies in the near tier. */
     public function land(): void
     {
         $history = $this->view->history;
@@ -894,7 +894,7 @@ final class Writer
         return ConflictTable::stores($how, false);
     }
 
-    /** @param string $epoch of the outcome's position; '': unknown, so the near tiers take no copy */
+    /** @param string $epoch of the outcome's position; '': unknown, so the near tier takes no copy */
     private function stored(string $key, Space $space, Entry $entry, Outcome $outcome, string $epoch): void
     {
         $this->view->history->own($outcome->position, $outcome->step);
@@ -912,13 +912,13 @@ final class Writer
         $this->gone($key, $space);
     }
 
-    /** Drops a key's copies from the request tier and the near tiers. */
+    /** Drops a key's copies from the request tier and the near tier. */
     public function gone(string $key, Space $space): void
     {
         $this->hide($key, $space)?->drop(\substr($key, \strlen($space->entries)));
     }
 
-    /** Drops a key's copies from the near tiers. */
+    /** Drops a key's copies from the near tier. */
     private function hide(string $key, Space $space): ?RequestTier
     {
         $copies = $this->own($key, $space, \PHP_INT_MAX);

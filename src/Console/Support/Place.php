@@ -63,7 +63,7 @@ final readonly class Place
     }
 
     /**
-     * Opens the truth tier alone, without near tiers.
+     * Opens the truth tier alone, without the near tier.
      *
      * @throws InvalidConfiguration
      */
