@@ -15,6 +15,8 @@ declare(strict_types=1);
     && !\class_exists('larder\page\reply', false)
     && !\class_exists('larder\page\sapi', false)
     && !\class_exists('larder\page\settings', false)
+    && !\class_exists('larder\page\tags', false)
+    && !\class_exists('larder\page\url', false)
     && !\class_exists('larder\system\purgecounter', false)
     && !\class_exists('larder\tier\purgecounters', false)
     && require __DIR__ . '/page.all.php';
