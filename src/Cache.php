@@ -185,10 +185,11 @@ final class Cache implements HitPath
      */
     public function fill(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
-        // First: what comes in the middle of this call may read the key, which begins another view of it.
-        $beginning = $this->view->history->beginning($name = $this->space->key($key));
-        $held = Signals::hold();
+        // First: what comes in the middle of this call may change the key and read it, which begins another view of it.
+        $now = $this->view->history->moment;
         $history = $this->view->history;
+        $beginning = $history->beginning($name = $this->space->key($key), $now);
+        $held = Signals::hold();
         $history->pin($name);
         $writer = $this->request->writer();
         $transaction = $this->openTransaction();

@@ -229,15 +229,21 @@ final class RequestHistory
      * Where the calling fiber's view of a key began, from which it fills it: at its own first miss since it last changed
      * anything or filled the key. Another fiber, or a call in the middle, may have begun a newer one since.
      *
+     * @param int $now the moment at which the caller's fill was called
+     *
      * @return array{int, int, int} how, position and moment; without a miss, now
      */
-    public function beginning(string $key): array
+    public function beginning(string $key, int $now): array
     {
         $this->isWatched = true;
         $fiber = \Fiber::getCurrent();
         $missed = $fiber === null ? $this->missed[$key] ?? null : $this->missedIn[$fiber][$key] ?? null;
+        if ($missed !== null && $missed[2] > $now) {
+            // Of a call in the middle of the fill.
+            $missed = $missed[3] ?? null;
+        }
         if ($missed === null) {
-            return [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $this->moment];
+            return [self::SEEN, \PHP_INT_MAX, $this->lacksMisses ? 0 : $now];
         }
         if ($this->isShared) {
             // What was in the middle of an older computation fills first.
