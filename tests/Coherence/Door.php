@@ -83,6 +83,7 @@ final class Door
     {
         $standing = \Closure::bind(static fn(Intents $intents): array => $intents->standing, null, Intents::class);
 
-        return isset($standing($this->tiers->intents())[$key]);
+        // One that the store could not take is noted as well.
+        return isset($standing($this->tiers->intents())[$key]) && $this->tiers->intents()->isTold($key);
     }
 }
