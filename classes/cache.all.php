@@ -74,7 +74,7 @@ final class CircuitBreaker { private const REST = 2.0; public int $until = 0; pu
 }
 namespace Larder\System {
 
-final class Clock { private const TOLERANCE = 30; private const COMPARED = 1_000_000_000; private static int $behind = 0; private static int $due = 0; public static function now(): int { $now = \hrtime(true); if ($now >= self::$due || $now < self::$due - self::COMPARED) { self::$due = $now + self::COMPARED; self::compare($now); } return \intdiv($now, 1_000_000) + self::$behind; } private static function compare(int $now): void { Quiet::begin(); try { $uptime = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/uptime', length: 32) : false; } finally { Quiet::end(); } $behind = \is_string($uptime) && $uptime !== '' ? (int) ((float) $uptime * 1000) - \intdiv($now, 1_000_000) : 0; self::$behind = \abs($behind) <= self::TOLERANCE ? 0 : $behind; } }
+final class Clock { private const TOLERANCE = 30; private const COMPARED = 1_000_000_000; private static int $behind = 0; private static int $due = 0; public static function now(): int { $now = \hrtime(true); if ($now >= self::$due || $now < self::$due - self::COMPARED) { self::$due = $now + self::COMPARED; self::compare($now); } return \intdiv($now, 1_000_000) + self::$behind; } private static function compare(int $now): void { Quiet::begin(); try { $uptime = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/uptime', length: 32) : false; } finally { Quiet::end(); } $behind = \is_string($uptime) && $uptime !== '' ? (int) ((float) $uptime * 1000) - \intdiv($now, 1_000_000) : 0; $late = \intdiv(\hrtime(true) - $now, 1_000_000); self::$behind = $behind >= -self::TOLERANCE && $behind <= self::TOLERANCE + $late ? 0 : $behind; } }
 }
 namespace Larder\System {
 use Psr\Log\LoggerInterface; 
