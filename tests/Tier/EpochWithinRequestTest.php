@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Tier;
 
 use Larder\Cache;
+use Larder\Store\MemoryStore;
+use Larder\Tests\Support\HookedStore;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -55,15 +57,18 @@ final class EpochWithinRequestTest extends TestCase
     }
 
     /** The fill's tag is asked for when the fill is committed, and that shows that there is a new epoch. */
+    // Seen to fail: an epoch noted after View::precede(), where RequestHistory::learn() does not note that all may have changed.
     public function testAFillOfTheOldEpochIsNotStoredInTheNewOne(): void
     {
-        $reader = $this->open();
+        $store = new HookedStore();
+        $store->forgets = true;
+        $reader = $store->cache();
         self::assertNull($reader->get('k'));
         self::assertTrue($reader->fill('k', 'before the change', 0, ['t']));
-        $this->redis->command('FLUSHALL');
-        $this->open()->delete('k');
+        $store->inner = new MemoryStore(1 << 20);
+        $store->cache()->delete('k');
         $reader->commit();
-        self::assertNull($this->open()->get('k'));
+        self::assertNull($store->cache()->get('k'));
     }
 
     private function open(): Cache
