@@ -466,7 +466,7 @@ private const STATS = <<<'LUA'
         local most = type(info) == 'string' and string.match(info, 'maxmemory:(%d+)')
         return {entries, math.floor(weighed > 0 and bytes / weighed * entries or 0), tonumber(most or 0)}
         LUA;
-private const HASHES = ['d66877211f596aa3af8292a9f5460b12d49e1a33', 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4']; private function __construct(public readonly string $lua, public readonly string $sha) {} public static function open(): self { return new self(self::OPEN, self::HASHES[0]); } public static function write(): self { return new self(self::WRITE, self::HASHES[1]); } public static function sweep(): self { return new self(self::SWEEP, \sha1(self::SWEEP)); } public static function stats(): self { return new self(self::STATS, \sha1(self::STATS)); } }
+private const OPEN_HASH = 'd66877211f596aa3af8292a9f5460b12d49e1a33'; private const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4'; private function __construct(public readonly string $lua, public readonly string $sha) {} public static function open(): self { return new self(self::OPEN, self::OPEN_HASH); } public static function write(): self { return new self(self::WRITE, self::WRITE_HASH); } public static function sweep(): self { return new self(self::SWEEP, \sha1(self::SWEEP)); } public static function stats(): self { return new self(self::STATS, \sha1(self::STATS)); } }
 }
 namespace Larder\Store {
 

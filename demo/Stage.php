@@ -130,7 +130,13 @@ final class Stage
      */
     public function php(string $script, string $dsn, array $parameters = []): Process
     {
-        return Process::php(__DIR__ . '/scripts/' . $script, [\http_build_query($parameters)], ['apc.enable_cli' => 0, 'larder.state' => $this->file('state')], ['LARDER_DSN' => $dsn]);
+        return $this->commandLine(__DIR__ . '/scripts/' . $script, [\http_build_query($parameters)], $dsn);
+    }
+
+    /** @param list<string> $arguments */
+    private function commandLine(string $file, array $arguments, string $dsn): Process
+    {
+        return Process::php($file, $arguments, ['apc.enable_cli' => 0, 'larder.state' => $this->file('state')], ['LARDER_DSN' => $dsn]);
     }
 
     /**
@@ -156,7 +162,7 @@ final class Stage
     public function larder(string $dsn, string ...$arguments): array
     {
         $start = \hrtime(true);
-        $process = Process::php(\dirname(__DIR__) . '/bin/larder', \array_values($arguments), ['apc.enable_cli' => 0, 'larder.state' => $this->file('state')], ['LARDER_DSN' => $dsn]);
+        $process = $this->commandLine(\dirname(__DIR__) . '/bin/larder', \array_values($arguments), $dsn);
         $process->closeInput();
         $output = \trim($process->output(self::PATIENCE));
         $status = $process->wait(self::PATIENCE);

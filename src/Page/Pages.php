@@ -612,37 +612,14 @@ final class Pages
         return null;
     }
 
-    /** Notes how many may wait here. A builder counts the workers, for it takes its time anyway. */
+    /**
+     * Notes how many may wait here. A builder counts php-fpm's workers, for it takes its time anyway. fpm_get_status() knows
+     * them too, but kills the worker that asks while another one starts (php-src issue 18595).
+     */
     public function notePool(): void
     {
-        $this->notes->set('w' . \gethostname(), \max(1, \intdiv(self::workers() ?? 4 * self::PLACES, 4)), self::RULES);
-    }
-
-    /**
-     * The workers of php-fpm's master that run as this one's user; null: not known. Linux lists a process's children (proc(5),
-     * /proc/PID/task/TID/children). fpm_get_status() knows the pool too, but kills the worker that asks while another one
-     * starts (php-src issue 18595).
-     */
-    private static function workers(): ?int
-    {
-        if (\PHP_SAPI !== 'fpm-fcgi' || \PHP_OS_FAMILY !== 'Linux') {
-            return null;
-        }
-        Quiet::begin();
-        try {
-            // The name of the program ends with the last bracket; then come the state and the parent.
-            $master = \explode(' ', (string) \strrchr((string) \file_get_contents('/proc/self/stat'), ')'))[2] ?? '';
-            $children = \file_get_contents("/proc/$master/task/$master/children");
-            $own = \fileowner('/proc/self');
-            $workers = 0;
-            foreach (\explode(' ', \trim((string) $children)) as $child) {
-                $workers += $child !== '' && \fileowner("/proc/$child") === $own ? 1 : 0;
-            }
-
-            return $workers ?: null;
-        } finally {
-            Quiet::end();
-        }
+        $workers = \PHP_SAPI === 'fpm-fcgi' ? ProcessId::siblings() : null;
+        $this->notes->set('w' . \gethostname(), \max(1, \intdiv($workers ?? 4 * self::PLACES, 4)), self::RULES);
     }
 
     private function builder(string $key): string

@@ -99,7 +99,26 @@ final class ProcessId
         return \substr(\md5(\function_exists('gethostname') ? (string) \gethostname() : ''), 0, 8) . '.' . self::UNKNOWN;
     }
 
-    /** @return ?array{string, string, string} pid, state, and start in clock ticks since boot; null: /proc does not show it */
+    /**
+     * How many processes this one's parent has started that run as the same user, this one among them; null: not known. Linux
+     * lists a process's children (proc(5), /proc/PID/task/TID/children).
+     */
+    public static function siblings(): ?int
+    {
+        [$pid, , , $parent] = self::stat('self') ?? ['', '', '', ''];
+
+        return Quiet::call(static function () use ($pid, $parent): ?int {
+            $user = \fileowner("/proc/$pid");
+            $siblings = 0;
+            foreach (\explode(' ', \trim((string) \file_get_contents("/proc/$parent/task/$parent/children"))) as $child) {
+                $siblings += $child !== '' && \fileowner("/proc/$child") === $user ? 1 : 0;
+            }
+
+            return $siblings ?: null;
+        });
+    }
+
+    /** @return ?array{string, string, string, string} pid, state, start in clock ticks since boot, parent's pid; null: /proc does not show it */
     private static function stat(string $process): ?array
     {
         // The process may end just now, and its file vanish between a test and the read.
@@ -108,6 +127,6 @@ final class ProcessId
         $end = \strrpos($stat, ')');
         $fields = $end === false ? [] : \explode(' ', \substr($stat, $end + 2));
 
-        return isset($fields[19]) ? [(string) \strstr($stat, ' ', true), $fields[0], $fields[19]] : null;
+        return isset($fields[19]) ? [(string) \strstr($stat, ' ', true), $fields[0], $fields[19], $fields[1]] : null;
     }
 }

@@ -612,12 +612,13 @@ final class View
             }
             $positions[$each] = $position;
         }
-        // Markers that this request could not move stay moved: see learnMarker().
-        foreach ($positions as $each => $position) {
-            $this->noteMarker((string) $each, $position);
+        $noted = null;
+        // The marker itself last. What this request could not move stays moved: see noteMarker().
+        foreach (\array_reverse($positions, true) as $each => $position) {
+            $noted = $this->noteMarker((string) $each, $position);
         }
 
-        return $this->noteMarker($marker, $positions[$marker]);
+        return $noted;
     }
 
     /** A marker's position, if no store needs to be asked. */
@@ -642,8 +643,8 @@ final class View
         $position = $record->position ?? 0;
         if ($record !== null && ($record->body[0] ?? '') === Entry::INTENT) {
             $standing = $this->standing($marker, $record, $snapshot);
-            // The near tier would not learn that the intent's writer died, so it does not get this marker. A dead writer's marker is about
-            // to move once more, also if it was found dead just now.
+            // The near tier would not learn that the intent's writer died, so it does not get this marker. A dead writer's marker
+            // is about to move once more, also if it was found dead just now.
             $this->heldMarkers[$marker] = $standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX;
             unset($standing['w' . $this->writer]);
 

@@ -262,8 +262,12 @@ class Connection
         return $this->bound[$sql] = $statement;
     }
 
-    /** Executes a statement with one parameter, a blob. The caller fetches rows, and closes the cursor. */
-    public function find(string $sql, string $blob): \PDOStatement
+    /**
+     * The first row of a statement with one parameter, a blob.
+     *
+     * @return list<mixed>|false
+     */
+    public function find(string $sql, string $blob): array|false
     {
         $statement = $this->finding[$sql] ?? null;
         if ($statement === null) {
@@ -272,8 +276,11 @@ class Connection
         }
         $this->sought = $blob;
         $statement->execute();
+        /** @var list<mixed>|false $row */
+        $row = $statement->fetch(\PDO::FETCH_NUM);
+        $statement->closeCursor();
 
-        return $statement;
+        return $row;
     }
 
     public function run(string $sql): void

@@ -511,18 +511,19 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    private const HASHES = ['d66877211f596aa3af8292a9f5460b12d49e1a33', 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4'];
+    private const OPEN_HASH = 'd66877211f596aa3af8292a9f5460b12d49e1a33';
+    private const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
 
     private function __construct(public readonly string $lua, public readonly string $sha) {}
 
     public static function open(): self
     {
-        return new self(self::OPEN, self::HASHES[0]);
+        return new self(self::OPEN, self::OPEN_HASH);
     }
 
     public static function write(): self
     {
-        return new self(self::WRITE, self::HASHES[1]);
+        return new self(self::WRITE, self::WRITE_HASH);
     }
 
     public static function sweep(): self

@@ -118,17 +118,13 @@ final class ChangeLog
         if ($this->file === null && $this->asked++ < self::FEW) {
             \clearstatcache();
             $size = SqliteWatch::size($this->path);
-
-            return $size !== -1 && $size !== $this->known && $size !== self::HEADER;
+        } else {
+            $file = $this->file ?? $this->open();
+            $size = $file === null || \fseek($file, 0, \SEEK_END) !== 0 ? -1 : \ftell($file);
         }
-        $file = $this->file ?? $this->open();
-        if ($file === null) {
-            return false;
-        }
-        \fseek($file, 0, \SEEK_END);
-        $size = \ftell($file);
 
-        return $size !== $this->known && $size !== self::HEADER;
+        // -1: another program has removed it.
+        return $size !== -1 && $size !== $this->known && $size !== self::HEADER;
     }
 
     /**

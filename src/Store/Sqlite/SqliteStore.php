@@ -42,9 +42,7 @@ final class SqliteStore implements Appending, ReadsOne
 
     private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
 
-    private const END_AND_HORIZON = "SELECT 0, max(pos), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e";
-
-    private const SINCE = self::END_AND_HORIZON
+    private const SINCE = "SELECT 0, max(pos), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e"
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
     private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL, NULL FROM e UNION ALL"
@@ -216,10 +214,8 @@ final class SqliteStore implements Appending, ReadsOne
             $database = $this->current([$key]);
         }
         try {
-            $statement = $database->find(self::GET, $key);
             /** @var array{?string, int, int, int}|false $row */
-            $row = $statement->fetch(\PDO::FETCH_NUM);
-            $statement->closeCursor();
+            $row = $database->find(self::GET, $key);
             // A damaged body counts as missing.
             if ($row === false || $row[0] === null || \crc32($row[0]) !== $row[3]) {
                 return $this->missing($database, $key);
@@ -311,10 +307,8 @@ final class SqliteStore implements Appending, ReadsOne
             if (Markers::is($key)) {
                 return $this->marker($database, $key);
             }
-            $statement = $database->find(self::POSITION, $key);
             /** @var array{int, int, int}|false $row */
-            $row = $statement->fetch(\PDO::FETCH_NUM);
-            $statement->closeCursor();
+            $row = $database->find(self::POSITION, $key);
         } catch (\PDOException) {
             // read() finds out what is wrong.
             return null;
@@ -334,10 +328,8 @@ final class SqliteStore implements Appending, ReadsOne
     /** A marker's position. The floor is read after the marker was found missing: whoever removes one raises the floor with it. */
     private function marker(Database $database, string $key): ?int
     {
-        $statement = $database->find(self::GET, $key);
         /** @var array{?string, int, int, int}|false $row */
-        $row = $statement->fetch(\PDO::FETCH_NUM);
-        $statement->closeCursor();
+        $row = $database->find(self::GET, $key);
 
         return match (true) {
             $row === false || $row[0] === null => Past::floors(Connection::text($database->rows(self::FLOORS)[0][0] ?? ''))[$key[0]],
