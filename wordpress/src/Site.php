@@ -152,7 +152,7 @@ final class Site
     {
         $dsn = $this->dsn;
 
-        return $dsn !== '' && \preg_match('~^(sqlite|file|apcu|segment|memory)://~', $dsn) !== 1;
+        return $dsn !== '' && \preg_match('~^(sqlite|file|apcu|segment|memory)://~', $dsn) !== 1 || \str_contains($dsn, 'far=');
     }
 
     public static function isDisabled(): bool
