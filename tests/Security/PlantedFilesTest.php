@@ -43,7 +43,7 @@ final class PlantedFilesTest extends TestCase
     public static function plants(): iterable
     {
         $files = [
-            'sqlite' => ['larder.db' => true, 'larder.db-wal' => true, 'larder.db-shm' => true, 'bell.*' => false, 'tail.*' => false, 'larder.lock' => false],
+            'sqlite' => ['larder.db' => true, 'larder.db-wal' => true, 'larder.db-shm' => true, 'larder.db-journal' => false, 'bell.*' => false, 'tail.*' => false, 'larder.lock' => false],
             'file' => ['lock' => true, 'log.*' => true],
         ];
         foreach ($files as $scheme => $names) {

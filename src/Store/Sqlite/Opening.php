@@ -73,7 +73,7 @@ final class Opening
         if ($inode === 0 || $this->files->size() === 0 || !\is_writable($this->files->database)) {
             return null;
         }
-        $this->files->inspect('-wal', '-shm');
+        $this->files->inspect('-wal', '-shm', '-journal');
         Connection::mendModes($this->files->database);
         try {
             $pdo = $this->connect($pid, $inode);
@@ -123,7 +123,7 @@ final class Opening
                 $this->files->create($boot);
             }
             $inode = $this->files->inode();
-            $this->files->inspect('', '-wal', '-shm');
+            $this->files->inspect('', '-wal', '-shm', '-journal');
             Connection::mendModes($this->files->database);
             try {
                 $pdo = $this->connect($pid, $inode);
