@@ -171,7 +171,8 @@ final class PrivateDirectory
 
     private static function create(string $path): void
     {
-        if (\file_exists($path)) {
+        // Another process may have made it since the caller looked.
+        if (\file_exists($path) && !\is_dir($path)) {
             throw UnsafeDirectory::because($path, 'is a file', 'give the path of a directory; Larder makes it');
         }
         $nearest = self::nearest($path);

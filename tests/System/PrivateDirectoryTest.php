@@ -10,6 +10,7 @@ use Larder\System\PrivateDirectory;
 use Larder\System\UnsafeDirectory;
 use Larder\System\WrongUser;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -99,6 +100,25 @@ final class PrivateDirectoryTest extends TestCase
         \chmod($path, 0o750);
         PrivateDirectory::prepare($path);
         self::assertSame('0700', self::mode($path), 'marked, so it is its own');
+    }
+
+    /** Both walk the same list, so one of them comes upon what the other makes at that moment. */
+    public function testTwoProcessesMayMakeItAtTheSameMoment(): void
+    {
+        $code = 'echo "ready\n"; fgets(STDIN);'
+            . 'for ($i = 0; $i < 3000; $i++) { ' . PrivateDirectory::class . '::prepare("$argv[1]/$i"); }'
+            . 'echo "made\n";';
+        $one = Process::snippet($code, [$this->root]);
+        $two = Process::snippet($code, [$this->root]);
+        foreach ([$one, $two] as $process) {
+            $process->expect('ready', 30);
+        }
+        foreach ([$one, $two] as $process) {
+            $process->write("go\n");
+        }
+        foreach ([$one, $two] as $process) {
+            self::assertSame('made', $process->line(30.0), $process->errors());
+        }
     }
 
     public function testLeavesOtherPeoplesFilesAlone(): void

@@ -280,7 +280,7 @@ final class Tree
         $path = $this->directory;
         foreach (\explode('/', $relative) as $name) {
             $path .= "/$name";
-            if (\is_link($path) || !\is_dir($path) && !(\mkdir($path) && \chmod($path, 0o755))) {
+            if (\is_link($path) || !\is_dir($path) && !(\mkdir($path) && \chmod($path, 0o755)) && !\is_dir($path)) {
                 throw Failure::because($this->directory, "$path is not the directory that it has to be");
             }
         }
@@ -385,7 +385,7 @@ final class Tree
         }
         Quiet::call(function () use ($group): void {
             \clearstatcache();
-            if (!\is_dir($this->directory) && !(\mkdir($this->directory, 0o755, true) && \chmod($this->directory, 0o755))) {
+            if (!\is_dir($this->directory) && !(\mkdir($this->directory, 0o755, true) && \chmod($this->directory, 0o755)) && !\is_dir($this->directory)) {
                 throw Failure::because($this->directory, 'the directory for the web server cannot be made: ' . Quiet::$reason);
             }
             $stat = \lstat($this->directory);
