@@ -64,6 +64,8 @@ final class Reader
         if ($floor !== null) {
             $answer = $this->truth->readOne($name);
             if ($answer === null) {
+                $history->unanswered($name);
+
                 return null;
             }
             if (\is_array($answer)) {
@@ -97,7 +99,7 @@ final class Reader
         if ($snapshot === null || $snapshot->epoch !== $history->epoch) {
             $snapshot = $this->readBeside(null, [$name], [$space]);
             // Even if there is no record: the next read needs the floor.
-            $snapshot === null || $this->view->floor($space);
+            $snapshot === null ? $history->unanswered($name) : $this->view->floor($space);
         }
         $entry = $snapshot === null ? null : $this->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
 
@@ -113,11 +115,15 @@ final class Reader
      */
     public function values(array $names, Space $space, RequestTier $copies): array
     {
+        $history = $this->history;
         $snapshot = $this->read(\array_values($names), $space);
         if ($snapshot === null) {
+            foreach ($names as $name) {
+                $history->unanswered($name);
+            }
+
             return [];
         }
-        $history = $this->history;
         $isQuick = $this->near === null && $this->isUnsigned;
         $floor = $this->view->floor($space);
         $now = $this->truth->now();

@@ -212,6 +212,12 @@ final class RequestHistory
         $this->missedNow($key, $position);
     }
 
+    /** The store gave no answer: nothing is known of the key, but the application may compute what it lacks from here on. */
+    public function unanswered(string $key): void
+    {
+        $this->missedNow($key, \PHP_INT_MAX);
+    }
+
     /**
      * This request alone was chosen to compute the key anew, so its first read of the key is now.
      *
@@ -482,7 +488,7 @@ final class RequestHistory
         if ($before !== null && !$anew && $before[2] >= $changed && $before[0] !== self::FILLED) {
             return;
         }
-        $missed = $this->first[$key];
+        $missed = $this->first[$key] ?? [self::SEEN, \PHP_INT_MAX, $this->moment];
         if ($missed[2] !== $this->moment) {
             $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
         }
