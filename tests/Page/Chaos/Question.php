@@ -13,6 +13,9 @@ final readonly class Question
 {
     private FastCgi $connection;
 
+    /** The worker that took the connection was killed before it had the request. */
+    private bool $isLost;
+
     /**
      * @param array<string, string|int> $query
      * @param array<string, string>     $variables
@@ -20,7 +23,13 @@ final readonly class Question
     public function __construct(string $socket, string $script, array $query, array $variables)
     {
         $this->connection = new FastCgi($socket, 60.0);
-        $this->connection->send($script, $query, parameters: $variables);
+        try {
+            $this->connection->send($script, $query, parameters: $variables);
+            $lost = false;
+        } catch (FastCgiFailure) {
+            $lost = true;
+        }
+        $this->isLost = $lost;
     }
 
     public function hasAnswer(): bool
@@ -28,12 +37,15 @@ final readonly class Question
         $ready = [$this->connection->readable()];
         $none = null;
 
-        return $ready[0] === null || \stream_select($ready, $none, $none, 0) === 1;
+        return $this->isLost || $ready[0] === null || \stream_select($ready, $none, $none, 0) === 1;
     }
 
     /** Null: the worker was killed. */
     public function answer(): ?FastCgiResponse
     {
+        if ($this->isLost) {
+            return null;
+        }
         try {
             return $this->connection->receive();
         } catch (FastCgiFailure) {
