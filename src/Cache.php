@@ -1141,6 +1141,9 @@ final class Cache implements HitPath
 
     private function done(string $key, string $name, mixed $value, Entry $entry, Verdict $verdict): bool
     {
+        // Once more: a destructor that has read the key meanwhile began a view, by which a fill outside must not be judged.
+        $history = $this->view->history;
+        $history->isShared && $history->change($name);
         if ($verdict === Verdict::Store || $verdict === Verdict::Same) {
             $this->copies->keepValue($key, $value, $entry);
         } else {

@@ -90,6 +90,8 @@ final class Transaction
         unset($this->fills[$key]);
         $this->view->history->change($key);
         $told = $this->intend($key, $space);
+        // Once more, as a delete does.
+        $this->view->history->change($key);
         $this->changes[$key] = [$space, $entry, $this->depth];
 
         return $told;

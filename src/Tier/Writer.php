@@ -418,6 +418,8 @@ final class Writer
             }
             if ($outcomes[0]->done) {
                 $this->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
+                // Once more, as a delete does.
+                $this->view->history->change($key);
                 $this->view->history->swapped($key, $outcomes[0]->position);
 
                 return $next;
