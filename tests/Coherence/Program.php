@@ -19,6 +19,9 @@ final class Program
     /** Whether a fiber is between its write to the database and its call of the cache. */
     private static bool $isWriting = false;
 
+    /** A destructor's miss between an own change and the fill makes a fill of what is older right: see docs/php.md. */
+    private bool $isBetween = false;
+
     /** @param bool $nested destructors call the cache in the middle of some calls */
     public function __construct(private readonly Steps $steps, private readonly Catalog $catalog, private readonly bool $nested = false) {}
 
@@ -97,7 +100,7 @@ final class Program
     /** Changes no row: the call outside may be about to store what was computed before. */
     private function amid(): void
     {
-        if ($this->isOver) {
+        if ($this->isOver || $this->isBetween) {
             return;
         }
         match (\mt_rand(0, 4)) {
@@ -164,8 +167,14 @@ final class Program
         if ($this->steps->get($item) === null) {
             self::pause();
             $versions = $this->steps->query($item);
-            $changes && \mt_rand(0, 7) === 0 ? $this->meanwhile($item) : self::pause();
+            if ($changes && \mt_rand(0, 7) === 0) {
+                $this->meanwhile($item);
+                $this->isBetween = true;
+            } else {
+                self::pause();
+            }
             $this->steps->fill($item, $versions);
+            $this->isBetween = false;
         }
     }
 
