@@ -284,8 +284,8 @@ final class RequestHistory
     }
 
     /**
-     * This request is about to change the key, or to move the marker. A view that began before the call must not store what
-     * it computed; one that begins in the middle of the call, after the application has written its database, may.
+     * This request is about to change the key, or to move the marker; or has just done so, for a destructor may have begun a
+     * view in the middle. A view that began before the last of these calls must not store what it computed.
      */
     public function change(string $key): void
     {

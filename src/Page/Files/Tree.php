@@ -275,12 +275,18 @@ final class Tree
         }
     }
 
+    /** Whether the directory is there now; another process may make it at the same moment. */
+    private static function make(string $path, bool $withThoseAbove = false): bool
+    {
+        return \is_dir($path) || (\mkdir($path, 0o755, $withThoseAbove) && \chmod($path, 0o755)) || \is_dir($path);
+    }
+
     private function makeDirectory(string $relative): void
     {
         $path = $this->directory;
         foreach (\explode('/', $relative) as $name) {
             $path .= "/$name";
-            if (\is_link($path) || !\is_dir($path) && !(\mkdir($path) && \chmod($path, 0o755)) && !\is_dir($path)) {
+            if (\is_link($path) || !self::make($path)) {
                 throw Failure::because($this->directory, "$path is not the directory that it has to be");
             }
         }
@@ -385,7 +391,7 @@ final class Tree
         }
         Quiet::call(function () use ($group): void {
             \clearstatcache();
-            if (!\is_dir($this->directory) && !(\mkdir($this->directory, 0o755, true) && \chmod($this->directory, 0o755)) && !\is_dir($this->directory)) {
+            if (!self::make($this->directory, true)) {
                 throw Failure::because($this->directory, 'the directory for the web server cannot be made: ' . Quiet::$reason);
             }
             $stat = \lstat($this->directory);

@@ -13,9 +13,6 @@ final readonly class Question
 {
     private FastCgi $connection;
 
-    /** The worker that took the connection was killed before it had the request. */
-    private bool $isLost;
-
     /**
      * @param array<string, string|int> $query
      * @param array<string, string>     $variables
@@ -25,11 +22,9 @@ final readonly class Question
         $this->connection = new FastCgi($socket, 60.0);
         try {
             $this->connection->send($script, $query, parameters: $variables);
-            $lost = false;
         } catch (FastCgiFailure) {
-            $lost = true;
+            // The worker that took the connection was killed before it had the request: the connection is closed.
         }
-        $this->isLost = $lost;
     }
 
     public function hasAnswer(): bool
@@ -37,13 +32,13 @@ final readonly class Question
         $ready = [$this->connection->readable()];
         $none = null;
 
-        return $this->isLost || $ready[0] === null || \stream_select($ready, $none, $none, 0) === 1;
+        return $ready[0] === null || \stream_select($ready, $none, $none, 0) === 1;
     }
 
     /** Null: the worker was killed. */
     public function answer(): ?FastCgiResponse
     {
-        if ($this->isLost) {
+        if ($this->connection->readable() === null) {
             return null;
         }
         try {
